@@ -67,6 +67,10 @@ export function readConfig(
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** Whether to export traces; the SDK reads the variables `OTEL_*` itself. */
     tracing: readTracing(env),
+    /** The names of the settings that are given, without their values. */
+    given: Object.keys(env)
+      .filter((name) => isSetting(name) && !(name in noWarning))
+      .toSorted(),
     /** Warnings for a person, one a line. */
     warnings: unknownSettings(env),
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,6 +45,26 @@ it('all is well', async () => {
   expect(stdout.match(/^[✓✗–!]/gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓', '✓']);
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
+});
+
+it('writes a report of a bug without a request, a key or a password', async () => {
+  const env = accessTo(warehouse, sandbox);
+  const before = sandbox.stats().requests;
+  await folder.write('jobs/broken.yaml', 'feed: nonsense\n');
+  const { code, stdout } = await gmsiHere(['doctor', '--report'], { cwd: folder.path, env });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^settings +DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
+  expect(stdout).toMatch(/^jobs +0 valid files, 1 broken$/m);
+  expect(stdout).toMatch(/^✓ privileges/m);
+  expect(sandbox.stats().requests).toBe(before);
+  for (const secret of [env.GMSI_API_KEY!, new URL(env.DATABASE_URL!).password])
+    expect(stdout).not.toContain(secret);
+  const withoutWarehouse = await gmsiHere(['doctor', '--report'], {
+    cwd: folder.path,
+    env: { ...env, DATABASE_URL: nowhere },
+  });
+  expect(withoutWarehouse).toMatchObject({ code: 0, stdout: expect.stringMatching(/^✗ warehouse/m) });
+  await rm(join(folder.path, 'jobs'), { recursive: true });
 });
 
 describe('a new database', () => {

@@ -38,6 +38,7 @@ export async function runCommand(
         serveToken: undefined,
         tracing: false,
         storage: { endpoint: undefined, region: undefined },
+        given: [],
         warnings: [],
       },
       leaseSeconds: 30,

@@ -26,6 +26,7 @@ import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
+import { bugReport } from './bug-report.ts';
 import {
   canBook,
   describeChange,
@@ -43,6 +44,8 @@ export interface DoctorOptions {
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
+  /** Print what a report of a bug needs; sends no request. */
+  readonly report?: boolean;
 }
 
 /**
@@ -53,9 +56,12 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   if (!options.probe && options.job) {
     throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
   }
+  if (options.probe && options.report)
+    throw new ConfigError('--report sends no request, so it cannot be used with --probe.');
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
   let asked: Awaited<ReturnType<typeof askService>>;
+  let report: string | undefined;
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
@@ -69,8 +75,14 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
     asked = await askService(session, warehouse, job, options);
+    if (options.report) report = await bugReport(session, warehouse, [...asked.findings, ...ofWarehouse]);
   } finally {
     await warehouse?.[Symbol.asyncDispose]();
+  }
+  if (report !== undefined) {
+    if (session.json) printJson({ report });
+    else print(`${report}\n`);
+    return exitCodes.done;
   }
   const node = await finding('node', () => process.version);
   const findings = [node, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
@@ -99,6 +111,7 @@ async function askService(
   let isBudgetSpent = false;
   const service = await finding('service', async () => {
     if (!configuration.ok) throw new NotChecked('see configuration');
+    if (options.report) throw new NotChecked('a report sends no request');
     try {
       if (!warehouse || !(await canBook(warehouse.db))) return await askUncounted(session, options.probe);
       if (!options.probe) return await askOnce(session, warehouse);
