@@ -18,14 +18,6 @@ async function inPostgres(address: string): Promise<pg.Client> {
   return client;
 }
 
-it('lets no reader to where its users hold their lock', async () => {
-  await anEmbeddedHome(home);
-  await using _running = await useEmbeddedServer(home);
-  const { stdout } = await gmsi(['reader', 'analyst'], setting);
-  const address = /^address +(\S+)$/m.exec(stdout)![1]!;
-  await expect(inPostgres(address)).rejects.toThrow(/permission denied for database "postgres"/);
-});
-
 it.each([
   ['holds', 'select pg_advisory_lock(20160101)', false],
   ['waits for', 'select pg_advisory_lock(20160101)', true],
