@@ -54,19 +54,6 @@ it.each([401, 403] as const)(
   },
 );
 
-it('2: the key is refused in the middle', async () => {
-  await withJob({}, async ({ sandbox, backfill }) => {
-    sandbox.script([{ kind: 'auth', match: ({ token }) => token !== null }]);
-    const refused = await backfill();
-    expect(refused).toMatchObject({
-      code: 2,
-      stdout: expect.stringContaining('The service refused the API key'),
-    });
-    expect(await backfill()).toMatchObject({ code: 0 });
-    expect(sandbox.stats().pagesServedTwice).toBeLessThanOrEqual(2 * 4);
-  });
-});
-
 it('75: the budget is spent, to the request, and a rerun with more goes on from there', async () => {
   await withJob(
     { budget: { requests_per_month: 30, reserve: 10 } },

@@ -253,15 +253,6 @@ describe('a run whose first request is for a window', () => {
     expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
   });
 
-  it('takes a 404 of one window for what it is, if the service has lookups', async () => {
-    const ofWindows = ({ path }: { path: string }) => path.endsWith('/US');
-    sandbox.script([{ kind: 'refuse', status: 404, detail: 'no such country', match: ofWindows, times: 1 }]);
-    const { code, stdout, stderr } = await backfill(sandbox.url);
-    expect(stdout + stderr).toContain('no such country');
-    expect(code).toBe(1);
-    expect(await backfill(sandbox.url)).toMatchObject({ code: 0 });
-  });
-
   it('ends with 2, too, if it is gmsi work', async () => {
     expect(await run([...refreshed, '--enqueue'], sandbox.url)).toMatchObject({ code: 0 });
     await using other = await html(200)();
