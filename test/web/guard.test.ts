@@ -76,7 +76,7 @@ describe('a request', () => {
     expect((await asked('/')).status).toBe(200);
   });
 
-  it.each([
+  it.concurrent.each([
     'GET /api/feeds HTTP/1.1\r\nhost: localhost\r\n',
     'POST /api/feeds HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n{',
   ])(
