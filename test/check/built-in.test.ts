@@ -384,7 +384,6 @@ const breaks: Break[] = [
   },
   ...(
     [
-      ['the count is not a whole number', 'headline_count = headline_count + 0.5'],
       [
         'nothing is counted, but summed up',
         'headline_count = 0, sentiment_sum = 0, sentiment_abs_sum = 0.004',

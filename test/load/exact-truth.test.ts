@@ -32,8 +32,6 @@ describe('what is held after a backfill is exactly what is served', () => {
   });
 
   it.each([
-    ['inclusive', 'unknown'],
-    ['inclusive', 'inclusive'],
     ['exclusive', 'unknown'],
     ['exclusive', 'exclusive'],
     ['inclusive', 'exclusive'],
