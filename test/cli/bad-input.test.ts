@@ -125,12 +125,6 @@ const mistakes: Record<string, Mistake> = {
     what: /no such database: database "nosuch" does not exist/,
     hint: /createdb/,
   },
-  'an unknown database host': {
-    args: ['status'],
-    env: { DATABASE_URL: `postgres://user:${password}@nowhere.invalid/db` },
-    what: /host is unknown: .*nowhere\.invalid/,
-    hint: /DATABASE_URL/,
-  },
   'an unknown field in a job file': {
     args: ['backfill', 'typo'],
     what: /contries +unknown; did you mean/,
