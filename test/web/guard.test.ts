@@ -148,13 +148,8 @@ describe('with a token', () => {
 
   it('in different spellings of the address does not open another way', async () => {
     for (const path of [
-      '//api/feeds',
-      '/API/feeds',
-      '/api//feeds',
-      '/%61pi/feeds',
-      '/./api/feeds',
-      '/x/../api/feeds',
-      '/api/feeds/',
+      ...'//api/feeds /API/feeds /api//feeds /%61pi/feeds /./api/feeds /x/../api/feeds'.split(' '),
+      ...'/api/feeds/'.split(' '),
     ]) {
       const { body } = await raw(`${locked.url}${path}`, {});
       expect([path, body.includes('"columns"')]).toEqual([path, false]);
