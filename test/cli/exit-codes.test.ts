@@ -37,22 +37,15 @@ it('1: some windows failed, and a rerun takes them up again', async () => {
   });
 });
 
-it.each([401, 403] as const)(
-  '2: the key is refused with %i, which a retry does not fix',
-  async (badKeyStatus) => {
-    await withJob(
-      {},
-      async ({ backfill }) => {
-        const { code, stderr } = await backfill({ GMSI_API_KEY: 'another-key' });
-        expect(code).toBe(2);
-        expect(stderr).toMatch(
-          /^gmsi: The service refused the API key with 40[13].*\n {2}→ Check GMSI_API_KEY .*\n$/,
-        );
-      },
-      { badKeyStatus },
+it('2: the key is refused, which a retry does not fix', async () => {
+  await withJob({}, async ({ backfill }) => {
+    const { code, stderr } = await backfill({ GMSI_API_KEY: 'another-key' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /^gmsi: The service refused the API key with 401.*\n {2}→ Check GMSI_API_KEY .*\n$/,
     );
-  },
-);
+  });
+});
 
 it('75: the budget is spent, to the request, and a rerun with more goes on from there', async () => {
   await withJob(
@@ -99,13 +92,9 @@ interface Bench {
   readonly change: (overrides: object) => Promise<unknown>;
 }
 
-async function withJob(
-  overrides: object,
-  test: (bench: Bench) => Promise<void>,
-  options: { badKeyStatus?: 401 | 403 } = {},
-): Promise<void> {
+async function withJob(overrides: object, test: (bench: Bench) => Promise<void>): Promise<void> {
   await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1, ...options });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   await using warehouse = await aWarehouse();
   const change = (to: object) =>
     folder.write('jobs/job.yaml', jobFor(january, { step: 'P10D', service: { page_size: 10 }, ...to }));
