@@ -1,4 +1,5 @@
 import { cpus, totalmem } from 'node:os';
+import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import { benchAtTheLimit } from './at-the-limit.ts';
 import { benchDlt, benchEndToEnd } from './end-to-end.ts';
@@ -50,4 +51,4 @@ for (const [name, bench] of Object.entries(parts)) {
   console.log(`(${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
 }
 const rows = verdicts.map(({ goal, measured, met }) => [goal, measured, met ? 'met' : 'missed']);
-console.log(`\n${table(['goal', 'measured', ''], rows)}`);
+print(`\n${table(['goal', 'measured', ''], rows)}\n`);

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { chromium } from 'playwright-core';
 import { inPackage } from '../src/package.ts';
 import { createLog } from '../src/terminal/log.ts';
+import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import { coverageEndpoints } from '../src/web/coverage.ts';
 import { contentsEndpoints, runsEndpoints } from '../src/web/runs.ts';
@@ -41,7 +42,7 @@ export async function askPage(url: string): Promise<Verdict[]> {
   const rows = measured.map(({ what, size, first, again }) => [
     ...[what, thousands(size.rows), thousands(size.bytes / 1000), milliseconds(first), milliseconds(again)],
   ]);
-  console.log(table(['answer of the page', 'rows', 'kB', 'first', 'then'], rows));
+  print(`${table(['answer of the page', 'rows', 'kB', 'first', 'then'], rows)}\n`);
   if (browserPath) await openViews(web.url, lists);
   await web[Symbol.asyncDispose]();
   await db.destroy();
@@ -208,8 +209,8 @@ async function openViews(url: string, { busiest }: Lists): Promise<void> {
     await context.close();
   }
   await browser.close();
-  console.log(
-    table(['view, opened', 'main thread', 'script', 'layout', 'style', 'DOM nodes', 'requests'], rows),
+  print(
+    `${table(['view, opened', 'main thread', 'script', 'layout', 'style', 'DOM nodes', 'requests'], rows)}\n`,
   );
 }
 

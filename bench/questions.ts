@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
+import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import { describeFilled, fill, timed } from './fill.ts';
 import { askPage } from './page.ts';
@@ -48,8 +49,8 @@ export async function askQuestions(url: string): Promise<Verdict[]> {
     measured.push({ question, reads, rows, cold, warm: median(times) });
   }
   await client.end();
-  console.log(
-    table(
+  print(
+    `${table(
       ['question', 'reads', 'rows', 'first', 'then'],
       measured.map(({ question, reads, rows, cold, warm }) => [
         question.title,
@@ -58,7 +59,7 @@ export async function askQuestions(url: string): Promise<Verdict[]> {
         milliseconds(cold),
         milliseconds(warm),
       ]),
-    ),
+    )}\n`,
   );
   return measured.map(({ question, reads, warm }) => ({
     goal: `${question.title}: under ${goals[reads]} s`,

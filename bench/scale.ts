@@ -11,6 +11,7 @@ import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { dayRange } from '../src/plan/days.ts';
 import { planWindows } from '../src/plan/plan-windows.ts';
 import { scopeOf } from '../src/plan/scope.ts';
+import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import { sortedRows } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
@@ -38,17 +39,17 @@ export async function benchScale(server: BenchServer, headlines: number): Promis
 
 export async function measureScale(url: string): Promise<void> {
   const db = open(url, 2);
-  console.log(table(['table', 'rows', 'table', 'indexes', 'bytes a row'], await sizes(db)));
+  print(`${table(['table', 'rows', 'table', 'indexes', 'bytes a row'], await sizes(db))}\n`);
   const measured: [what: string, took: string][] = [
     ...(await timePages(db)),
     ...(await timePlanning(db)),
     ...(await timeStatus(url)),
     ...(await timeReading(db)),
   ];
-  console.log(
+  print(
     `${table(['what', 'took'], measured)}\nload averages ${loadavg()
       .map((load) => load.toFixed(1))
-      .join(', ')}`,
+      .join(', ')}\n`,
   );
   await db.destroy();
 }

@@ -467,18 +467,20 @@ describe('every feed', () => {
   );
 });
 
-test.for([...catalog.values()])(
-  'every check runs on a job of $name, also if nothing is loaded',
-  async (feed) => {
-    await using warehouse = await aWarehouse();
+describe('if nothing is loaded', () => {
+  let empty: TestWarehouse;
+  beforeAll(async () => {
+    empty = await aWarehouse();
+  });
+  afterAll(() => empty[Symbol.asyncDispose]());
+
+  test.for([...catalog.values()])('every check runs on a job of $name', async (feed) => {
     const variants = Object.entries(feed.variants).map(([name, [value]]) => `${name}=${value}`);
     const { from, to } = { from: '2024-01-01', to: '2024-01-31' };
     const lists = { countries: [''], topics: [''], tickers: [''], variants: [variants.join('&')] };
     const window = { feed: feed.name, matchType: feed.matchTypes[0] ?? '', ...lists, from, to };
-    const results = await checkAll(warehouse.db, {
-      feed,
-      scope: { window, table: feed.table, settledBefore: to },
-    });
+    const scope = { window, table: feed.table, settledBefore: to };
+    const results = await checkAll(empty.db, { feed, scope });
     expect(results.filter(({ result }) => result === 'failed')).toEqual([]);
-  },
-);
+  });
+});

@@ -72,7 +72,7 @@ async function revise(month: string): Promise<void> {
 }
 
 describe('gmsi export to s3://', () => {
-  it('writes an export, and refuses to write over it', async () => {
+  it('writes an export, refuses to write over it, continues it, replaces it, and leaves what others put there alone', async () => {
     const first = await gmsiHere(command(), settingOf());
     expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(`s3://exports/${prefix}`) });
     await expectWhole();
@@ -80,22 +80,25 @@ describe('gmsi export to s3://', () => {
       code: 2,
       stderr: expect.stringContaining(`s3://exports/${prefix} is not empty.`),
     });
-  });
 
-  it('continues an export, and replaces it', async () => {
-    expect(await gmsiHere(command(), settingOf())).toMatchObject({ code: 0 });
     await revise('2024-02');
     const continued = await gmsiHere(command('--changed-since', '--json'), settingOf());
     expect(JSON.parse(continued.stdout)).toMatchObject({ written: { months: 1, rows: 200 }, months: 3 });
     await expectWhole();
-    expect(await gmsiHere(command('--overwrite', '--to', '2024-02-29'), settingOf())).toMatchObject({
-      code: 0,
-    });
+    const replaced = await gmsiHere(command('--overwrite', '--to', '2024-02-29'), settingOf());
+    expect(replaced).toMatchObject({ code: 0 });
     expect((await held()).paths).toEqual([
       '_manifest.json',
       'month=2024-01/part-0.parquet',
       'month=2024-02/part-0.parquet',
     ]);
+
+    prefix = prefix.replace(/\/\d+$/, '');
+    const { code, stderr } = await gmsiHere(command('--overwrite'), settingOf());
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `gmsi: s3://exports/team=a is not empty.\n  → Name another place with --out; --overwrite replaces nothing but an export.\n`,
+    });
   });
 
   it('that is cut in the middle of a file sends it again', async () => {
@@ -155,16 +158,6 @@ describe('gmsi export to s3://', () => {
     running.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 130, stdout: '' });
     expect(await readdir(folder.path)).toEqual([]);
-  });
-
-  it('leaves what others have put there alone, and is refused where only they have', async () => {
-    expect(await gmsiHere(command(), settingOf())).toMatchObject({ code: 0 });
-    prefix = prefix.replace(/\/\d+$/, '');
-    const { code, stderr } = await gmsiHere(command('--overwrite'), settingOf());
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: `gmsi: s3://exports/team=a is not empty.\n  → Name another place with --out; --overwrite replaces nothing but an export.\n`,
-    });
   });
 
   it('waits for no other export to the same place', async () => {

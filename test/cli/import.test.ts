@@ -31,7 +31,7 @@ async function recordsLoaded(): Promise<number> {
 }
 
 it('is interrupted, killed and run again: every record is there once', async () => {
-  const all = 30_000;
+  const all = 16_000;
   const path = await folder.write('many.ndjson', manyRecords(all));
   const run = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
   let before = 0;

@@ -42,7 +42,8 @@ it.each([
   for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
 });
 
-it('prints the address of a sandbox as one line of JSON with --json', async () => {
+// While it runs, so does the next one, which waits for most of its time.
+it.concurrent('prints the address of a sandbox as one line of JSON with --json', async () => {
   const running = startGmsi(['sandbox', '--port', '0', '--json'], { cwd: folder.path });
   await vi.waitFor(() => expect(running.stdout).toContain('\n'), 90_000);
   const { url, keys } = JSON.parse(running.stdout);
@@ -96,7 +97,7 @@ it('prints completion scripts that may be sourced twice, and completes the names
   expect((await gmsiHere(['complete', '--', 'status', ''], setting)).stdout).toMatch(/^job\t/m);
 });
 
-it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
+it.concurrent('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
   // More than it gets done by the time that this test has seen what it waits for.
   const slow = jobFor(scope, { service: { rate: 1, burst: 1, concurrency: 2 } });
   await using other = await aWarehouse();
@@ -117,6 +118,12 @@ it('logs its progress every few seconds if there is no terminal, and not with --
   for (const running of [talking, quiet]) {
     expect(await running.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('interrupted') });
   }
+});
+
+it('prints nothing to standard output when it fails, and the reason to standard error, with --json too', async () => {
+  const { stdout, stderr } = await gmsiHere(['backfill', 'nosuch', '--json'], setting);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('no job file nosuch');
 });
 
 it('prints its help to standard output, and if no command is named, to standard error', async () => {

@@ -152,12 +152,4 @@ describe('a part of a job', () => {
     }
     expect(sandbox.stats().requests).toBe(before);
   });
-
-  it('6: a command without a job lists the jobs', async () => {
-    const { code, stderr } = await gmsi('backfill');
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: 'gmsi: Name a job, or use --all.\n  → Jobs in jobs: january, recent.\n',
-    });
-  });
 });

@@ -3,36 +3,12 @@ import { expect, it, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { loadsWithPages, requestsBooked, windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
+import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
+import { accessTo, aFolder, startGmsi } from './gmsi.ts';
 import { january, jobFor } from './jobs.ts';
 
 /** Eight windows of some three pages. */
 const step = 'P16D';
-
-it('shares a job between two processes, each page asked for by one of them', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  const job = await folder.write(
-    'job.yaml',
-    jobFor(january, { step, service: { page_size: 10, concurrency: 2 } }),
-  );
-  // So slow that none of them can drain it all before the other has begun.
-  sandbox.script([{ kind: 'latency', ms: 500, times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
-
-  const both = [gmsi(['backfill', job], run), gmsi(['backfill', job], run)];
-  await vi.waitFor(async () => expect(await loadsWithPages(warehouse.db)).toBe(2), 90_000);
-  sandbox.script([]);
-
-  expect(await Promise.all(both)).toMatchObject([{ code: 0 }, { code: 0 }]);
-  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
-  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
-  expect(loads).toHaveLength(2);
-  for (const load of loads) expect(load.windows_drained).toBeGreaterThan(0);
-});
 
 it('takes over what a killed process held while the other one waited for it', async () => {
   await using folder = await aFolder();

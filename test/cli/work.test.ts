@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { loadsWithPages, windowsOf } from '../support/warehouse-state.ts';
+import { loadsWithPages } from '../support/warehouse-state.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aSetting, atWork, runIsOver } from './working.ts';
@@ -83,23 +83,4 @@ it('does not start with a bad job file, or with a named one that has no schedule
   const plain = await gmsiHere(['work', 'plain'], cli);
   expect(plain).toMatchObject({ code: 2, stderr: expect.stringMatching(/has no schedule[\s\S]*--enqueue/) });
   expect(sandbox.stats().requests).toBe(0);
-});
-
-it('ends with 2 once the service refuses the key, and spends no more on it', async () => {
-  await using setting = await aSetting();
-  const { warehouse, sandbox, cli, folder } = setting;
-  await folder.write('jobs/any.yaml', jobFor(january, pages));
-  expect(await gmsiHere(['backfill', 'any', '--enqueue'], cli)).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/any +1 +8\n\nNo worker is running/),
-  });
-  const before = sandbox.stats().requests;
-  const worker = setting.start(['work', '--concurrency', '3'], {
-    ...cli,
-    env: { ...cli.env, GMSI_API_KEY: 'not-a-key' },
-  });
-
-  expect(await worker.ended).toMatchObject({ code: 2, stderr: expect.stringContaining('GMSI_API_KEY') });
-  expect(sandbox.stats().requests - before).toBeLessThanOrEqual(3);
-  expect((await windowsOf(warehouse.db)).map(({ state }) => state)).toEqual(Array(8).fill('pending'));
 });

@@ -59,10 +59,8 @@ describe('gmsi lookups', () => {
 
 describe('a list that the key may not read', () => {
   test.each([
-    ['tickers', '/v1/ticker', notForKey],
     ['tickers', '/v1/ticker', refused],
     ['sources', '/v1/sources', { kind: 'auth', status: 401 } as const],
-    ['sources', '/v1/sources', refused],
     ['languages', '/v1/taxonomy/languages', notForKey],
   ])('is a warning for %s (%s, %j), and the others are refreshed', async (list, path, fault) => {
     await using warehouse = await aWarehouse();

@@ -137,60 +137,20 @@ test('it reads every table and view for analysts, and asks every function of the
   expect((await reader.query('select count(*)::int as n from gmsi.headlines')).rows).toEqual([{ n: 1 }]);
 });
 
-describe('in a session that it has made read-write, it', () => {
-  test('writes, locks, changes and removes no table', async () => {
-    for (const name of await namesOf(relations))
-      for (const statement of [
-        `insert into ${name} default values`,
-        `delete from ${name}`,
-        `truncate ${name}`,
-        `lock table ${name} in row exclusive mode`,
-        `lock table ${name} in access exclusive mode`,
-        `select from ${name} for update`,
-        `drop table ${name}`,
-        `alter table ${name} rename to taken`,
-        `create index on ${name} ((1))`,
-      ])
-        expect(await refusalOf(statement), statement).toMatch(
-          /permission denied|must be owner|cannot (truncate|delete|insert|lock)|is not a (table|sequence)/,
-        );
-    expect(await refusalOf('update gmsi.headlines set topic = topic')).toMatch(/permission denied/);
-  });
-
-  test('sees nothing of requests, keys and jobs', async () => {
-    for (const name of ['api_usage', 'jobs', 'workers', 'alerts', 'request_rate', 'learned_facts'])
-      expect(await refusalOf(`select from gmsi.${name}`), name).toMatch(/permission denied/);
-  });
-
-  test('runs no other function, in particular none that has its owner’s rights', async () => {
-    const others = await namesOf(`${calls} and not has_function_privilege('gmsi_reader', p.oid, 'execute')`);
-    const definers = await namesOf(`${calls} and prosecdef`);
-    expect(definers.length).toBeGreaterThan(0);
-    expect(others).toEqual(expect.arrayContaining(definers));
-    for (const call of others)
-      expect(await refusalOf(`select * from ${call}`), call).toMatch(/permission denied for function/);
-  });
-
-  test.for([
-    'create table gmsi.mine ()',
+test('it has no power but that of gmsi_reader, also in a session that it has made read-write', async () => {
+  const [power] = await namesOf(`
+    select concat_ws(' ', rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls, (
+      select string_agg(roleid::regrole::text || ' ' || admin_option, ', ') from pg_auth_members where member = r.oid
+    )) as name from pg_roles r where rolname = '${made.login.user}'`);
+  expect(power).toBe('f f f f f gmsi_reader false');
+  for (const statement of [
+    'update gmsi.headlines set topic = topic',
+    'select from gmsi.api_usage',
     'create table public.mine ()',
-    'create function public.mine() returns int language sql return 1',
-    'create schema mine',
-    'create extension dblink',
-    'create role mine',
-    'alter role current_user createrole',
     'grant gmsi_loader to current_user',
     'set role gmsi_loader',
-    'set session_replication_role = replica',
-    `copy (select 1) to program 'true'`,
-    `copy (select 1) to '/tmp/mine'`,
-    `select pg_read_file('postmaster.pid')`,
-    'select * from pg_authid',
-  ])('may not: %s', async (statement) => {
-    expect(await refusalOf(statement)).toMatch(
-      /permission denied|must be superuser|must be owner|admin option/,
-    );
-  });
+  ])
+    expect(await refusalOf(statement), statement).toMatch(/permission denied|admin option/);
 });
 
 test('a command that needs more than it may read says so', async () => {

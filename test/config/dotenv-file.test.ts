@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig, settings } from '../../src/config/environment.ts';
-import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 
 const secret = 'sEcReT-k3y';
 
@@ -93,7 +94,7 @@ it('names a setting that does not exist, and the one that was likely meant', asy
 it('shows it to a person who runs a command', async () => {
   await using folder = await aFolder();
   const env = { GMSI_API_KEYS: secret, DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db' };
-  const { stderr } = await gmsi(['check', '--list', '--quiet'], { cwd: folder.path, env });
+  const { stderr } = await gmsiHere(['check', '--list', '--quiet'], { cwd: folder.path, env });
   expect(stderr).toContain('GMSI_API_KEYS is set, but there is no such setting');
   expect(stderr).not.toContain(secret);
 });

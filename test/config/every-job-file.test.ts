@@ -14,7 +14,7 @@ const files = readdirSync(join(cwd, 'jobs')).filter((name) => name.endsWith('.ya
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Enough for a page of each of some series. */
-const requests = 30;
+const requests = 16;
 
 test.each(files)('jobs/%s loads rows of a sandbox, as far as its budget goes', async (file) => {
   await using warehouse = await aWarehouse();

@@ -38,39 +38,12 @@ describe('what a job selects', () => {
       topics: '[Inflation-Food, Elections]',
       match_type: 'DOMESTIC',
     });
+    const series = { feed: 'gmsi-headlines', match_type: 'DOMESTIC', ticker: '', variant: '' };
     expect(resolveSeries(job, lookups)).toEqual([
-      {
-        feed: 'gmsi-headlines',
-        country: 'US',
-        topic: 'Inflation-Food',
-        match_type: 'DOMESTIC',
-        ticker: '',
-        variant: '',
-      },
-      {
-        feed: 'gmsi-headlines',
-        country: 'US',
-        topic: 'Elections',
-        match_type: 'DOMESTIC',
-        ticker: '',
-        variant: '',
-      },
-      {
-        feed: 'gmsi-headlines',
-        country: 'DE',
-        topic: 'Inflation-Food',
-        match_type: 'DOMESTIC',
-        ticker: '',
-        variant: '',
-      },
-      {
-        feed: 'gmsi-headlines',
-        country: 'DE',
-        topic: 'Elections',
-        match_type: 'DOMESTIC',
-        ticker: '',
-        variant: '',
-      },
+      { ...series, country: 'US', topic: 'Inflation-Food' },
+      { ...series, country: 'US', topic: 'Elections' },
+      { ...series, country: 'DE', topic: 'Inflation-Food' },
+      { ...series, country: 'DE', topic: 'Elections' },
     ]);
   });
 
@@ -117,23 +90,10 @@ describe('tickers', () => {
 
   test('are crossed with the variants, and have neither country nor topic', () => {
     const parameters = 'parameters: { topic_preset: [ALL, Supply] }\n';
+    const series = { feed: 'ticker-headlines', ticker: 'BZ_COM', match_type: 'COMBINED' };
     expect(resolveSeries(job('[BZ_COM]', parameters), lookups)).toEqual([
-      {
-        feed: 'ticker-headlines',
-        country: '',
-        topic: '',
-        ticker: 'BZ_COM',
-        match_type: 'COMBINED',
-        variant: 'topic_preset=ALL',
-      },
-      {
-        feed: 'ticker-headlines',
-        country: '',
-        topic: '',
-        ticker: 'BZ_COM',
-        match_type: 'COMBINED',
-        variant: 'topic_preset=Supply',
-      },
+      { ...series, country: '', topic: '', variant: 'topic_preset=ALL' },
+      { ...series, country: '', topic: '', variant: 'topic_preset=Supply' },
     ]);
   });
 

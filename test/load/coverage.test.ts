@@ -14,37 +14,30 @@ const us = { countries: ['US'], topics: ['Inflation-Food'] };
 const exact = { service: { end_date: 'inclusive' } };
 
 describe('jobs that overlap share coverage', () => {
-  it('extended at both ends, a job asks only for the new days', async () => {
-    const asked = await daysAskedFor([
+  it('each asks for the days and series that none before it has covered', async () => {
+    const [march, wider] = [
       { ...us, from: '2026-03-01', to: '2026-03-31' },
       { ...us, from: '2026-02-20', to: '2026-04-09' },
+    ];
+    expect(
+      await daysAskedFor([
+        march,
+        { ...us, from: '2026-03-10', to: '2026-03-20' },
+        wider,
+        { ...wider, countries: ['US', 'DE'] },
+        { ...us, from: '2026-05-01', to: '2026-05-05' },
+        { ...us, from: '2026-05-20', to: '2026-05-25' },
+        { ...us, from: '2026-05-01', to: '2026-05-31' },
+      ]),
+    ).toEqual([
+      ['US 2026-03-01/2026-03-31'],
+      [],
+      ['US 2026-02-20/2026-02-28', 'US 2026-04-01/2026-04-09'],
+      ['DE 2026-02-20/2026-04-09'],
+      ['US 2026-05-01/2026-05-05'],
+      ['US 2026-05-20/2026-05-25'],
+      ['US 2026-05-06/2026-05-19', 'US 2026-05-26/2026-05-31'],
     ]);
-    expect(asked.at(-1)).toEqual(['US 2026-02-20/2026-02-28', 'US 2026-04-01/2026-04-09']);
-  });
-
-  it('shrunk, a job asks for nothing', async () => {
-    const asked = await daysAskedFor([
-      { ...us, from: '2026-03-01', to: '2026-03-31' },
-      { ...us, from: '2026-03-10', to: '2026-03-20' },
-    ]);
-    expect(asked.at(-1)).toEqual([]);
-  });
-
-  it('between what two others have covered, a job asks for the gap in the middle', async () => {
-    const asked = await daysAskedFor([
-      { ...us, from: '2026-03-01', to: '2026-03-05' },
-      { ...us, from: '2026-03-20', to: '2026-03-25' },
-      { ...us, from: '2026-03-01', to: '2026-03-31' },
-    ]);
-    expect(asked.at(-1)).toEqual(['US 2026-03-06/2026-03-19', 'US 2026-03-26/2026-03-31']);
-  });
-
-  it('with another country added, a job asks for that country only', async () => {
-    const asked = await daysAskedFor([
-      { ...us, from: '2026-03-01', to: '2026-03-31' },
-      { ...us, countries: ['US', 'DE'], from: '2026-03-01', to: '2026-03-31' },
-    ]);
-    expect(asked.at(-1)).toEqual(['DE 2026-03-01/2026-03-31']);
   });
 
   it('days that an interrupted job has planned are not planned again by another one, but drained', async () => {

@@ -64,7 +64,7 @@ describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $nam
       limits: null,
       clock,
       tickerHistoryLimitDays: null,
-      volume: 1,
+      volume: 0.5,
     });
     const since = { from: '2026-11-18', to: '2026-11-20' };
     const job = aJobOf(one.name, { start_date: since.from, end_date: 'today' });
@@ -89,7 +89,7 @@ describe.each(feeds)('feed $name', (one) => {
     let now: string;
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
-      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null },
+      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null, volume: 0.6 },
       changes: { withdrawn: 0.3 },
     });
     const of = { from: '2026-10-01', to: '2026-10-05' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, seriesOf, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -272,26 +272,6 @@ describe('refusals that pass', () => {
     const recent = { ...scope, from: '2026-11-13' };
     expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
   });
-
-  it('with another status each are no reason to skip anything', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
-    const job = aJobFor(one, { step: 'P30D', service: { concurrency: 1 } });
-    const of = (status: number, from: string) => ({
-      ...{ kind: 'refuse' as const, status, detail: 'no', times: 1 },
-      match: ({ query }: SeenRequest) => query.start_date! < from,
-    });
-    sandbox.script([of(404, '2026-08-01'), of(400, '2026-07-10')]);
-    const first = await runBackfill({ job, db, sandbox, clock });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 2, refused: 0, pending: 0 } });
-    const failed = (await windowsOf(db)).filter(({ state }) => state === 'failed');
-    // Neighbours, or this test would show nothing.
-    expect(failed.map(({ refused_with }) => refused_with).sort()).toEqual([400, 404]);
-    expect(failed.map(({ first_day }) => first_day).sort()).toEqual(['2026-06-19', '2026-07-19']);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-  });
 });
 
 describe('a hole in a series', () => {
@@ -313,15 +293,5 @@ describe('a hole in a series', () => {
     const requests = watchRequests(sandbox, []);
     await runBackfill({ job, db, sandbox, clock });
     expect(requests.length).toBeLessThanOrEqual(askedAgain);
-  });
-
-  it('of one window alone gives up nothing else', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
-    const job = aJobFor(several, { step: 'P30D' });
-    refusing(sandbox, (series, from) => series === 'DE Policy Outlook' && from < '2026-05-25');
-    const result = await runBackfill({ job, db, sandbox, clock });
-    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, refused: 0, pending: 0 } });
   });
 });

@@ -15,73 +15,43 @@ const now = Date.UTC(2026, 10, 20, 12);
 const period = { from: '2026-01-01', to: '2026-06-30' };
 const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
 
-describe.each(['inclusive', 'exclusive'] as const)(
-  'once a probe has learned that end_date is %s',
-  (endDate) => {
-    async function aProbedWarehouse() {
-      const warehouse = await aWarehouse();
-      const clock = jumpingClock(now);
-      const sandbox = await startSandbox({
-        limits: null,
-        volume: 0.2,
-        endDate,
-        clock: () => new Date(clock.now()),
-      });
-      await runProbe({ db: warehouse.db, sandbox, clock });
-      const dispose = async () => {
-        await sandbox.stop();
-        await warehouse[Symbol.asyncDispose]();
-      };
-      return { db: warehouse.db, sandbox, [Symbol.asyncDispose]: dispose };
-    }
-
-    it('a job that leaves it unknown asks without overlap, and holds the truth and nothing else', async () => {
-      await using probed = await aProbedWarehouse();
-      const { db, sandbox } = probed;
-      const requests = watchRequests(sandbox);
-      const job = aJobFor(one, { order: 'oldest-first', service: { concurrency: 1 } });
-      expect(job.service.endDate).toBe('unknown');
-      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
-
-      const asked = firstPages(requests).map(({ query }) => [query.start_date, query.end_date]);
-      const windows =
-        endDate === 'inclusive'
-          ? [
-              ['2026-01-01', '2026-03-31'],
-              ['2026-04-01', '2026-06-29'],
-              ['2026-06-30', '2026-06-30'],
-            ]
-          : [
-              ['2026-01-01', '2026-04-01'],
-              ['2026-04-01', '2026-06-30'],
-              ['2026-06-30', '2026-07-01'],
-            ];
-      expect(asked).toEqual(windows);
-      const served = servedBy(sandbox, one);
-      expect(await heldBy(db, one)).toEqual(served);
-      expect(await countRows(db, 'headlines')).toBe(served.length);
+it.each(['inclusive', 'exclusive'] as const)(
+  'once a probe has learned that end_date is %s, a job asks without overlap; one that says otherwise is followed, and warned about',
+  async (endDate) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    const clock = jumpingClock(now);
+    await using sandbox = await startSandbox({
+      ...{ limits: null, volume: 0.2, endDate, clock: () => new Date(clock.now()) },
     });
+    await runProbe({ db, sandbox, clock });
+    const requests = watchRequests(sandbox);
+    const job = aJobFor(one, { order: 'oldest-first', service: { concurrency: 1 } });
+    expect(job.service.endDate).toBe('unknown');
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
+    const asked = firstPages(requests).map(({ query }) => `${query.start_date} ${query.end_date}`);
+    expect(asked).toEqual(
+      endDate === 'inclusive'
+        ? ['2026-01-01 2026-03-31', '2026-04-01 2026-06-29', '2026-06-30 2026-06-30']
+        : ['2026-01-01 2026-04-01', '2026-04-01 2026-06-30', '2026-06-30 2026-07-01'],
+    );
+    const served = servedBy(sandbox, one);
+    expect(await heldBy(db, one)).toEqual(served);
+    expect(await countRows(db, 'headlines')).toBe(served.length);
 
-    it('a job that says otherwise is followed, and warned about', async () => {
-      await using probed = await aProbedWarehouse();
-      const { db, sandbox } = probed;
-      const own = endDate === 'inclusive' ? 'exclusive' : 'inclusive';
-      const job = aJobFor({ ...one, to: '2026-01-31' }, { service: { end_date: own } });
-      const requests = watchRequests(sandbox);
-      const { log, lines } = aLog();
-      await runBackfill({ job, db, sandbox, log });
-      expect(firstPages(requests)[0]!.query.end_date).toBe(own === 'inclusive' ? '2026-01-31' : '2026-02-01');
-      const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
-      expect(warnings).toContainEqual(expect.stringContaining(`a probe has found it ${endDate}`));
-    });
+    const own = endDate === 'inclusive' ? 'exclusive' : 'inclusive';
+    const other = { ...one, countries: ['NO'], to: '2026-01-31' };
+    requests.length = 0;
+    const { log, lines } = aLog();
+    await runBackfill({ job: aJobFor(other, { service: { end_date: own } }), db, sandbox, log });
+    expect(firstPages(requests)[0]!.query.end_date).toBe(own === 'inclusive' ? '2026-01-31' : '2026-02-01');
+    const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+    expect(warnings).toContainEqual(expect.stringContaining(`a probe has found it ${endDate}`));
 
-    it('a job that says the same is not warned about', async () => {
-      await using probed = await aProbedWarehouse();
-      const job = aJobFor(one, { service: { end_date: endDate } });
-      expect(await withLearnedReading(probed.db, job)).toEqual({
-        job,
-        endDate: { reading: endDate, by: 'job', contradicted: null },
-      });
+    const same = aJobFor(one, { service: { end_date: endDate } });
+    expect(await withLearnedReading(db, same)).toEqual({
+      job: same,
+      endDate: { reading: endDate, by: 'job', contradicted: null },
     });
   },
 );

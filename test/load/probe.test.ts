@@ -51,7 +51,6 @@ describe('a probe of a service', () => {
   const cases: [string, SandboxOptions, object][] = [
     ['as it is likely to be', {}, {}],
     ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
-    ['that ignores end_date', { endDate: 'ignored' }, { end_date: 'ignored' }],
     [
       'that ignores end_date and sends the oldest first',
       { endDate: 'ignored', order: 'oldest-first' },
@@ -77,7 +76,6 @@ describe('a probe of a service', () => {
         ...{ time_zone: { least: 0, most: 195 }, day_begin: null },
       },
     ],
-    ['that refuses pages above 250', { pageCap: 250 }, { page_size: 'refused, 250 is taken' }],
     [
       'that cuts pages to 50',
       { pageCap: 50, pageCapMode: 'silent' },

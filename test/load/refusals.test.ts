@@ -15,13 +15,13 @@ const scope = {
 const job = aJobFor(scope, { step: 'P10D' });
 
 describe('a key that is refused', () => {
-  it.each([401, 403] as const)('with %i in the middle ends the run at once', async (status) => {
+  it('in the middle ends the run at once', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const { db } = warehouse;
     let served = 0;
     const requests = watchRequests(sandbox, [
-      { kind: 'auth', status, times: 1e6, match: ({ path }) => path.includes('/feed/') && ++served > 5 },
+      { kind: 'auth', status: 403, times: 1e6, match: ({ path }) => path.includes('/feed/') && ++served > 5 },
     ]);
     const result = await runBackfill({ job, db, sandbox, clock });
     expect(result.outcome).toBe('failed');

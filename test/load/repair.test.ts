@@ -73,6 +73,24 @@ async function untilOneWaits(db: Warehouse): Promise<void> {
   );
 }
 
+const more = { ...scope, topics: ['Elections'] };
+const bothAliases = { ...timeAlias, ...scoreAliases };
+
+/** A warehouse with rejected records of one topic and empty columns of another. */
+async function bothWaysRenamed() {
+  const warehouse = await aWarehouse();
+  await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+  const run = { db: warehouse.db, sandbox: drifting, clock };
+  const { totals } = await runBackfill({ job, ...run });
+  drifting.rewrite = renaming(scoresRenamed);
+  const filling = await runBackfill({ job: aJobFor(more, exactDays), ...run });
+  return {
+    warehouse,
+    ...{ rejected: totals.records, filling: filling.totals.records },
+    [Symbol.asyncDispose]: () => warehouse[Symbol.asyncDispose](),
+  };
+}
+
 const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFilled: {} };
 
 let sandbox: Sandbox;
@@ -161,21 +179,6 @@ describe('records that were rejected', () => {
     expect(await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
       before,
     );
-  });
-
-  it('are repaired for the series of a job alone', async () => {
-    await using warehouse = await aWarehouse();
-    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
-    await runBackfill({ job, db, sandbox: drifting, clock });
-    const ofNorway: WindowScope = {
-      ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
-      ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
-    };
-    await repairAll(db, timeAlias, { scope: ofNorway });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, { ...scope, countries: ['NO'] }));
-    const left = await db.selectFrom('gmsi.rejected_records').select('country').distinct().execute();
-    expect(left).toEqual([{ country: 'US' }]);
   });
 
   it('never replace what a load has brought since, and are let go', async () => {
@@ -354,68 +357,57 @@ describe('columns that stayed empty', () => {
     const { rows } = await sql`select distinct headline, topic_probability from gmsi.headlines`.execute(db);
     expect(rows).toEqual([{ headline: 'newer', topic_probability: null }]);
   });
+});
 
-  it('are filled for the series of a job alone, and stay as they are if a row was retracted', async () => {
-    await using warehouse = await aWarehouse();
-    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { db } = warehouse;
-    await runBackfill({ job, db, sandbox: drifting, clock });
+describe('a repair', () => {
+  it('of some series changes them alone, a retraction stays, and a dry run says so without a change', async () => {
+    await using loaded = await bothWaysRenamed();
+    const { db } = loaded.warehouse;
     await sql`update gmsi.headlines set retracted_at = now() where country = 'NO'`.execute(db);
     const ofNorway: WindowScope = {
-      ...{ feed: 'gmsi-headlines', countries: ['NO'], topics: ['Inflation-Food'], tickers: [''] },
+      ...{
+        feed: 'gmsi-headlines',
+        countries: ['NO'],
+        topics: [...scope.topics, ...more.topics],
+        tickers: [''],
+      },
       ...{ matchType: 'COMBINED', variants: [''], from: scope.from, to: scope.to },
     };
-    await repairAll(db, scoreAliases, { scope: ofNorway });
+    const before = await stateOf(db);
+    const foreseen = await repairAll(db, bothAliases, { scope: ofNorway, dryRun: true });
+    expect(foreseen.rows).toBeGreaterThan(0);
+    expect(foreseen.rowsFilled).toBeGreaterThan(0);
+    expect(await stateOf(db)).toEqual(before);
+    expect(await repairAll(db, bothAliases, { scope: ofNorway })).toEqual(foreseen);
+
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, { ...scope, countries: ['NO'] }));
+    const left = await db.selectFrom('gmsi.rejected_records').select('country').distinct().execute();
+    expect(left).toEqual([{ country: 'US' }]);
     const { rows } = await sql`
       select distinct country, topic_probability is null as empty, retracted_at is null as current
-      from gmsi.headlines order by country
+      from gmsi.headlines where topic = ${more.topics[0]} order by country
     `.execute(db);
     expect(rows).toEqual([
       { country: 'NO', empty: false, current: false },
       { country: 'US', empty: true, current: true },
     ]);
   });
-});
-
-describe('a repair', () => {
-  it('changes nothing in a dry run, and says what it would do', async () => {
-    await using warehouse = await aWarehouse();
-    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
-    await runBackfill({ job, db, sandbox: drifting, clock });
-    drifting.rewrite = renaming(scoresRenamed);
-    const more = aJobFor({ ...scope, topics: ['Elections'] }, exactDays);
-    await runBackfill({ job: more, db, sandbox: drifting, clock });
-    const fields = { ...timeAlias, ...scoreAliases };
-    const before = await stateOf(db);
-    const foreseen = await repairAll(db, fields, { dryRun: true });
-    expect(foreseen.rows).toBeGreaterThan(0);
-    expect(foreseen.rowsFilled).toBeGreaterThan(0);
-    expect(await stateOf(db)).toEqual(before);
-    expect(await repairAll(db, fields)).toEqual(foreseen);
-  });
 
   it('goes on where it was stopped, after any batch', async () => {
-    await using warehouse = await aWarehouse();
-    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
-    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    drifting.rewrite = renaming(scoresRenamed);
-    const more = { ...scope, topics: ['Elections'] };
-    const filling = await runBackfill({ job: aJobFor(more, exactDays), db, sandbox: drifting, clock });
-    const total = totals.records + filling.totals.records;
-    const fields = { ...timeAlias, ...scoreAliases };
+    await using loaded = await bothWaysRenamed();
+    const { db } = loaded.warehouse;
     const results: RepairResult[] = [];
     do {
       const stop = new AbortController();
       const onBatch = () => stop.abort();
-      results.push(await repairAll(db, fields, { stop: stop.signal, onBatch, batchSize: 40 }));
-      expect((await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'))).toBe(total);
+      results.push(await repairAll(db, bothAliases, { stop: stop.signal, onBatch }));
+      const total = (await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'));
+      expect(total).toBe(loaded.rejected + loaded.filling);
     } while (results.at(-1)!.outcome === 'interrupted');
     expect(results.length).toBeGreaterThan(3);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await heldBy(db, more)).toEqual(servedBy(sandbox, more));
-    expect(await countRows(db, 'headline_revisions')).toBe(filling.totals.records);
+    expect(await countRows(db, 'headline_revisions')).toBe(loaded.filling);
   });
 
   it('loses and doubles nothing if the reply to the commit of every batch is lost', async () => {

@@ -56,29 +56,6 @@ describe('runs of one job at once', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await coverageOf(db)).toEqual(covered);
   });
-
-  it('that overlap plan each day once between them', async () => {
-    await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
-    const [early, late] = [
-      { ...scope, to: '2026-09-20' },
-      { ...scope, from: '2026-09-10' },
-    ];
-    const results = await Promise.all(
-      [early, late].map((part) =>
-        runBackfill({ job: aJobFor(part, { step: 'P5D', service }), db, sandbox, clock }),
-      ),
-    );
-    expect(results.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
-    expect(sandbox.stats().pagesServedTwice).toBe(0);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    const { rows } = await sql`
-      select from gmsi.windows a join gmsi.windows b on a.window_id < b.window_id
-        and (a.country, a.topic) = (b.country, b.topic) and a.days && b.days
-    `.execute(db);
-    expect(rows).toEqual([]);
-  });
 });
 
 describe('a load that falls silent', () => {

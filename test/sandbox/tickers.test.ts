@@ -9,22 +9,9 @@ const PATH = '/v1/headlines/feed/historical/ticker/BZ_COM';
 test('a headline of a ticker has the fields that are likely, with the time in UTC', async () => {
   const { json } = await get(await aSandbox({ records: { missingScores: 0 } }), PATH, { limit: 1000 });
   expect(Object.keys(json.data[0])).toEqual([
-    'id',
-    'ticker',
-    'ticker_name',
-    'publication_time',
-    'headline',
-    'source',
-    'url',
-    'language',
-    'topic_name',
-    'sentiment_score',
-    'bearish_probability',
-    'neutral_probability',
-    'bullish_probability',
-    'topic_probability',
-    'match_type',
-    'countries',
+    ...'id ticker ticker_name publication_time headline source url language topic_name'.split(' '),
+    ...'sentiment_score bearish_probability neutral_probability bullish_probability'.split(' '),
+    ...'topic_probability match_type countries'.split(' '),
   ]);
   expect(json.data[0]).toMatchObject({ ticker: 'BZ_COM', ticker_name: 'Brent Crude Oil' });
   expect(json.data[0].publication_time).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\+00:00$/);
@@ -247,14 +234,7 @@ test('an event has the fields that are likely, its impact a number in a string o
   const sandbox = await aSandbox();
   const events = sandbox.truthOf('events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
   expect(Object.keys(events[0]!)).toEqual([
-    'id',
-    'event_date',
-    'event_name',
-    'summary',
-    'event_type',
-    'direction',
-    'impact',
-    'topic_name',
+    ...'id event_date event_name summary event_type direction impact topic_name'.split(' '),
   ]);
   const impacts = new Set(events.map(({ impact }) => impact));
   expect([...impacts].filter((it) => !/^(0\.\d|1|High|Medium|Low)$/.test(String(it)))).toEqual([]);

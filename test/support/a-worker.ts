@@ -18,8 +18,10 @@ import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
 import { registerJob } from '../../src/warehouse/tables/jobs.ts';
 import { addTasks } from '../../src/warehouse/tables/queue.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
+import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
 import { createWorkerEvents, type WorkerContext, type WorkerEvent } from '../../src/worker/context.ts';
 import { openQueue } from '../../src/worker/open-queue.ts';
+import { plan } from '../../src/worker/plan.ts';
 import { tickTask } from '../../src/worker/queue.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
 import { aWarehouse, type TestWarehouse } from './test-warehouse.ts';
@@ -192,6 +194,15 @@ export async function registered(
     { job, definition: definition as JobDefinition, schedule: { sync, backfill, timezone } },
     { at, by: 'test' },
   );
+}
+
+/** A run of a job's backfill that is planned, but that nobody works on yet; and what a worker's tasks are given. */
+export async function aPlannedRun(setting: WorkerSetting, job: string, definition: object) {
+  const context = aWorkerContext(setting);
+  await registered(setting.warehouse.db, job, definition, new Date('2026-11-19T20:00:00Z'));
+  await plan(context, { job, command: 'backfill' }, false);
+  const [run] = await runsUnderWay(setting.warehouse.db);
+  return { context, runId: run!.run_id };
 }
 
 /** Lets a worker look at the schedules, as it does every minute; even if one is about to. @returns the task's key */

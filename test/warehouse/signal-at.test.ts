@@ -175,19 +175,19 @@ it.each([
   ).rejects.toThrow(message);
 });
 
-it('counts each headline of a year in exactly one of the daily decisions, the first one after it was published', async () => {
+it('counts each headline of a season in exactly one of the daily decisions, the first one after it was published', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
   await using sandbox = await startSandbox({ limits: null });
-  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-12-31' };
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
   const { rows: decisions } = await sql<{ moment: Date; headline_count: number; state: string }>`
     select moment, s.headline_count, s.state
-    from generate_series(timestamptz '2024-01-01 21:00+00', '2025-01-01 21:00+00', interval '1 day') as moment
+    from generate_series(timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day') as moment
     cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s
     order by moment`.execute(db);
   const { rows: headlines } = await sql<{ published_at: Date }>`
-    select published_at from gmsi.headlines where directional_score is not null and published_at < '2025-01-01'`.execute(
+    select published_at from gmsi.headlines where directional_score is not null and published_at < '2024-04-01'`.execute(
     db,
   );
   const hour = 3_600_000;
@@ -201,7 +201,7 @@ it('counts each headline of a year in exactly one of the daily decisions, the fi
     counted.set(next, counted.get(next)! + 1);
     if (known !== time && published_at.getUTCHours() === 21) atTheHourOfADecision++;
   }
-  expect(atTheHourOfADecision, 'headlines that a window on published_at would lose').toBeGreaterThan(20);
+  expect(atTheHourOfADecision, 'headlines that a window on published_at would lose').toBeGreaterThan(5);
   // Records of the day after the job's period may have come along.
   const ofPeriod = decisions.slice(0, -1);
   expect(ofPeriod.map(({ moment, headline_count }) => [moment.getTime(), headline_count])).toEqual(

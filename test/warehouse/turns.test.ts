@@ -47,7 +47,8 @@ const works: readonly [what: string, work: (db: Warehouse, waiting: Waiting) => 
   ],
 ];
 
-it.each(works)(
+// Most of their time they wait.
+it.concurrent.each(works)(
   '%s waits for another session, says for which, and ends at the stop signal',
   async (what, work) => {
     await using database = await (what === 'migrating' ? anEmptyDatabase() : aWarehouse());

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowState } from '../../src/warehouse/database.ts';
 import { ClaimLost } from '../../src/warehouse/errors.ts';
@@ -7,7 +7,7 @@ import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
 import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import { claimOne, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
 type WindowEvent =
@@ -20,21 +20,27 @@ type WindowEvent =
   | 'a refusal'
   | 'the load ends';
 
+/** A state that no event changes. */
+const unmoved = <State extends WindowState>(state: State): Record<WindowEvent, State> => ({
+  'another load claims it': state,
+  'another load claims it after the lease': state,
+  'a page': state,
+  'the last page': state,
+  'the load stops': state,
+  'an error': state,
+  'a refusal': state,
+  'the load ends': state,
+});
+const claimed = {
+  'another load claims it': 'draining',
+  'another load claims it after the lease': 'draining',
+} as const;
+
 /** The state after each event, in each state. Whatever a window is not in, only its next claim may change it. */
 const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
-  pending: {
-    'another load claims it': 'draining',
-    'another load claims it after the lease': 'draining',
-    'a page': 'pending',
-    'the last page': 'pending',
-    'the load stops': 'pending',
-    'an error': 'pending',
-    'a refusal': 'pending',
-    'the load ends': 'pending',
-  },
+  pending: { ...unmoved('pending'), ...claimed },
   draining: {
-    'another load claims it': 'draining',
-    'another load claims it after the lease': 'draining',
+    ...claimed,
     'a page': 'draining',
     'the last page': 'drained',
     'the load stops': 'pending',
@@ -43,36 +49,9 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
     'a refusal': 'failed',
     'the load ends': 'pending',
   },
-  drained: {
-    'another load claims it': 'drained',
-    'another load claims it after the lease': 'drained',
-    'a page': 'drained',
-    'the last page': 'drained',
-    'the load stops': 'drained',
-    'an error': 'drained',
-    'a refusal': 'drained',
-    'the load ends': 'drained',
-  },
-  failed: {
-    'another load claims it': 'draining',
-    'another load claims it after the lease': 'draining',
-    'a page': 'failed',
-    'the last page': 'failed',
-    'the load stops': 'failed',
-    'an error': 'failed',
-    'a refusal': 'failed',
-    'the load ends': 'failed',
-  },
-  refused: {
-    'another load claims it': 'refused',
-    'another load claims it after the lease': 'refused',
-    'a page': 'refused',
-    'the last page': 'refused',
-    'the load stops': 'refused',
-    'an error': 'refused',
-    'a refusal': 'refused',
-    'the load ends': 'refused',
-  },
+  drained: unmoved('drained'),
+  failed: { ...unmoved('failed'), ...claimed },
+  refused: unmoved('refused'),
 };
 
 const windowId = 1;
@@ -116,11 +95,17 @@ async function page(db: Warehouse, loadId: number, nextToken: string | null): Pr
 const states = Object.keys(after) as WindowState[];
 const events = Object.keys(happen) as WindowEvent[];
 
+let warehouse: TestWarehouse;
+beforeAll(async () => {
+  warehouse = await aWarehouse();
+});
+afterAll(() => warehouse[Symbol.asyncDispose]());
+
 it.each(states.flatMap((state) => events.map((event) => [state, event] as const)))(
   'a window that is %s: %s',
   async (state, event) => {
-    await using warehouse = await aWarehouse();
     const { db } = warehouse;
+    await sql`delete from gmsi.windows; delete from gmsi.coverage`.execute(db);
     const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'test' };
     const loadId = await startLoad(db, about);
     const other = await startLoad(db, about);

@@ -6,7 +6,6 @@ import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../supp
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -33,34 +32,6 @@ it('outlives connections that break, those of its queue included', async () => {
   await Promise.all([one.stop(), two.stop()]);
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
-});
-
-it('notices how far the service looks back, and loads all that it answers', async () => {
-  await using warehouse = await aWarehouseWithQueue();
-  const historyLimitDays = 50;
-  await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.1 });
-  const { db } = warehouse;
-  const several = {
-    ...{ from: '2026-08-10', to: '2026-10-25' },
-    ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
-  };
-  await registered(db, 'old', jobFor(several, { schedule, step: 'P10D', order: 'newest-first' }), lastNight);
-  const requests = watchRequests(sandbox);
-  await using worker = aWorker({ warehouse, sandbox, clock });
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
-
-  const firstDay = '2026-10-01';
-  const windows = await windowsOf(db);
-  const served = windows.filter(({ state }) => state === 'drained');
-  const rest = windows.filter(({ state }) => state !== 'drained');
-  expect(served.filter(({ first_day }) => first_day === firstDay)).toHaveLength(2);
-  expect(served.every(({ first_day }) => first_day >= firstDay)).toBe(true);
-  expect(rest.every(({ last_day }) => last_day < firstDay)).toBe(true);
-  expect(rest.filter(({ state }) => state !== 'refused')).toEqual([]);
-  // Each series: two refusals, and the search for its first day in a window of 10 days.
-  expect(requests.length - served.length).toBeLessThanOrEqual(2 * (2 + 2 + 4) + 4);
-  const inReach = { ...several, from: firstDay };
-  expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
 });
 
 it('loads series from their beginnings on, and after refusals that pass, whichever worker meets them', async () => {

@@ -13,8 +13,7 @@ import { tendTask } from '../../src/worker/queue.ts';
 import { tend } from '../../src/worker/tend.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, scope as year } from '../cli/jobs.ts';
-import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
-import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { aPlannedRun, aWarehouseWithQueue, aWorker, registered, told } from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -24,22 +23,12 @@ const schedule = { backfill: '0 1 * * *' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 const due = { job: 'job', command: 'backfill' } as const;
 
-/** A job whose run is planned, but not worked on yet. */
-async function aRun(warehouse: TestWarehouse, sandbox: { url: string }, definition: object) {
-  const { db } = warehouse;
-  const context = aWorkerContext({ warehouse, sandbox });
-  await registered(db, 'job', definition, lastNight);
-  await plan(context, due, false);
-  const [run] = await runsUnderWay(db);
-  return { context, runId: run!.run_id };
-}
-
 it('a run that is begun again while it is under way tries the windows again that had failed by then', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const twoWindows = jobFor(scope, { schedule, step: 'P10D' });
-  const { context, runId } = await aRun(warehouse, sandbox, twoWindows);
+  const { context, runId } = await aPlannedRun({ warehouse, sandbox }, 'job', twoWindows);
   const parts = keepParts(context);
   onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
   const [bad, held] = await windowsOf(db);
@@ -64,7 +53,7 @@ it('asks the service for days as a probe has learned that it reads them', async 
   await using sandbox = await startSandbox({ limits: null, volume: 0.1, endDate: 'inclusive' });
   const { db } = warehouse;
   await saveLearnedFacts(db, 'gmsi-headlines', [{ fact: 'end_date', value: 'inclusive', evidence: 'seen' }]);
-  await aRun(warehouse, sandbox, jobFor(scope, { schedule }));
+  await aPlannedRun({ warehouse, sandbox }, 'job', jobFor(scope, { schedule }));
   const requests = watchRequests(sandbox);
   await using worker = aWorker({ warehouse, sandbox });
   expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
@@ -75,7 +64,7 @@ it('looks for the first day that the service answers, also by a worker that has 
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
-  const { context, runId } = await aRun(warehouse, sandbox, jobFor(scope, { schedule }));
+  const { context, runId } = await aPlannedRun({ warehouse, sandbox }, 'job', jobFor(scope, { schedule }));
   await sql`update gmsi.windows set state = 'refused', refused_with = 422, finished_at = now()`.execute(db);
   await tend(context, keepParts(context), { run: runId });
   expect(await runsUnderWay(db)).toMatchObject([{ run_id: runId }]);
@@ -97,7 +86,7 @@ it('a run whose task that tends it is lost is tended again within the minute, al
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const byHand = jobFor(scope);
-  const { context, runId } = await aRun(warehouse, sandbox, byHand);
+  const { context, runId } = await aPlannedRun({ warehouse, sandbox }, 'job', byHand);
   const { key } = tendTask(runId);
   for (const definition of [byHand, jobFor(scope, { schedule })]) {
     await registered(db, 'job', definition, lastNight);

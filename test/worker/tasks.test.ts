@@ -11,7 +11,14 @@ import { planTask, runLabel } from '../../src/worker/queue.ts';
 import { tend } from '../../src/worker/tend.ts';
 import { tick } from '../../src/worker/tick.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouseWithQueue, aWorker, aWorkerContext, registered, told } from '../support/a-worker.ts';
+import {
+  aPlannedRun,
+  aWarehouseWithQueue,
+  aWorker,
+  aWorkerContext,
+  registered,
+  told,
+} from '../support/a-worker.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
@@ -71,22 +78,23 @@ it('two workers that give up a run at the same time pause its job once, and take
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
-  const context = aWorkerContext({ warehouse, sandbox });
-  await registered(db, 'hopeless', jobFor(quarter, { schedule }), lastNight);
+  const { context, runId } = await aPlannedRun(
+    { warehouse, sandbox },
+    'hopeless',
+    jobFor(quarter, { schedule }),
+  );
   const about = { job: 'hopeless', command: 'backfill' } as const;
-  await plan(context, about, false);
-  const [run] = await runsUnderWay(db);
-  await tend(context, keepParts(context), { run: run!.run_id });
-  expect(await countLabelled(db, runLabel(run!.run_id))).toBeGreaterThan(0);
-  await Promise.all([1, 2].map(() => pauseJob(context, about, run!.run_id, new Error('no'))));
+  await tend(context, keepParts(context), { run: runId });
+  expect(await countLabelled(db, runLabel(runId))).toBeGreaterThan(0);
+  await Promise.all([1, 2].map(() => pauseJob(context, about, runId, new Error('no'))));
   expect(context.emitted.filter(({ type }) => type === 'job paused')).toHaveLength(1);
-  expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
+  expect(await countLabelled(db, runLabel(runId))).toBe(0);
   const { rows } = await sql`select pauses from gmsi.schedules where command = 'backfill'`.execute(db);
   expect(rows).toEqual([{ pauses: 1 }]);
 
   // A task that a third worker had taken by then.
   const tasks: number[] = [];
-  await keepParts(context).within(run!.run_id, async ({ load }) => void tasks.push(load.loadId));
+  await keepParts(context).within(runId, async ({ load }) => void tasks.push(load.loadId));
   expect(tasks).toEqual([]);
 });
 
@@ -94,16 +102,17 @@ it('a job that is removed while it runs has its run ended and nothing left in th
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
   const { db } = warehouse;
-  const context = aWorkerContext({ warehouse, sandbox });
-  await registered(db, 'removed', jobFor(quarter, { schedule }), lastNight);
-  await plan(context, { job: 'removed', command: 'backfill' }, false);
-  const [run] = await runsUnderWay(db);
+  const { context, runId } = await aPlannedRun(
+    { warehouse, sandbox },
+    'removed',
+    jobFor(quarter, { schedule }),
+  );
   const parts = keepParts(context);
-  await tend(context, parts, { run: run!.run_id });
+  await tend(context, parts, { run: runId });
   await sql`delete from gmsi.jobs`.execute(db);
-  await tend(context, parts, { run: run!.run_id });
+  await tend(context, parts, { run: runId });
   expect(await runsUnderWay(db)).toEqual([]);
-  expect(await countLabelled(db, runLabel(run!.run_id))).toBe(0);
+  expect(await countLabelled(db, runLabel(runId))).toBe(0);
 });
 
 it('a worker that stops while it plans a job leaves that to the next one', async () => {
@@ -141,11 +150,11 @@ it('a job is synced when that is due, though its backfill is under way', async (
 it('a task of a run that a worker could not take part in is tried again, by the next one', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
-  const { db } = warehouse;
-  const context = aWorkerContext({ warehouse, sandbox });
-  await registered(db, 'unlucky', jobFor(quarter, { schedule }), lastNight);
-  await plan(context, { job: 'unlucky', command: 'backfill' }, false);
-  const [run] = await runsUnderWay(db);
+  const { context, runId } = await aPlannedRun(
+    { warehouse, sandbox },
+    'unlucky',
+    jobFor(quarter, { schedule }),
+  );
   let opened = 0;
   const parts = keepParts({
     ...context,
@@ -156,27 +165,21 @@ it('a task of a run that a worker could not take part in is tried again, by the 
   });
   onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
   const tasks: string[] = [];
-  await expect(parts.within(run!.run_id, async () => void tasks.push('first'))).rejects.toThrow(
-    'no connection',
-  );
-  await parts.within(run!.run_id, async () => void tasks.push('second'));
+  await expect(parts.within(runId, async () => void tasks.push('first'))).rejects.toThrow('no connection');
+  await parts.within(runId, async () => void tasks.push('second'));
   expect(tasks).toEqual(['second']);
 });
 
 it('a worker that has left a run does nothing for it any more, though a task of it was handed out', async () => {
   await using warehouse = await aWarehouseWithQueue();
   await using sandbox = await startSandbox({ limits: null });
-  const { db } = warehouse;
-  const context = aWorkerContext({ warehouse, sandbox });
-  await registered(db, 'left', jobFor(quarter, { schedule }), lastNight);
-  await plan(context, { job: 'left', command: 'backfill' }, false);
-  const [run] = await runsUnderWay(db);
+  const { context, runId } = await aPlannedRun({ warehouse, sandbox }, 'left', jobFor(quarter, { schedule }));
   const parts = keepParts(context);
   onTestFinished(() => parts.closeAll({ outcome: 'interrupted', error: undefined }));
   const tasks: string[] = [];
-  await parts.within(run!.run_id, async () => void tasks.push('before'));
-  parts.leave(run!.run_id);
-  await parts.within(run!.run_id, async () => void tasks.push('after'));
+  await parts.within(runId, async () => void tasks.push('before'));
+  parts.leave(runId);
+  await parts.within(runId, async () => void tasks.push('after'));
   expect(tasks).toEqual(['before']);
 });
 

@@ -46,40 +46,43 @@ it('runs for as long as somebody uses it, reached by nobody without its password
   expect(await postmaster()).toBeUndefined();
 });
 
-it('is one for each GMSI_HOME, side by side', async () => {
+it('is one for each GMSI_HOME, side by side, and keeps its port from start to start, unless it is taken', async () => {
   const homes = ['one', 'two'].map((name) => join(setting.cwd, name));
   for (const one of homes) await anEmbeddedHome(one);
-  await using one = await useEmbeddedServer(homes[0]!);
-  await using two = await useEmbeddedServer(homes[1]!);
-  expect(two).toMatchObject({ location: { cluster: join(homes[1]!, 'postgres') } });
-  expect(new URL(two.url.reveal()).port).not.toBe(new URL(one.url.reveal()).port);
-});
-
-it('keeps its port from start to start, for programs that have it in their settings, unless it is taken', async () => {
-  await anEmbeddedHome(home);
-  const portOf = async () => {
-    await using server = await useEmbeddedServer(home);
-    return Number(new URL(server.url.reveal()).port);
-  };
-  const first = await portOf();
-  expect(await portOf()).toBe(first);
+  const portOf = (server: { url: Secret }) => Number(new URL(server.url.reveal()).port);
+  let first: number;
+  {
+    await using one = await useEmbeddedServer(homes[0]!);
+    await using two = await useEmbeddedServer(homes[1]!);
+    expect(two).toMatchObject({ location: { cluster: join(homes[1]!, 'postgres') } });
+    first = portOf(one);
+    expect(portOf(two)).not.toBe(first);
+  }
+  {
+    await using again = await useEmbeddedServer(homes[0]!);
+    expect(portOf(again)).toBe(first);
+  }
   const other = createServer().listen(first, '127.0.0.1');
   await once(other, 'listening');
   try {
-    expect(await portOf()).not.toBe(first);
+    await using elsewhere = await useEmbeddedServer(homes[0]!);
+    expect(portOf(elsewhere)).not.toBe(first);
   } finally {
     other.close();
   }
 });
 
-it('lets a login of gmsi reader in while it runs', async () => {
+it('lets a login of gmsi reader in while it runs, but not to where its users hold their lock', async () => {
   await anEmbeddedHome(home);
   await using _running = await useEmbeddedServer(home);
   const { code, stdout } = await gmsi(['reader', 'analyst'], setting);
   expect(code).toBe(0);
   expect(stdout).toContain('answers on this machine only, and only while a command uses it');
-  const client = new pg.Client({ connectionString: /^address +(\S+)$/m.exec(stdout)![1]! });
+  const address = /^address +(\S+)$/m.exec(stdout)![1]!;
+  const client = new pg.Client({ connectionString: address });
   await client.connect();
   expect((await client.query('select count(*)::int as n from gmsi.headlines')).rows).toEqual([{ n: 0 }]);
   await client.end();
+  const lock = new pg.Client({ connectionString: address.replace(/\/gmsi$/, '/postgres') });
+  await expect(lock.connect()).rejects.toThrow(/permission denied for database "postgres"/);
 });
