@@ -3,13 +3,12 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { CheckScope } from '../warehouse/questions/job-sets.ts';
 import {
   type CheckFindings,
-  type CheckSnapshot,
   CheckStopped,
   findingsOfCheck,
   holdsRows,
-  inCheckSnapshot,
   SqlRefused,
 } from '../warehouse/questions/run-check.ts';
+import { inOneSnapshot, type Snapshot } from '../warehouse/snapshot.ts';
 import { BrokenCheck, type Check } from './check-file.ts';
 
 /** The result of a check in a job. */
@@ -48,7 +47,8 @@ export async function runChecks(
   checks: readonly Check[],
   run: CheckRun,
 ): Promise<CheckResult[][]> {
-  return inCheckSnapshot(warehouse, run, async (snapshot) => {
+  const { timeout, stop } = run;
+  return inOneSnapshot(warehouse, { timeout, stop, rights: 'reader' }, async (snapshot) => {
     const results: CheckResult[][] = [];
     for (const job of jobs) {
       const ofJob: CheckResult[] = [];
@@ -71,7 +71,7 @@ export async function runChecks(
 type Outcome = Omit<CheckResult, 'check' | 'seconds'>;
 
 async function outcomeOf(
-  snapshot: CheckSnapshot,
+  snapshot: Snapshot,
   { feed, scope }: CheckedJob,
   check: Check,
   rows: number,

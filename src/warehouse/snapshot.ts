@@ -10,13 +10,19 @@ export interface SnapshotOptions {
   /** Seconds after which a statement is stopped; 0 for never. */
   readonly timeout: number;
   /** Ends the running statement, which then fails. */
-  readonly stop: AbortSignal;
+  readonly stop?: AbortSignal;
+  /** `reader` for the rights of `gmsi_reader`, if that role exists and the user may take it. */
+  readonly rights: 'reader' | 'own';
 }
+
+const mayBecomeReader = sql`case when to_regrole('gmsi_reader') is null then false
+                when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
+                else pg_has_role('gmsi_reader', 'MEMBER') end`;
 
 /** Reads in one transaction that sees one moment and cannot write; times are in UTC. */
 export async function inOneSnapshot<Result>(
   warehouse: Warehouse,
-  options: SnapshotOptions,
+  { timeout, stop, rights }: SnapshotOptions,
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
   // Not repeated after an error, because its results are already in use.
@@ -24,22 +30,16 @@ export async function inOneSnapshot<Result>(
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only');
-  return transaction.execute((snapshot) => stoppable(warehouse, snapshot, options, read));
-}
-
-/** Ends statements by a time limit or a signal; times are in UTC. */
-async function stoppable<Result>(
-  warehouse: Warehouse,
-  trx: Snapshot,
-  { timeout, stop }: SnapshotOptions,
-  read: (snapshot: Snapshot) => Promise<Result>,
-): Promise<Result> {
-  const { rows } = await sql<{ pid: number }>`
-    select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true), set_config('TimeZone', 'UTC', true)
-  `.execute(trx);
-  // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.
-  const cancel = () =>
-    void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
-  using _listening = addAbortListener(stop, cancel);
-  return await read(trx);
+  return transaction.execute(async (snapshot) => {
+    const { rows } = await sql<{ pid: number }>`
+      select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true),
+             set_config('TimeZone', 'UTC', true),
+             case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
+    `.execute(snapshot);
+    // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.
+    const cancel = () =>
+      void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
+    using _listening = stop && addAbortListener(stop, cancel);
+    return await read(snapshot);
+  });
 }

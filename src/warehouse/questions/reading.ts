@@ -1,10 +1,7 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { mayBecomeReader } from '../as-reader.ts';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
-
-/** A transaction that sees one moment and cannot write. */
-export type ReadTransaction = Transaction<Database>;
+import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
 
 /** The longest time for a question, in seconds, because people wait for the answer. */
 export const longest = 5;
@@ -13,26 +10,22 @@ export const longest = 5;
 const workMemory = '32MB';
 
 /**
- * Reads in one transaction that sees one moment and cannot write, with the rights of `gmsi_reader` if that role exists and
- * the user may take it. Times are in UTC.
+ * Reads the answer to a question of a person in one snapshot.
  * @param rights `own` for data that readers may not see, such as the requests of a key
  */
 export async function whileReading<Result>(
   warehouse: Warehouse,
-  rights: 'reader' | 'own',
-  read: (reading: ReadTransaction) => Promise<Result>,
+  rights: SnapshotOptions['rights'],
+  read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
-  const transaction = warehouse.transaction().setIsolationLevel('repeatable read').setAccessMode('read only');
-  return transaction.execute(async (reading) => {
+  return inOneSnapshot(warehouse, { timeout: longest, rights }, async (snapshot) => {
     await sql`
-      select set_config('statement_timeout', ${`${longest}s`}, true),
-             -- Compiling a plan over all partitions takes longer than most answers.
-             set_config('jit', 'off', true),
+      -- Compiling a plan over all partitions takes longer than most answers.
+      select set_config('jit', 'off', true),
              case when pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
-                  then set_config('work_mem', ${workMemory}, true) end,
-             case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
-    `.execute(reading);
-    return read(reading);
+                  then set_config('work_mem', ${workMemory}, true) end
+    `.execute(snapshot);
+    return read(snapshot);
   });
 }
 

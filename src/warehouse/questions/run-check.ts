@@ -1,10 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { GmsiError } from '../../errors.ts';
-import { becomeReader } from '../as-reader.ts';
-import type { Warehouse } from '../connect.ts';
 import { namedDatabaseError, SchemaGone } from '../errors.ts';
-import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
 /** The runnable part of a check. */
@@ -37,25 +35,9 @@ export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** A transaction that can run users' SQL. */
-export interface CheckSnapshot {
-  readonly trx: Snapshot;
-  /** Whether that SQL is confined to the rights of `gmsi_reader`. */
-  readonly isFenced: boolean;
-}
-
-/** Reads in one transaction, with the rights of `gmsi_reader` if that role exists and the user may take it. */
-export async function inCheckSnapshot<Result>(
-  warehouse: Warehouse,
-  options: SnapshotOptions,
-  read: (snapshot: CheckSnapshot) => Promise<Result>,
-): Promise<Result> {
-  return inOneSnapshot(warehouse, options, async (trx) => read({ trx, isFenced: await becomeReader(trx) }));
-}
-
 /** Runs a check's query over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
 export async function findingsOfCheck(
-  snapshot: CheckSnapshot,
+  snapshot: Snapshot,
   { query, settings }: CheckQuery,
   scope: CheckScope,
   atMost: number,
@@ -75,7 +57,7 @@ export async function findingsOfCheck(
 }
 
 /** Returns whether a table, or one of the job's sets of rows, has rows. @throws SqlRefused if there is no such table */
-export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: CheckScope): Promise<boolean> {
+export async function holdsRows(snapshot: Snapshot, name: string, scope: CheckScope): Promise<boolean> {
   const statement = sql`
     with ${jobSets(scope)} select json_build_object('yes', exists (select from ${sql.raw(name)})) as row`;
   return (await run<{ yes: boolean }>(snapshot, statement, name))[0]!.yes;
@@ -85,11 +67,7 @@ export async function holdsRows(snapshot: CheckSnapshot, name: string, scope: Ch
  * Runs a statement that contains SQL of a user, and returns each row as JSON. Its settings are undone; if it does not end,
  * the transaction still works.
  */
-async function run<Row>(
-  { trx }: CheckSnapshot,
-  statement: RawBuilder<unknown>,
-  foreign: string,
-): Promise<Row[]> {
+async function run<Row>(trx: Snapshot, statement: RawBuilder<unknown>, foreign: string): Promise<Row[]> {
   const undo = sql`rollback to savepoint before_check`;
   await sql`savepoint before_check`.execute(trx);
   try {

@@ -84,7 +84,7 @@ export function inOneState<T>(
   stop: AbortSignal,
   read: (snapshot: Snapshot, moment: Date) => Promise<T>,
 ): Promise<T> {
-  return inOneSnapshot(warehouse, { timeout: 0, stop }, async (snapshot) => {
+  return inOneSnapshot(warehouse, { timeout: 0, stop, rights: 'own' }, async (snapshot) => {
     const { rows } = await sql<{ moment: Date }>`
       select set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true), now() as moment
     `.execute(snapshot);
