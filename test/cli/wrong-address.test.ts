@@ -7,6 +7,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import { fetchCodes } from '../../src/service/lookups.ts';
+import { withoutMarks } from '../../src/terminal/style.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import {
@@ -138,7 +139,7 @@ const wrong: Record<string, Case> = {
 
 /** What a command says of an error that ends it, and the code that it exits with. */
 function said(error: unknown): Pick<Ended, 'code' | 'stderr'> {
-  return { code: exitCodeOf(error), stderr: explain(error, false) };
+  return { code: exitCodeOf(error), stderr: withoutMarks(explain(error, false)) };
 }
 
 /** What each of these ends with: all at once, since some are tried for seconds. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/config/environment.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { explain } from '../../../src/exit.ts';
+import { withoutMarks } from '../../../src/terminal/style.ts';
 import { useEmbeddedServer } from '../../../src/warehouse/embedded/server.ts';
 import { aFolder, gmsi } from '../../cli/gmsi.ts';
 import { gmsiHere } from '../../cli/in-process.ts';
@@ -51,7 +52,7 @@ it.each([
   await chmod(folder.path, 0o755);
   const failure = await use(home, folder.path).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ConfigError);
-  expect(explain(failure, false)).toMatch(
+  expect(withoutMarks(explain(failure, false))).toMatch(
     /^gmsi: .*(?:cannot be kept in|cannot be set up in|GMSI_HOME contains) .*\n {2}→ .*\n$/,
   );
 });
