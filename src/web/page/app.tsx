@@ -20,11 +20,20 @@ function viewOf(text: string | null): View {
   return text !== null && Object.hasOwn(views, text) ? (text as View) : 'coverage';
 }
 
+/** The period that each view showed last: a zoom in one view does not shorten the others. */
+const periods = new Map<View, { readonly from: string | null; readonly to: string | null }>();
+
+function toView(view: View) {
+  return { view, ...(periods.get(view) ?? { from: null, to: null }) };
+}
+
 /** The page shows the view that the address names. The keys 1, 2 and 3 change it. */
 export function App() {
   const current = viewOf(address.value.get('view'));
   const { title, view: Shown } = views[current];
   const origin = useAnswer<Row<typeof servedBy>>('origin', {}, 60).answer?.rows[0];
+  const period = (name: string) => address.value.get(name);
+  periods.set(current, { from: period('from'), to: period('to') });
   useEffect(() => {
     document.title = `${title} – gmsi`;
   }, [title]);
@@ -33,7 +42,7 @@ export function App() {
       const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
       const view = Object.entries(views).find(([, { key }]) => key === event.key);
-      if (view) go({ view: view[0] });
+      if (view) go(toView(view[0] as View));
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
@@ -48,7 +57,7 @@ export function App() {
           {Object.entries(views).map(([name, { title, key }]) => (
             <Link
               key={name}
-              to={{ view: name }}
+              to={toView(name as View)}
               aria-current={name === current ? 'page' : undefined}
               title={`${title} (${key})`}
             >

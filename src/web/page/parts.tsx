@@ -18,6 +18,13 @@ export function Problem({
   );
 }
 
+/** Shows an error, but nothing if an older server lacks the endpoint. */
+export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
+  if (!error || error.status === 404) return null;
+  if (error.status !== 403) return <Problem error={error} />;
+  return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
+}
+
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
 export function Answered<Row>({
   asked: { answer, error, isAsking },

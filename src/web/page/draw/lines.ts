@@ -9,6 +9,8 @@ import { labelsOf, zoneOfAxis } from './time-axis.ts';
 const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
+/** Milliseconds in which a second click makes a double click. */
+const doubleClick = 250;
 
 export interface LinesShown {
   readonly width: number;
@@ -155,23 +157,30 @@ export function drawLines(
     into,
   );
 
+  let opening: ReturnType<typeof setTimeout> | undefined;
   for (const plot of [top, bottom]) {
     let from = 0;
     plot.over.addEventListener('pointerdown', ({ clientX }) => {
       from = clientX;
     });
     plot.over.addEventListener('click', (event) => {
+      clearTimeout(opening);
       const index = plot.cursor.idx;
-      if (Math.abs(event.clientX - from) > 5 || index === null || index === undefined) return;
-      onOpen(index, nearest(plot === top ? plot : undefined, shown, index));
+      const isDrag = Math.abs(event.clientX - from) > 5;
+      if (isDrag || event.detail > 1 || index === null || index === undefined) return;
+      const line = nearest(plot === top ? plot : undefined, shown, index);
+      opening = setTimeout(() => onOpen(index, line), doubleClick);
     });
   }
   return {
-    point: (index) => {
-      const left = index === null ? -10 : top.valToPos(middles[index]!, 'x');
-      for (const plot of [top, bottom]) plot.setCursor({ left, top: index === null ? -10 : 1 });
-    },
+    // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
+    point: (index) =>
+      queueMicrotask(() => {
+        const left = index === null ? -10 : top.valToPos(middles[index]!, 'x');
+        for (const plot of [top, bottom]) plot.setCursor({ left, top: index === null ? -10 : 1 });
+      }),
     destroy: () => {
+      clearTimeout(opening);
       top.destroy();
       bottom.destroy();
     },
@@ -223,6 +232,6 @@ function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number)
     return plot && typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - height) : 0;
   };
   return lines
-    .filter(({ series }) => series.headlines[index]! > 0)
+    .filter(({ series }) => series.behind[index]! > 0)
     .toSorted((a, b) => distance(a) - distance(b))[0];
 }

@@ -32,6 +32,8 @@ export interface SeriesPoints extends SeriesKey {
   readonly place: number;
   readonly states: readonly State[];
   readonly headlines: readonly number[];
+  /** How many headlines each drawn mean is of: those of the bucket, or of the days of the trailing mean. */
+  readonly behind: readonly number[];
 }
 
 export interface Line {
@@ -90,12 +92,18 @@ export function chartOf(
     const states = starts.map((start, index) =>
       isCovered(start, ends[index]!) ? 'covered' : headlines[index]! > 0 ? 'incomplete' : 'missing',
     );
-    const points = { ...one, key, title: titles[place]!, place, states, headlines };
+    const sums = (count: (row: SentimentRow) => number) =>
+      trailingSums([...found.values()], starts, smooth, count);
+    const behind = smooth > 1 ? sums((row) => row.headlines) : headlines;
+    const points = { ...one, key, title: titles[place]!, place, states, headlines, behind };
     series.push(points);
     for (const model of models) {
-      const smoothed = smooth > 1 ? trailingMeans([...found.values()], model, smooth) : undefined;
       const means = starts.map((start) => found.get(start)?.[model] ?? null);
-      const drawn = means.map((mean, index) => smoothed?.get(starts[index]!) ?? mean);
+      const scores = smooth > 1 ? sums((row) => (row[model] ?? 0) * row.headlines) : [];
+      const scored = smooth > 1 ? sums((row) => (row[model] === null ? 0 : row.headlines)) : [];
+      const drawn = means.map((mean, index) =>
+        mean === null || smooth === 1 ? mean : scores[index]! / scored[index]!,
+      );
       const values = drawn.map((value, index) => (states[index] === 'covered' ? (value ?? undefined) : null));
       const loose = drawn.map((value, index) => (states[index] === 'incomplete' ? value : null));
       lines.push({ series: points, model, values, loose, means });
@@ -128,26 +136,33 @@ function coveredBy(ranges: readonly CoveredRow[], end: number): (from: number, t
   };
 }
 
-/** Returns means over the bucket and the days before it, in which each headline counts once. */
-function trailingMeans(rows: readonly SentimentRow[], model: Model, days: number): Map<number, number> {
-  const held = rows
-    .filter((row) => row[model] !== null)
-    .map((row) => ({ at: Date.parse(row.at), mean: row[model]!, weight: row.headlines }))
+/** Returns when the headlines behind a drawn mean begin and end, in milliseconds. */
+export function behindOf({ starts, ends, smooth }: Chart, index: number): { from: number; to: number } {
+  const to = ends[index]!;
+  return { from: smooth > 1 ? Math.min(starts[index]!, to - smooth * aDay) : starts[index]!, to };
+}
+
+/** True if the headlines behind a drawn mean are of more days than its bucket. */
+export function isTrailing(chart: Chart, index: number): boolean {
+  return behindOf(chart, index).from < chart.starts[index]!;
+}
+
+/** Sums a value of the rows over each bucket and the days before it. */
+function trailingSums(
+  rows: readonly SentimentRow[],
+  starts: readonly number[],
+  days: number,
+  count: (row: SentimentRow) => number,
+): number[] {
+  const values = rows
+    .map((row) => ({ at: Date.parse(row.at), value: count(row) }))
     .toSorted((a, b) => a.at - b.at);
-  const means = new Map<number, number>();
-  let first = 0;
-  let sum = 0;
-  let weight = 0;
-  for (const row of held) {
-    sum += row.mean * row.weight;
-    weight += row.weight;
-    for (; held[first]!.at <= row.at - days * aDay; first += 1) {
-      sum -= held[first]!.mean * held[first]!.weight;
-      weight -= held[first]!.weight;
-    }
-    means.set(row.at, sum / weight);
-  }
-  return means;
+  let [first, next, sum] = [0, 0, 0];
+  return starts.map((start) => {
+    for (; next < values.length && values[next]!.at <= start; next += 1) sum += values[next]!.value;
+    for (; first < next && values[first]!.at <= start - days * aDay; first += 1) sum -= values[first]!.value;
+    return sum;
+  });
 }
 
 /** Returns what distinguishes the series from each other, or everything if there is only one. */

@@ -15,7 +15,15 @@ import { Link } from '../../parts.tsx';
 import { daysBetween, plusDays } from '../../time.ts';
 
 /** Shows the days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
-export function Calendar({ days, label }: { days: DayStates; label: string }) {
+export function Calendar({
+  days,
+  label,
+  match_type,
+}: {
+  days: DayStates;
+  label: string;
+  match_type: string;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
@@ -46,7 +54,7 @@ export function Calendar({ days, label }: { days: DayStates; label: string }) {
     const size = `${layout!.pitch - 1}px`;
     return { left: `${x}px`, top: `${y}px`, width: size, height: size };
   };
-  const sentiment = chosen && { view: 'sentiment', from: chosen, to: chosen, by: 'hour' };
+  const sentiment = chosen && { view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' };
   return (
     <div class="calendar" ref={box}>
       <div

@@ -84,7 +84,7 @@ export function Series({
         <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
       </div>
       {covered.error && <Problem error={covered.error} />}
-      {days && <Calendar days={days} label={title} />}
+      {days && <Calendar days={days} label={title} match_type={match_type} />}
       <Answered asked={windows} empty="No window of this series is in this period: no job has requested it.">
         {({ rows }) => (
           <>

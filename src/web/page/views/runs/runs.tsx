@@ -3,10 +3,10 @@ import type { JobShown } from '../../../jobs.ts';
 import { address } from '../../address.ts';
 import { type Asked, useAnswer, type Wire } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Answered, Problem, Scroll, Source } from '../../parts.tsx';
+import { Answered, Scroll, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
-import { Budget } from './budget.tsx';
+import { Budget, useRequests } from './budget.tsx';
 import { Checks } from './checks.tsx';
 import { Loads } from './loads.tsx';
 import { Bar, Running } from './running.tsx';
@@ -20,6 +20,8 @@ export function Runs() {
   // Also every 15 seconds, because a killed load changes nothing in the warehouse.
   const loads = useAnswer<Row<typeof lastLoads>>('loads', { limit }, 1, 15);
   const jobs = useAnswer<JobShown>('jobs', {}, 5, 60);
+  const requests = useRequests();
+  const workers = useAnswer<Row<typeof livingWorkers>>('workers', {}, 5, 30);
   const known = jobs.answer?.rows ?? [];
   return (
     <div class="runs">
@@ -32,10 +34,10 @@ export function Runs() {
               <section aria-labelledby="now">
                 <h2 id="now">Running now</h2>
                 {rows.length > 0 ? <Running loads={rows} jobs={known} /> : <NothingYet jobs={known} />}
-                <Workers />
-                <Jobs jobs={jobs} />
+                <Workers workers={workers} />
+                <Jobs jobs={jobs} workers={workers} />
               </section>
-              <Budget jobs={known} />
+              <Budget jobs={known} requests={requests} />
             </div>
             <Checks jobs={known} />
             {rows.length > 0 && (
@@ -70,13 +72,6 @@ function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   );
 }
 
-/** Shows an error, but nothing if an older server lacks the endpoint. */
-function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
-  if (!error || error.status === 404) return null;
-  if (error.status !== 403) return <Problem error={error} />;
-  return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
-}
-
 function Alerts() {
   const { answer, error } = useAnswer<Row<typeof openAlerts>>('alerts', {});
   return (
@@ -98,8 +93,9 @@ function Alerts() {
   );
 }
 
-function Workers() {
-  const { answer, error } = useAnswer<Row<typeof livingWorkers>>('workers', {}, 5, 30);
+type WorkersAsked = Asked<Row<typeof livingWorkers>>;
+
+function Workers({ workers: { answer, error } }: { workers: WorkersAsked }) {
   if (!answer) return <Trouble error={error} what="workers" />;
   if (answer.rows.length === 0)
     return (
@@ -123,7 +119,8 @@ function Workers() {
 }
 
 /** Shows how far each job is, and its next run. */
-function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
+function Jobs({ jobs: { answer, error }, workers }: { jobs: Asked<JobShown>; workers: WorkersAsked }) {
+  const isWorked = workers.answer?.rows.length !== 0;
   if (!answer || answer.rows.length === 0) return <Trouble error={error} what="jobs" />;
   return (
     <>
@@ -143,7 +140,7 @@ function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
           </thead>
           <tbody>
             {answer.rows.map((job) => (
-              <Job key={job.job} job={job} />
+              <Job key={job.job} job={job} isWorked={isWorked} />
             ))}
           </tbody>
         </table>
@@ -154,8 +151,11 @@ function Jobs({ jobs: { answer, error } }: { jobs: Asked<JobShown> }) {
 
 function Job({
   job: { job, feed, covered, wanted, series, lag_seconds, next_run, next_command, problem },
+  isWorked,
 }: {
   job: Wire<JobShown>;
+  /** False if no worker runs what is scheduled. */
+  isWorked: boolean;
 }) {
   if (problem !== null)
     return (
@@ -185,7 +185,13 @@ function Job({
       </td>
       <td class="number nowrap">{lag_seconds ? span(lag_seconds) : <span class="quiet">–</span>}</td>
       <td class="nowrap">
-        {next_run ? `${next_command} ${moment(next_run)}` : <span class="quiet">not scheduled</span>}
+        {next_run === null ? (
+          <span class="quiet">not scheduled</span>
+        ) : isWorked ? (
+          `${next_command} ${moment(next_run)}`
+        ) : (
+          <span class="bad">none: no worker</span>
+        )}
       </td>
     </tr>
   );

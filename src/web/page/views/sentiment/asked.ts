@@ -65,7 +65,7 @@ export function askedFor(usual: Usual): Asked {
   const smooth = one('smooth', Object.fromEntries(spans), 'none');
   const asOf = text('as_of');
   const show = one('show', shows, 'lines');
-  const chosen = texts('match', usual.match);
+  const chosen = texts('match_type', usual.match);
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),

@@ -52,9 +52,9 @@ export function Headlines({
             value={series.key}
             onChange={(event) => go({ of: event.currentTarget.value }, 'replace')}
           >
-            {all.map(({ key, title, headlines }) => (
+            {all.map(({ key, title, behind }) => (
               <option key={key} value={key}>
-                {title} ({number(headlines[index]!)})
+                {title} ({number(behind[index]!)})
               </option>
             ))}
           </select>

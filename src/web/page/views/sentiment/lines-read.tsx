@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
-import type { Chart, Model, SeriesPoints } from '../../draw/points.ts';
+import { type Chart, isTrailing, type Model, type SeriesPoints } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
 import { Scroll } from '../../parts.tsx';
 
@@ -56,13 +56,14 @@ export function ReadOut({
                   </td>
                 ))}
               <td class="number">
-                {series.headlines[index]! > 0 && number(series.headlines[index]!)}{' '}
+                {series.headlines[index]! > 0 && number(series.behind[index]!)}{' '}
                 <span class="quiet">
                   {series.headlines[index] === 0 || series.states[index] === 'incomplete'
                     ? states[series.states[index]!]
-                    : series.headlines[index] === 1
+                    : series.behind[index] === 1
                       ? 'headline'
                       : 'headlines'}
+                  {series.headlines[index]! > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
                 </span>
               </td>
             </tr>
@@ -156,7 +157,7 @@ export function Numbers({ chart }: { chart: Chart }) {
                 ))}
                 {chart.series.map((series) => (
                   <th key={series.key} scope="col" class="number">
-                    {series.title} headlines
+                    {series.title} headlines{isTrailing(chart, 0) && ` in ${chart.smooth} days`}
                   </th>
                 ))}
               </tr>
@@ -170,9 +171,9 @@ export function Numbers({ chart }: { chart: Chart }) {
                       {score(values[index] ?? loose[index] ?? null)}
                     </td>
                   ))}
-                  {chart.series.map(({ key, headlines, states: of }) => (
+                  {chart.series.map(({ key, behind, states: of }) => (
                     <td key={key} class="number">
-                      {number(headlines[index]!)} {of[index] !== 'covered' && states[of[index]!]}
+                      {number(behind[index]!)} {of[index] !== 'covered' && states[of[index]!]}
                     </td>
                   ))}
                 </tr>

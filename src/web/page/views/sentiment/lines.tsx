@@ -8,7 +8,7 @@ import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts
 import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
-import { type Chart, chartOf } from '../../draw/points.ts';
+import { behindOf, type Chart, chartOf, isTrailing } from '../../draw/points.ts';
 import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { plusDays, zone } from '../../time.ts';
@@ -101,6 +101,8 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const [hover, setHover] = useState<{ start: number; left: number } | null>(null);
   // Looks the bucket up in this chart, because the cursor may still be on one of the previous chart.
   const pointed = hover ? chart.starts.indexOf(hover.start) : -1;
+  /** The periods to which a double click goes back. */
+  const zoomedFrom = useRef<{ from: string | null; to: string | null }[]>([]);
   const place = useRef(pointed);
   place.current = pointed;
   const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
@@ -119,7 +121,14 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
         },
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
-        onZoom: (first, last) => go({ from: dayAt(chart, first), to: dayAt(chart, last, 'end'), at: null }),
+        onZoom: (first, last) => {
+          const before = { from: address.value.get('from'), to: address.value.get('to') };
+          const zoomed = { from: dayAt(chart, first), to: dayAt(chart, last, 'end') };
+          // Both plots call this, because their cursors are one.
+          if (before.from === zoomed.from && before.to === zoomed.to) return;
+          zoomedFrom.current.push(before);
+          go({ ...zoomed, at: null });
+        },
       });
       // New data redraw the chart under the cursor.
       if (place.current >= 0) drawing.current.point(place.current);
@@ -142,7 +151,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     else if (event.key === 'End') drawing.current?.point(end);
     else if (event.key === 'Escape') drawing.current?.point(null);
     else if (event.key === 'Enter' && index !== undefined) {
-      const line = chart.series.find(({ key, headlines }) => !hidden.has(key) && headlines[index]! > 0);
+      const line = chart.series.find(({ key, behind }) => !hidden.has(key) && behind[index]! > 0);
       openAt(chart, index, line?.key);
     } else return;
     event.preventDefault();
@@ -151,7 +160,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     <figure class="chart">
       <figcaption class="quiet">
         Mean score of the headlines: <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if
-        all are wholly negative. Beneath, their number.
+        all are wholly negative. Beneath, their number by {chart.by}.
       </figcaption>
       <div
         ref={box}
@@ -161,6 +170,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
         tabIndex={0}
         aria-label={`Sentiment by ${asked.by}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
         onKeyDown={onKey}
+        onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
         onBlur={() => drawing.current?.point(null)}
       >
         {hover && pointed >= 0 && (
@@ -207,14 +217,16 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
   const of = address.value.get('of');
   const series = chart.series.find(({ key }) => key === of) ?? chart.series[0];
   if (index === null || !series) return null;
+  const { from, to } = behindOf(chart, index);
+  const title = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
   return (
     <Headlines
-      title={bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by)}
+      title={isTrailing(chart, index) ? `the ${chart.smooth} days up to ${title}` : title}
       series={series}
       all={chart.series}
       index={index}
-      from={new Date(chart.starts[index]!).toISOString()}
-      to={new Date(chart.ends[index]!).toISOString()}
+      from={new Date(from).toISOString()}
+      to={new Date(to).toISOString()}
       asOf={asked.asOf}
     />
   );

@@ -200,7 +200,7 @@ function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] })
       <select
         aria-label="Which news counts"
         value={current}
-        onChange={(event) => go({ match: event.currentTarget.value.split(','), at: null })}
+        onChange={(event) => go({ match_type: event.currentTarget.value.split(','), at: null })}
       >
         {[...choices].map(([chosen, title]) => (
           <option key={chosen} value={chosen}>
