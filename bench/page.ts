@@ -25,7 +25,12 @@ export async function askPage(url: string): Promise<Verdict[]> {
   const web = await serveWeb(db, {
     ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: inPackage('dist/page') },
     log: createLog({ level: 'error', readable: true }),
-    endpoints: [...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...runsEndpoints(30)],
+    endpoints: [
+      ...contentsEndpoints,
+      ...coverageEndpoints,
+      ...sentimentEndpoints,
+      ...runsEndpoints(30, undefined),
+    ],
   });
   const lists = await listsOf(url);
   const measured: { what: string; size: Size; first: number; again: number }[] = [];

@@ -21,6 +21,6 @@ export function allEndpoints(
 ): readonly Endpoint[] {
   return [
     ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints],
-    ...[...runsEndpoints(of.leaseSeconds), jobsEndpoint(warehouse, of)],
+    ...[...runsEndpoints(of.leaseSeconds, of.apiKey), jobsEndpoint(warehouse, of)],
   ];
 }

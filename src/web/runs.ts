@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { keyFingerprint } from '../rate/budget.ts';
+import type { Secret } from '../secret.ts';
 import {
   firstLoad,
   fullestSeries,
@@ -11,7 +13,7 @@ import {
   lastLoads,
   livingWorkers,
   openAlerts,
-  requestsByDay,
+  requestsByKey,
 } from '../warehouse/questions/runs.ts';
 import { endpoint, text, time } from './endpoint.ts';
 
@@ -56,7 +58,8 @@ export const contentsEndpoints = [
 ];
 
 /** @param leaseSeconds seconds without a heartbeat after which a load or a worker counts as gone */
-export function runsEndpoints(leaseSeconds: number) {
+export function runsEndpoints(leaseSeconds: number, apiKey: Secret | undefined) {
+  const ownKey = apiKey ? keyFingerprint(apiKey) : null;
   return [
     endpoint('loads', 'The last loads, running ones first', {
       takes: z.object({ limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(50) }),
@@ -85,15 +88,16 @@ export function runsEndpoints(leaseSeconds: number) {
       isLive: true,
       ask: ({ limit }) => lastLoads(leaseSeconds, limit),
     }),
-    endpoint('requests', 'Requests of the loads of a month, by the day on which they began', {
+    endpoint('requests', 'Requests booked in a month, by API key', {
       takes: z.object({
         month: z
           .string()
           .regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'It must be a month such as 2025-01.')
           .transform((month) => `${month}-01`),
       }),
-      row: z.object({ day: z.string(), requests: count }),
-      ask: ({ month }) => requestsByDay(month),
+      rights: 'own',
+      row: z.object({ key: z.string(), is_own: z.boolean(), requests: count }),
+      ask: ({ month }) => requestsByKey(month, ownKey),
     }),
     endpoint('alerts', 'Open alerts of jobs: failed windows, late, budget, key refused', {
       takes: nothing,

@@ -1,7 +1,10 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inPackage } from '../../src/package.ts';
+import { keyFingerprint } from '../../src/rate/budget.ts';
 import { Secret } from '../../src/secret.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -239,6 +242,118 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(tab.page.url()).not.toContain(token);
     await tab.page.reload();
     await tab.page.getByRole('heading', { name: 'Last loads' }).waitFor();
+  });
+});
+
+describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
+  const chart = (page: Page) => page.locator('.u-over').first();
+  /** A place in the chart, as a share of its width. */
+  async function placeAt(page: Page, share: number) {
+    const { x, y, width, height } = (await chart(page).boundingBox())!;
+    return [x + width * share, y + height / 2] as const;
+  }
+
+  it('a click on a point keeps the read-out at it, and lists its headlines', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
+    await using _ = tab;
+    await chart(page).waitFor();
+    await page.mouse.move(...(await placeAt(page, 0.3)));
+    const told = page.locator('.readout strong');
+    await expect.poll(() => told.innerText()).toMatch(/2026-09-/);
+    const day = await told.innerText();
+    await page.mouse.click(...(await placeAt(page, 0.3)));
+    await page.getByRole('heading', { name: `Headlines of ${day}` }).waitFor();
+    expect(await told.innerText()).toBe(day);
+  });
+
+  it('a trailing mean says how many headlines it is of, and a click lists them all', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}&smooth=7`, /headlines/);
+    await using _ = tab;
+    await page.getByRole('application').focus();
+    await page.keyboard.press('End');
+    for (let presses = 0; presses < 10; presses++) await page.keyboard.press('ArrowLeft');
+    const told = page.locator('.readout');
+    await expect.poll(() => told.innerText()).toMatch(/2026-10-21.*headlines in 7 days/s);
+    await page.keyboard.press('Enter');
+    const headlines = page.getByRole('region', { name: 'Headlines of the 7 days up to Wed 2026-10-21' });
+    await headlines.getByRole('row').nth(1).waitFor();
+    const listed = await headlines.locator('td.time').allInnerTexts();
+    expect(await told.innerText()).toContain(`\t${listed.length} headlines in 7 days`);
+    const daysOf = listed.map((time) => time.slice(0, 10)).toSorted();
+    expect(daysOf[0]! >= '2026-10-15' && daysOf[0]! < '2026-10-21').toBe(true);
+    expect(daysOf.at(-1)! <= '2026-10-21').toBe(true);
+  });
+
+  it('a drag zooms in, and a double click back out, without opening a point', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
+    await using _ = tab;
+    await chart(page).waitFor();
+    const asked = (name: string) => new URL(page.url()).searchParams.get(name);
+    await page.mouse.move(...(await placeAt(page, 0.4)));
+    await page.mouse.down();
+    await page.mouse.move(...(await placeAt(page, 0.6)), { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(() => asked('from')! > '2026-09-01' && asked('to')! < '2026-10-31').toBe(true);
+    await expect.poll(() => page.locator('.stale').count()).toBe(0);
+    await chart(page).waitFor();
+    await page.mouse.dblclick(...(await placeAt(page, 0.5)));
+    await expect.poll(() => [asked('from'), asked('to')]).toEqual(['2026-09-01', '2026-10-31']);
+    // Longer than a click waits for a second one.
+    await page.waitForTimeout(400);
+    expect(asked('at')).toBeNull();
+  });
+
+  it('a zoom shortens no other view, and is still there on the way back', async () => {
+    const { tab, page } = await open(`view=coverage&${days}`, /failed/);
+    await using _ = tab;
+    await page.getByRole('link', { name: 'Sentiment' }).click();
+    await page.getByLabel('First day').fill('2026-10-10');
+    await page.getByRole('link', { name: 'Coverage' }).click();
+    await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-09-01');
+    await page.getByRole('link', { name: 'Sentiment' }).click();
+    await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-10');
+  });
+
+  it('leads from a series to its own sentiment, of its match type', async () => {
+    await using domestic = await aWarehouse();
+    await using served = await aPage(domestic.db, built);
+    for (const match_type of ['COMBINED', 'DOMESTIC']) {
+      const of = { countries: ['US'], topics: ['Inflation-Food'], match_type };
+      await runBackfill({ job: aJob({ ...period, ...of }), db: domestic.db, sandbox: loaded.sandbox });
+    }
+    const shown = `view=coverage&feed=gmsi-headlines&match_type=DOMESTIC&${series}`;
+    const { tab, page } = await open(shown, 'its sentiment', undefined, served.url);
+    await using _ = tab;
+    await page.getByRole('link', { name: 'its sentiment' }).click();
+    const news = page.getByLabel('Which news counts');
+    await expect.poll(() => news.inputValue()).toBe('DOMESTIC');
+    await page.getByText(/· [\d,]+ headlines/).waitFor();
+  });
+
+  it('counts the requests of its key, as gmsi status does, and promises no run without a worker', async () => {
+    await using busy = await aWarehouse();
+    await using served = await aPage(busy.db, built);
+    const schedule = { sync: '0 22 * * *' };
+    const file = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'] };
+    await mkdir(join(served.folder, 'jobs'));
+    await writeFile(
+      join(served.folder, 'jobs', 'food.yaml'),
+      JSON.stringify({ ...file, start_date: '2026-09-01', schedule }),
+    );
+    const month = `${new Date().toISOString().slice(0, 7)}-01`;
+    const own = keyFingerprint(new Secret('sandbox-key'));
+    await runBackfill({ job: aJob({ ...period, ...file }), db: busy.db, sandbox: loaded.sandbox });
+    await sql`delete from gmsi.api_usage`.execute(busy.db);
+    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests)
+      values (${own}, ${month}, 1888), ('another', ${month}, 663)`.execute(busy.db);
+    const { tab, page } = await open('view=runs', '1,888', undefined, served.url);
+    await using _ = tab;
+    await page.getByText('663').waitFor();
+    const job = page.getByRole('row', { name: 'food' });
+    await job.getByText('no worker').waitFor();
+    await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
+      values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(busy.db);
+    await job.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
   });
 });
 

@@ -44,22 +44,25 @@ export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadSh
   };
 }
 
-/** Requests of the loads that began on a day (UTC). */
-export interface RequestsOfDay {
-  readonly day: Day;
+/** Requests of an API key in a month, as `gmsi status` counts them. */
+export interface RequestsOfKey {
+  /** Its fingerprint. */
+  readonly key: string;
+  readonly is_own: boolean;
   readonly requests: number;
 }
 
-/** Counts requests of a month's loads, without those of other commands such as `gmsi lookups`. */
-export function requestsByDay(month: Day): Question<RequestsOfDay> {
+/**
+ * Returns the requests booked in a month for each API key. Not for readers.
+ * @param ownKey the fingerprint of the key that this process has
+ */
+export function requestsByKey(month: Day, ownKey: string | null): Question<RequestsOfKey> {
   return {
-    about: `Requests of the loads of ${month.slice(0, 7)}, by the day on which they began`,
-    query: sql<RequestsOfDay>`
-      select (started_at at time zone 'UTC')::date as day, sum(requests)::bigint as requests
-      from gmsi.loads
-      where started_at >= ${month}::date::timestamp at time zone 'UTC'
-        and started_at < (${month}::date + interval '1 month')::timestamp at time zone 'UTC'
-      group by 1 order by 1`,
+    about: `Requests booked in ${month.slice(0, 7)}, by API key`,
+    query: sql<RequestsOfKey>`
+      select key_fingerprint as key, coalesce(key_fingerprint = ${ownKey}::text, false) as is_own, requests
+      from gmsi.api_usage where month = ${month}::date
+      order by is_own desc, requests desc, key`,
   };
 }
 
