@@ -120,12 +120,6 @@ it.concurrent('logs its progress every few seconds if there is no terminal, and 
   }
 });
 
-it('prints nothing to standard output when it fails, and the reason to standard error, with --json too', async () => {
-  const { stdout, stderr } = await gmsiHere(['backfill', 'nosuch', '--json'], setting);
-  expect(stdout).toBe('');
-  expect(stderr).toContain('no job file nosuch');
-});
-
 it('prints its help to standard output, and if no command is named, to standard error', async () => {
   expect(await gmsiHere(['--help'], setting)).toMatchObject({
     code: 0,

@@ -32,7 +32,8 @@ interface Server {
 
 /** One PostgreSQL for the whole run, with a migrated template that each test file clones; and the program, built. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const homes = await mkdtemp(join(await inMemory(), 'gmsi test '));
+  // Without a blank: R removes its folder in TMPDIR by a command of the shell that does not quote it.
+  const homes = await mkdtemp(join(await inMemory(), 'gmsi-test-'));
   // Or the server, which root does not run as root, would have to keep its data outside of it.
   await chmod(homes, 0o755);
   // For the tests' own folders, too: copying a cluster to a disk takes ten times as long.
