@@ -1,7 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { FileRefused } from './data-file.ts';
 
-const [lineFeed, carriageReturn, quote] = [0x0a, 0x0d, 0x22];
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const quote = 0x22;
 
 /** The shape of a CSV file (RFC 4180). DuckDB gets it as options, because a wrong guess would lose records silently. */
 export interface CsvShape {
@@ -10,6 +12,11 @@ export interface CsvShape {
   readonly newLine: '\n' | '\r\n';
   /** Number of records, headers included, if the quotes are right. */
   readonly records: number;
+}
+
+/** Returns true if there is nothing but an end of a line. */
+function isBlank(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === lineFeed || byte === carriageReturn);
 }
 
 /** Finds the shape of a CSV file in UTF-8 from its bytes, piece by piece. */
@@ -22,8 +29,11 @@ export class CsvShapeReader {
   #lines = 0;
   #bytes = 0;
   #isQuoted = false;
-  /** True if a quote here opens a cell, as the cell's first byte or the second of two quotes. */
-  #mayOpen = true;
+  /** The place of the last quote, and the number of bytes of earlier pieces. */
+  #quotedAt = -2;
+  #read = 0;
+  /** The last byte of the piece before; a file begins like a line. */
+  #last = lineFeed;
   #delimiters = [...',;\t'].map((sign) => sign.charCodeAt(0));
   #isBlank = true;
   #begin: Buffer[] = [];
@@ -35,32 +45,42 @@ export class CsvShapeReader {
   /** @throws FileRefused if a record is too long, so that a file which would unpack to gigabytes is not unpacked to its end */
   push(piece: Buffer): void {
     let from = 0;
-    for (let at = 0; at < piece.length; at++) {
-      const byte = piece[at]!;
-      if (byte === quote) {
+    let end = piece.indexOf(lineFeed);
+    let quoteAt = piece.indexOf(quote);
+    for (;;) {
+      if (quoteAt >= 0 && (end < 0 || quoteAt < end)) {
         // Inside an unquoted cell, a quote is an ordinary character.
-        if (this.#isQuoted || this.#mayOpen) this.#isQuoted = !this.#isQuoted;
-        this.#mayOpen = true;
-      } else {
-        this.#mayOpen = byte === lineFeed || this.#delimiters.includes(byte);
-      }
-      if (byte !== lineFeed) {
-        if (byte !== carriageReturn) this.#isBlank = false;
-        continue;
-      }
-      this.#lines++;
-      if (this.#isQuoted) continue;
-      this.#endRecord(piece.subarray(from, at + 1));
-      from = at + 1;
+        if (this.#isQuoted || this.#opensCell(piece, quoteAt)) this.#isQuoted = !this.#isQuoted;
+        this.#quotedAt = this.#read + quoteAt;
+        quoteAt = piece.indexOf(quote, quoteAt + 1);
+      } else if (end >= 0) {
+        this.#lines++;
+        if (!this.#isQuoted) {
+          this.#endRecord(piece.subarray(from, end + 1));
+          from = end + 1;
+        }
+        end = piece.indexOf(lineFeed, end + 1);
+      } else break;
     }
-    this.#bytes += piece.length - from;
+    const rest = piece.subarray(from);
+    this.#bytes += rest.length;
+    this.#isBlank &&= isBlank(rest);
     if (this.#bytes > this.#longest) throw this.#tooLong();
-    if (this.#header === undefined) this.#begin.push(Buffer.from(piece.subarray(from)));
+    if (this.#header === undefined) this.#begin.push(Buffer.from(rest));
+    if (piece.length > 0) this.#last = piece.at(-1)!;
+    this.#read += piece.length;
+  }
+
+  /** Returns true if a quote is the first byte of a cell, or the second of two quotes. */
+  #opensCell(piece: Buffer, at: number): boolean {
+    const before = at > 0 ? piece[at - 1]! : this.#last;
+    const isAfterQuote = this.#quotedAt === this.#read + at - 1;
+    return isAfterQuote || before === lineFeed || this.#delimiters.includes(before);
   }
 
   #endRecord(rest: Buffer): void {
     if (this.#bytes + rest.length > this.#longest) throw this.#tooLong();
-    if (!this.#isBlank) {
+    if (!(this.#isBlank && isBlank(rest))) {
       this.#records++;
       if (this.#header === undefined) {
         this.#header = Buffer.concat([...this.#begin, rest]);

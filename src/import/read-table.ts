@@ -36,11 +36,12 @@ export async function* tableRecords(
       : `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false)`;
     const names = shape?.columns ?? (await connection.stream(`from ${source} limit 0`)).columnNames();
     checkNames(names, shape && 1);
-    const columns = shape ? names.map((_, at) => `c${at}`) : names.map(identifier);
+    // In a list, all values must have one type.
+    const columns = shape
+      ? names.map((_, at) => `c${at}`)
+      : names.map((name) => `to_json(${identifier(name)})`);
     const texts = textFields(reading.feed);
-    const result = await connection.stream(
-      `select to_json([${columns.map((name) => `to_json(${name})`).join()}])::varchar from ${source}`,
-    );
+    const result = await connection.stream(`select to_json([${columns.join()}])::varchar from ${source}`);
     for await (const rows of result.yieldRows()) {
       const read: PlacedRecord[] = [];
       for (const [json] of rows) {
@@ -117,7 +118,7 @@ function checkNames(names: readonly string[], line: number | undefined): void {
 function textFields({ fields, table }: Feed): ReadonlySet<string> {
   return new Set(
     Object.entries(fields).flatMap(([column, names]) =>
-      table.columns[column] === 'double precision' ? [] : names,
+      ['double precision', 'bigint'].includes(table.columns[column]!) ? [] : names,
     ),
   );
 }
@@ -128,7 +129,10 @@ function textFields({ fields, table }: Feed): ReadonlySet<string> {
  */
 function asJson(cell: string | null): unknown {
   if (cell === null) return null;
-  if (/^-?\d/.test(cell)) return String(Number(cell)) === cell ? parseJson(cell) : cell;
+  if (/^-?\d/.test(cell)) {
+    const number = Number(cell);
+    return String(number) === cell ? number : cell;
+  }
   if (!/^(?:[[{]|true$|false$)/.test(cell)) return cell;
   try {
     return parseJson(cell);
