@@ -30,6 +30,7 @@ import { day } from '../terminal/arguments.ts';
 import { createLog } from '../terminal/log.ts';
 import { output } from '../terminal/print.ts';
 import { withoutMarks } from '../terminal/style.ts';
+import { asTyped } from '../terminal/table.ts';
 import { printable } from '../terminal/text.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 
@@ -51,8 +52,8 @@ export async function initCommand(session: Session): Promise<number> {
     const { lookups, isSandbox } = await connected(session, written);
     const name = await firstJob(session, lookups, written);
     if (!isSandbox) log.info(archives);
-    const first = isSandbox ? 'In another terminal: gmsi sandbox\n   Then:' : 'Next:';
-    outro(`${first} gmsi ${name === undefined ? 'jobs' : `plan ${name}`}`);
+    const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
+    outro(`${first} ${asTyped(name === undefined ? 'jobs' : `plan ${name}`)}`);
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
@@ -94,8 +95,8 @@ async function save(answers: Readonly<Record<string, string | undefined>>, writt
   written.push('.env');
   for (const name of overruled(answers))
     log.warn(`${name} is also set in the environment, which takes precedence over ${file}: unset it there.`);
-  const isIgnored = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
-  if (isIgnored) written.push('.gitignore');
+  const { isIgnored, isChanged } = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
+  if (isChanged) written.push('.gitignore');
   log.success(
     `Service and warehouse work. Saved to ${file}, which contains your key${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
   );

@@ -69,15 +69,19 @@ function isRefusal(error: unknown): error is Error {
 
 function describe(lookups: StoredLookups, words: string | undefined, requests: number): string {
   const { countries, topics, tickers, sources, languages } = lookups;
-  const coded = { country: countries, ticker: tickers, source: sources, language: languages };
-  const [ofCountries = '', ...ofAssets] = Object.entries(coded).map(([what, rows]) => codes(what, rows));
-  const listed = [ofCountries, topicTable(topics), ...ofAssets].filter((text) => text !== '');
+  const ofAssets = Object.entries({ ticker: tickers, source: sources, language: languages });
+  const listed = [
+    codes('country', countries),
+    table(
+      ['topic', 'category'],
+      topics.map(({ name, category }) => [name, category]),
+    ),
+    ...ofAssets.map(([what, rows]) => codes(what, rows)),
+  ].filter((text) => text !== '');
   const counts = [
     count(countries.length, 'country', 'countries'),
     count(topics.length, 'topic'),
-    ...Object.entries({ ticker: tickers, source: sources, language: languages }).map(([what, rows]) =>
-      count(rows.length, what),
-    ),
+    ...ofAssets.map(([what, rows]) => count(rows.length, what)),
   ];
   const spent = requests > 0 ? `, for ${count(requests, 'request')}` : '';
   if (listed.length === 0) return `No name in the lists contains "${words}"${spent}.\n`;
@@ -85,13 +89,7 @@ function describe(lookups: StoredLookups, words: string | undefined, requests: n
   return `${listed.join('\n\n')}\n\n${counts.join(', ')}${spent}\n${nextStep('jobs')}`;
 }
 
-function topicTable(topics: StoredLookups['topics']): string {
-  const rows = topics.map(({ name, category }) => [name, category]);
-  return rows.length === 0 ? '' : table(['topic', 'category'], rows);
-}
-
 function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {
-  if (rows.length === 0) return '';
   return table(
     [head, 'name'],
     rows.map(({ code, name }) => [code, name]),

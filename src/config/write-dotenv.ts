@@ -41,17 +41,17 @@ export async function writeDotenv(
 
 /**
  * Adds names to the `.gitignore` of a folder in a git repository, unless they are there.
- * @returns false outside of a repository
+ * @returns whether git ignores them, and whether the file was changed for that
  */
-export async function ignoreInGit(folder: string, names: readonly string[]): Promise<boolean> {
-  if (!isInGit(folder)) return false;
+export async function ignoreInGit(folder: string, names: readonly string[]) {
+  if (!isInGit(folder)) return { isIgnored: false, isChanged: false };
   const path = join(folder, '.gitignore');
   const text = existsSync(path) ? await readFile(path, 'utf8') : '';
   const lines = text.split(/\r?\n/).map((line) => line.trim().replace(/^\/|\/$/g, ''));
   const added = names.filter((name) => !lines.includes(name));
   const start = text === '' || text.endsWith('\n') ? '' : '\n';
   if (added.length > 0) await appendFile(path, `${start}${added.join('\n')}\n`);
-  return true;
+  return { isIgnored: true, isChanged: added.length > 0 };
 }
 
 function isInGit(folder: string): boolean {

@@ -1,5 +1,4 @@
-import type { Output } from './print.ts';
-import { shown } from './print.ts';
+import { type Output, shown } from './print.ts';
 import { columnsOf, printable, wholeWords } from './text.ts';
 
 const eraseToEnd = '\x1b[K';
@@ -31,7 +30,7 @@ export class StatusLine {
     this.#terminal.write(`${home}${this.#status}${eraseToEnd}`);
   }
 
-  /** Moves to the begin of the status. A terminal that has become narrower has wrapped it, so that it begins some lines above. */
+  /** Returns the move to the beginning of the status. A terminal that has become narrower has wrapped it, so that it begins some lines above. */
   #home(): string {
     const { columns } = this.#terminal;
     if (this.#status === '' || columns >= this.#columns) return '\r';

@@ -143,11 +143,15 @@ export function minute(instant: Date): string {
   return instant.toISOString().slice(0, 16).replace('T', ' ');
 }
 
-/** Returns the suggested next command, for the line below a result, as this program was started. */
-export function nextStep(command: string): string {
+/** Returns a command as a person types it who has started this program in the same way: by its name, or by npx. */
+export function asTyped(command: string): string {
   const isOnPath = !/[\\/]node_modules[\\/]\.bin[\\/]/.test(process.argv[1] ?? '');
-  const program = isOnPath ? 'gmsi' : 'npx gmsi';
-  return `\n${styled('dim', 'Next:')} ${styled('bold', `${program} ${command}`)}\n`;
+  return `${isOnPath ? 'gmsi' : 'npx gmsi'} ${command}`;
+}
+
+/** Returns the suggested next command, for the line below a result. */
+export function nextStep(command: string): string {
+  return `\n${styled('dim', 'Next:')} ${styled('bold', asTyped(command))}\n`;
 }
 
 /** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */

@@ -6,7 +6,7 @@ export type State = (typeof states)[number];
 export const stateTitles: Readonly<Record<State | 'never', readonly [title: string, meaning: string]>> = {
   covered: ['covered', 'Loaded completely, and not expected to change.'],
   settling: ['settling', 'Loaded, but it was not over then or may still change: sync loads it again.'],
-  running: ['running', 'A load is running it.'],
+  running: ['running', 'A load is draining it.'],
   pending: ['waiting', 'Planned, not begun.'],
   failed: ['failed', 'Could not be loaded, even with retries; the next backfill retries it.'],
   refused: ['refused', 'The service refused it.'],

@@ -15,7 +15,7 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   incomplete: ['refused', 'Some windows failed or were refused.'],
   budget: ['pending', 'Stopped at the request budget.'],
   interrupted: ['pending', 'Stopped by a signal.'],
-  failed: ['failed', 'Failed.'],
+  failed: ['failed', 'An error ended it that a retry does not fix.'],
   killed: ['failed', 'It stopped without an outcome, probably killed.'],
   running: ['running', 'It runs.'],
 };
