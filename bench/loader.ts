@@ -123,7 +123,7 @@ async function loadWindow(
       acceptRetractions: false,
       isShared: false,
       rowsMet: null,
-      settledBefore: undefined,
+      firstUnsettled: undefined,
     };
     await commitPage(
       db,

@@ -7,7 +7,7 @@ import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
-import { settledBefore } from '../plan/days.ts';
+import { firstUnsettledDay } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
@@ -51,8 +51,8 @@ export async function checkCommand(
   const asked = jobs.map((job) => {
     const feed = feedNamed(job.feed);
     const window = knownScope(session, job, lookups, 'check');
-    const unsettled = settledBefore(today(session), job.lookbackDays).toString();
-    return { job, feed, scope: { window, table: feed.table, settledBefore: unsettled } };
+    const unsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
+    return { job, feed, scope: { window, table: feed.table, firstUnsettled: unsettled } };
   });
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });

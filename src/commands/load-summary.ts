@@ -6,7 +6,7 @@ import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
-import { type ShortenedPeriod, settledBefore } from '../plan/days.ts';
+import { firstUnsettledDay, type ShortenedPeriod } from '../plan/days.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
@@ -127,7 +127,7 @@ function headline(summary: LoadSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
-      if (summary.cadence?.leftOut) return 'done, every series that was due is up to date';
+      if (summary.cadence?.seriesSkipped) return 'done, every series that was due is up to date';
       // Days before the sync's first one may be missing.
       return summary.live && summary.scope
         ? `done, every day since ${summary.scope.from} is loaded`
@@ -189,7 +189,7 @@ function windowsByState({ totals, windows }: LoadSummary): string {
 /** Describes days that are loaded, but may still change and are therefore not covered. */
 function recentDays({ job, scope, outcome, today }: LoadSummary): string | null {
   if (!scope || outcome !== 'done') return null;
-  const unsettled = settledBefore(today, job.lookbackDays).toString();
+  const unsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   if (scope.to < unsettled) return null;
   const [, from] = [unsettled, scope.from].sort();
   return `${from} to ${scope.to} may still change; the next run loads them again`;
@@ -205,8 +205,8 @@ function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): s
 }
 
 function skipped({ cadence }: LoadSummary): string | undefined {
-  if (!cadence || cadence.leftOut === 0) return undefined;
-  return `${number(cadence.leftOut)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
+  if (!cadence || cadence.seriesSkipped === 0) return undefined;
+  return `${number(cadence.seriesSkipped)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
 }
 
 function openWindows({ windows }: LoadSummary): number {

@@ -6,7 +6,7 @@ import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
-import { plannedDays, settledBefore } from '../plan/days.ts';
+import { firstUnsettledDay, plannedDays } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
 import { forecastSchedule, type ScheduleForecast } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
@@ -90,9 +90,9 @@ async function plan(
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
-  const unsettledFrom = settledBefore(today(session), job.lookbackDays).toString();
+  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
   show(`computing what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
-  const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), unsettledFrom });
+  const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), firstUnsettled });
   show(`counting days and windows, ${count(seriesIn(scope), 'series', 'series')}`);
   return {
     job,

@@ -105,15 +105,15 @@ export function statedDays(from: Day | undefined, to: Day | undefined): Days | u
  * Returns the days that count as covered because of a file: the days that the user and its name give and that were settled
  * when the file was made. Without the user's days, the days of the name must all have been settled: a name says what the
  * file is for, not whether it is complete.
- * @param settledBefore the first day that was not settled when the file was made
+ * @param firstUnsettled the first day that was not settled when the file was made
  */
 export function daysCovered(
   named: NamedDays | undefined,
   stated: Days | undefined,
-  settledBefore: Day,
+  firstUnsettled: Day,
 ): Days | undefined {
   if (!stated && !named?.areWhole) return undefined;
-  const settled = Temporal.PlainDate.from(settledBefore).subtract({ days: 1 }).toString();
+  const settled = Temporal.PlainDate.from(firstUnsettled).subtract({ days: 1 }).toString();
   const all = named && stated ? common(named, stated) : (named ?? stated)!;
   if (!stated && all.to > settled) return undefined;
   const days = common(all, { from: all.from, to: settled });

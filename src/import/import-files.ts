@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts';
 import { originOf } from '../load/origin.ts';
-import { settledAt } from '../plan/days.ts';
+import { firstUnsettledDayAt } from '../plan/days.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { newestVersion } from '../warehouse/tables/imported-files.ts';
@@ -86,7 +86,7 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
       // If only the records name the series, it is not known whether the file has all days of a series.
       const isStated = placement.fromRecords.length === 0;
       const covers = isStated
-        ? daysCovered(placement.days, days, settledAt(madeAt, settlingDays))
+        ? daysCovered(placement.days, days, firstUnsettledDayAt(madeAt, settlingDays))
         : undefined;
       placed.push({ file, placement, covers });
     } catch (error) {

@@ -36,7 +36,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     command: 'backfill',
     ...resolved,
     scope,
-    unsettledFrom: null,
+    firstUnsettled: null,
     windowsPlanned: all,
   });
   // A window that restarts may count twice, so progress is capped.

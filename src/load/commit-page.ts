@@ -28,7 +28,7 @@ export interface PageToCommit extends ReadPage {
   /** How many records the page had, readable or not. */
   readonly records: number;
   /** First day that does not count as covered, if this is earlier than the drain assumed when it began. */
-  readonly settledBefore: Day | undefined;
+  readonly firstUnsettled: Day | undefined;
   /** Distinct rows of the drain on each day of its window, up to and with this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
   /** The checkpoint that the window must have; otherwise this page is not its next one. */
@@ -79,7 +79,7 @@ export async function commitPage(
 }
 
 async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
-  const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, settledBefore } = page;
+  const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, firstUnsettled } = page;
   const { isDrained, rejectedCount } = page;
   const { loadId, windowId } = at;
   // A window that is not compared had no rows when its drain began. If an insert still conflicts, the retry assumes nothing.
@@ -96,7 +96,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
     outside: page.outside.length,
   };
   if (at.pages === 0) await takeBackRefusals(trx, windowId);
-  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, settledBefore, isDrained });
+  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
   if (page.countsAsNews) {
     const isPoll = isDrained && page.reachesToday;
     await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });

@@ -1,7 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { requestRange } from '../plan/cut-windows.ts';
-import { dayRange, settledAt } from '../plan/days.ts';
+import { dayRange, firstUnsettledDayAt } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
@@ -171,7 +171,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   const isLast = nextToken === null;
   const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   // This compares the clocks, so it must come before load.clock() is read.
-  const settledBefore = await settledByClocks(load, drain);
+  const firstUnsettled = await firstUnsettledByClocks(load, drain);
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const ready: PageToCommit = {
@@ -182,8 +182,8 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
     reachesToday,
     isCompared: drain.isCompared,
     acceptRetractions: load.acceptRetractions,
-    backfilledBefore: backfilledUntil(load, now),
-    settledBefore,
+    backfilledBefore: backfilledBefore(load, now),
+    firstUnsettled,
     isShared: isShared(load, window, page),
     isDrained: isLast && incomplete === undefined,
     countsAsNews: load.command === 'sync' || reachesToday,
@@ -201,10 +201,13 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
  * Returns the first day that does not count as covered, by the earliest clock. The service's clock is known after the first
  * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
-async function settledByClocks({ clocks, job }: Load, { window, begunAt }: Drain): Promise<Day | undefined> {
+async function firstUnsettledByClocks(
+  { clocks, job }: Load,
+  { window, begunAt }: Drain,
+): Promise<Day | undefined> {
   await clocks.compare();
   if (clocks.apart) return window.first_day;
-  return begunAt && settledAt(clocks.earliest(begunAt), job.lookbackDays);
+  return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
 }
 
 /** True if the page has a row of a day that the next window may request, too: it is not known whether end_date is included. */
@@ -215,9 +218,9 @@ function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows 
 }
 
 /** Returns the first day whose rows do not count as backfilled: the earlier of two, in case a fast clock made one too late. */
-function backfilledUntil({ unsettledFrom, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
-  if (unsettledFrom === null) return 'always';
-  return [unsettledFrom, settledAt(now, job.lookbackDays)].sort()[0]!;
+function backfilledBefore({ firstUnsettled, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
+  if (firstUnsettled === null) return 'always';
+  return [firstUnsettled, firstUnsettledDayAt(now, job.lookbackDays)].sort()[0]!;
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
@@ -231,11 +234,11 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const begunAt = clocks.machine();
   const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
   const { pageSize } = job.service;
-  const settledBefore = settledAt(clocks.earliest(begunAt), job.lookbackDays);
+  const firstUnsettled = firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
   const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
   const series = seriesOnly(window);
   const begun = await writeTransaction(warehouse, (trx) =>
-    beginDrain(trx, from, { table: feed.table, series }, { ...range, pageSize, settledBefore, isRestart }),
+    beginDrain(trx, from, { table: feed.table, series }, { ...range, pageSize, firstUnsettled, isRestart }),
   );
   if (!begun) throw claimLost(from);
   return {

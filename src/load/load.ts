@@ -32,7 +32,7 @@ export interface Load {
    * First day (UTC) that does not count as backfilled: `first_seen_at` says when a row appeared only from here on. `null` if
    * all days count as backfilled.
    */
-  readonly unsettledFrom: Day | null;
+  readonly firstUnsettled: Day | null;
   /** True to allow a window to retract most rows of its days; otherwise such a window fails. */
   readonly acceptRetractions: boolean;
   readonly client: Client;
@@ -142,7 +142,7 @@ export async function openLoad(
     readonly origin: Origin;
     readonly clocks: Clocks;
     readonly totals: LoadTotals;
-    readonly unsettledFrom: Load['unsettledFrom'];
+    readonly firstUnsettled: Load['firstUnsettled'];
     /** Windows to drain; `null` if several loads share them. */
     readonly windowsPlanned: number | null;
   },

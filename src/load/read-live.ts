@@ -33,7 +33,7 @@ export async function readLive(
   const cutOff: Series[] = [];
   let end: LoadEnd = { outcome: 'done', error: undefined };
   const waiting = all.values();
-  let inARow = 0;
+  let failuresSoFar = 0;
 
   async function work(): Promise<void> {
     for (const key of waiting) {
@@ -42,11 +42,11 @@ export async function readLive(
         const { records, isCutOff } = await readOne(load, key);
         counts.series++;
         counts.records += records;
-        inARow = 0;
+        failuresSoFar = 0;
         if (isCutOff) cutOff.push(key);
       } catch (error) {
         if (load.abort.aborted) return;
-        const isHopeless = ++inARow >= failuresInARow + load.job.service.concurrency;
+        const isHopeless = ++failuresSoFar >= failuresInARow + load.job.service.concurrency;
         const whole = endedBy(error) ?? {
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,

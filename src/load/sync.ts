@@ -22,7 +22,7 @@ export interface SyncResult extends LoadResult {
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
   /** What the job's cadence skipped. */
-  readonly cadence: Pick<SyncPlan, 'leftOut' | 'requestsSaved'> & {
+  readonly cadence: Pick<SyncPlan, 'seriesSkipped' | 'requestsSaved'> & {
     /** Days before today that it drained again. */
     readonly recheckDays: number;
   };
@@ -68,7 +68,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     command: 'sync',
     ...resolved,
     scope,
-    unsettledFrom: plan.unsettledFrom,
+    firstUnsettled: plan.firstUnsettled,
     windowsPlanned: open.free + open.held,
   });
   const all = open.free + open.held + live.length;
@@ -104,7 +104,11 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     historyLimit: resolved.historyLimit,
     isElsewhere: false,
     live: { ...counts, cutOff: cutOff.length },
-    cadence: { leftOut: plan.leftOut, requestsSaved: plan.requestsSaved, recheckDays: plan.recheckDays },
+    cadence: {
+      seriesSkipped: plan.seriesSkipped,
+      requestsSaved: plan.requestsSaved,
+      recheckDays: plan.recheckDays,
+    },
   };
 }
 
@@ -114,7 +118,7 @@ export function nameOfSync({ feed, name, selections, matchType, variants, startD
 }
 
 function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
-  return { leftOut: 0, requestsSaved: 0, recheckDays: lookbackDays };
+  return { seriesSkipped: 0, requestsSaved: 0, recheckDays: lookbackDays };
 }
 
 /** Returns true if nothing stopped the whole load, even if some windows failed. */

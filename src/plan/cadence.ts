@@ -51,7 +51,7 @@ export interface PollDays {
   readonly today: Temporal.PlainDate;
   readonly firstUncovered: Temporal.PlainDate;
   /** First day that may still change, by the job's lookback. */
-  readonly unsettledFrom: Temporal.PlainDate;
+  readonly firstUnsettled: Temporal.PlainDate;
   /** Day of the last poll. */
   readonly polledOn: Temporal.PlainDate;
   /** How many days before today every poll drains again; at most the job's lookback. */
@@ -64,10 +64,10 @@ export interface PollDays {
  * Other polls drain only unsettled days, so they cover none.
  */
 export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): Temporal.PlainDate {
-  const { today, firstUncovered, unsettledFrom, polledOn, recheckDays } = days;
+  const { today, firstUncovered, firstUnsettled, polledOn, recheckDays } = days;
   const recent = earlier(polledOn, today.subtract({ days: recheckDays }));
   const isOverdue = !isBefore(today, firstUncovered.add({ days: maxUncoveredDays }));
-  return isOverdue || !isBefore(unsettledFrom, recent) ? firstUncovered : recent;
+  return isOverdue || !isBefore(firstUnsettled, recent) ? firstUncovered : recent;
 }
 
 /** With fewer observed changes, their age is not used. */

@@ -67,14 +67,14 @@ function firstDayOf(reach: HistoryLimit['reach'], today: Temporal.PlainDate): Te
  * Returns the first day that does not count as covered even after a drain. Today is not over, and the `lookbackDays` days
  * before it may still change, so the next sync drains them again.
  */
-export function settledBefore(today: Temporal.PlainDate, lookbackDays: number): Temporal.PlainDate {
+export function firstUnsettledDay(today: Temporal.PlainDate, lookbackDays: number): Temporal.PlainDate {
   return today.subtract({ days: lookbackDays });
 }
 
 /** Returns the first unsettled day at an instant, as `YYYY-MM-DD`. */
-export function settledAt(instant: Date, lookbackDays: number): string {
+export function firstUnsettledDayAt(instant: Date, lookbackDays: number): string {
   const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
-  return settledBefore(today, lookbackDays).toString();
+  return firstUnsettledDay(today, lookbackDays).toString();
 }
 
 function isBefore(a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {

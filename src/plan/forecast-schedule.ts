@@ -35,7 +35,7 @@ const days = 30;
 /** A moment, and the first day that may still change. */
 interface Moment {
   readonly now: Date;
-  readonly unsettledFrom: string;
+  readonly firstUnsettled: string;
 }
 
 /**
@@ -46,7 +46,7 @@ export async function scheduledRequests(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
-  { now, unsettledFrom }: Moment,
+  { now, firstUnsettled }: Moment,
 ): Promise<ScheduledRequests | undefined> {
   const { schedule } = job;
   if (!schedule || job.endDate !== 'today') return undefined;
@@ -54,7 +54,7 @@ export async function scheduledRequests(
   const hasLive = feedNamed(job.feed).live !== undefined;
   const series = seriesIn(scope);
   const { syncs, backfills, ...cost } = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
-  const habits = await readHabits(warehouse, scope, unsettledFrom);
+  const habits = await readHabits(warehouse, scope, firstUnsettled);
   const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
   const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
   return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };

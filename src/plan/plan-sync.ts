@@ -27,7 +27,7 @@ import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../wareh
 import type { Waiting } from '../warehouse/turns.ts';
 import { nextPollDue, pollFrom, recheckDays } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
-import { dayRange, daysIn, settledBefore } from './days.ts';
+import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 import { windowsIn } from './schedule-cost.ts';
 
@@ -36,14 +36,14 @@ export interface SyncPlan {
   /** The series that it polls. */
   readonly series: readonly Series[];
   /** How many series it skips because they have had no news for long. */
-  readonly leftOut: number;
+  readonly seriesSkipped: number;
   /** Requests saved at least, minus the extra requests of polls after a pause. */
   readonly requestsSaved: number;
 }
 
 export interface DueSync extends SyncPlan {
   /** First day that may still change; from this day on, rows do not count as backfilled. */
-  readonly unsettledFrom: Day;
+  readonly firstUnsettled: Day;
   /** Days before today that it drains again. */
   readonly recheckDays: number;
   /** Series whose live answers it reads. */
@@ -56,12 +56,12 @@ export async function planDueSync(
   scope: WindowScope,
   { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
 ): Promise<DueSync | undefined> {
-  const unsettledFrom = settledBefore(today, job.lookbackDays).toString();
+  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   const recheckDays = await daysToRecheck(warehouse, job, feed, now);
   const hasLive = feed.live !== undefined && scope.to === today.toString();
-  const moment = { now, today, unsettledFrom, recheckDays, hasLive };
+  const moment = { now, today, firstUnsettled, recheckDays, hasLive };
   const plan = await planSync(warehouse, job, scope, moment, waiting);
-  return plan && { ...plan, unsettledFrom, recheckDays, live: hasLive ? plan.series : [] };
+  return plan && { ...plan, firstUnsettled, recheckDays, live: hasLive ? plan.series : [] };
 }
 
 /**
@@ -76,26 +76,26 @@ async function planSync(
   moment: SyncMoment & { readonly hasLive: boolean },
   waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
-  const { unsettledFrom, now, today, hasLive } = moment;
+  const { firstUnsettled, now, today, hasLive } = moment;
   return warehouse.transaction().execute(async (trx) => {
     await lockPlanning(trx, scope.feed, waiting);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
-    const from = await findSyncBegin(trx, scope, unsettledFrom);
+    const from = await findSyncBegin(trx, scope, firstUnsettled);
     if (from === null) return undefined;
-    const gaps = await findSyncGaps(trx, scope, unsettledFrom);
-    const habits = job.cadence.adaptive ? await readHabits(trx, scope, unsettledFrom) : undefined;
+    const gaps = await findSyncGaps(trx, scope, firstUnsettled);
+    const habits = job.cadence.adaptive ? await readHabits(trx, scope, firstUnsettled) : undefined;
     const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
     const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
     for (const batch of batches(wanted)) await insertWindows(trx, batch);
     await joinOpenWindows(trx, { ...scope, from }, today.toString());
     await askAgain(trx, { ...scope, from });
-    await noteConcern(trx, scope, unsettledFrom);
+    await noteConcern(trx, scope, firstUnsettled);
     const savings = spaced?.savings ?? [];
     await noteSavings(trx, savings, now);
     return {
       scope: { ...scope, from },
       series: spaced?.series ?? everySeries(scope),
-      leftOut: savings.filter(({ isLeftOut }) => isLeftOut).length,
+      seriesSkipped: savings.filter(({ isSkipped }) => isSkipped).length,
       requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
     };
   });
@@ -133,7 +133,7 @@ export interface SyncMoment {
   readonly now: Date;
   readonly today: Temporal.PlainDate;
   /** First day that may still change, by the job's lookback. */
-  readonly unsettledFrom: Day;
+  readonly firstUnsettled: Day;
   /** Days that every poll drains again; see `daysToRecheck`. */
   readonly recheckDays: number;
 }
@@ -154,7 +154,7 @@ function spacePolls(
   moment: SyncMoment,
 ): SpacedPolls {
   const gapsOf = groupByKey(gaps);
-  const usual = dayRange(later(scope.from, moment.unsettledFrom), scope.to);
+  const usual = dayRange(later(scope.from, moment.firstUnsettled), scope.to);
   const usualWindows = windowsIn(daysIn(usual), job);
   const series: Series[] = [];
   const wanted: Gap[] = [];
@@ -163,7 +163,7 @@ function spacePolls(
     const one = seriesOnly(habit);
     const from = beginOf(habit, job, moment);
     if (from === null) {
-      savings.push({ ...one, requests: usualWindows + (hasLive ? 1 : 0), isLeftOut: true });
+      savings.push({ ...one, requests: usualWindows + (hasLive ? 1 : 0), isSkipped: true });
       continue;
     }
     series.push(one);
@@ -172,7 +172,7 @@ function spacePolls(
     if (habit.is_paused) {
       // After a long pause, there may be too many days for one window.
       const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
-      savings.push({ ...one, requests: Math.min(0, usualWindows - windows), isLeftOut: false });
+      savings.push({ ...one, requests: Math.min(0, usualWindows - windows), isSkipped: false });
     }
   }
   return { series, gaps: wanted, savings };
@@ -188,7 +188,7 @@ function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
   const days = {
     ...moment,
     firstUncovered,
-    unsettledFrom: Temporal.PlainDate.from(moment.unsettledFrom),
+    firstUnsettled: Temporal.PlainDate.from(moment.firstUnsettled),
     polledOn: Temporal.PlainDate.from(polled_at.toISOString().slice(0, 10)),
   };
   return pollFrom(days, job.cadence).toString();

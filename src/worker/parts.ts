@@ -139,7 +139,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
   if (await isChanged(context, run, job)) return undefined;
   const feed = feedNamed(job.feed);
   const service = context.openService(job, run.command);
-  const { scope, command, unsettledFrom } = run;
+  const { scope, command, firstUnsettled } = run;
   try {
     const { log, clock, leaseSeconds, runBy, stop } = context;
     const running = {
@@ -161,7 +161,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
       reader: feed.reader(job.fields),
       origin: originOf(warehouse),
       totals: countingTotals(service.client),
-      unsettledFrom,
+      firstUnsettled,
       windowsPlanned: null,
     });
     const { load } = opened;

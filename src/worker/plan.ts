@@ -131,7 +131,7 @@ async function planBackfillRun(context: LoadContext, options: PlanOptions): Prom
     job: job.name,
     command: 'backfill',
     scope,
-    unsettledFrom: null,
+    firstUnsettled: null,
     newestFirst,
     live: [],
     historyLimit,
@@ -143,8 +143,8 @@ async function planSyncRun(context: LoadContext): Promise<Planned | undefined> {
   const run = await resolveLoad(context);
   const plan = run.scope && (await planDueSync(context, run.scope, { ...run, now: run.clocks.now() }));
   if (!plan) return undefined;
-  const { scope, unsettledFrom, live } = plan;
+  const { scope, firstUnsettled, live } = plan;
   const { historyLimit } = run;
   const newestFirst = job.order === 'newest-first';
-  return { job: job.name, command: 'sync', scope, unsettledFrom, newestFirst, live, historyLimit };
+  return { job: job.name, command: 'sync', scope, firstUnsettled, newestFirst, live, historyLimit };
 }

@@ -479,7 +479,7 @@ describe('if nothing is loaded', () => {
     const { from, to } = { from: '2024-01-01', to: '2024-01-31' };
     const lists = { countries: [''], topics: [''], tickers: [''], variants: [variants.join('&')] };
     const window = { feed: feed.name, matchType: feed.matchTypes[0] ?? '', ...lists, from, to };
-    const scope = { window, table: feed.table, settledBefore: to };
+    const scope = { window, table: feed.table, firstUnsettled: to };
     const results = await checkAll(empty.db, { feed, scope });
     expect(results.filter(({ result }) => result === 'failed')).toEqual([]);
   });

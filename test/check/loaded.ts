@@ -4,7 +4,7 @@ import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
 import { type CheckedJob, type CheckResult, type CheckRun, runChecks } from '../../src/check/run-checks.ts';
 import type { Job } from '../../src/config/job.ts';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
-import { settledBefore, wantedDays } from '../../src/plan/days.ts';
+import { firstUnsettledDay, wantedDays } from '../../src/plan/days.ts';
 import { scopeOf } from '../../src/plan/scope.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -76,8 +76,8 @@ export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   const feed = feedNamed(job.feed);
   const today = Temporal.PlainDate.from('2026-11-20');
   const window = scopeOf(job, wantedDays(job, today)!, await readLookups(db));
-  const settled = settledBefore(today, job.lookbackDays).toString();
-  return { feed, scope: { window, table: feed.table, settledBefore: settled } };
+  const settled = firstUnsettledDay(today, job.lookbackDays).toString();
+  return { feed, scope: { window, table: feed.table, firstUnsettled: settled } };
 }
 
 const builtIn = findChecks({ cwd: '/' }, [...catalog.keys()]);

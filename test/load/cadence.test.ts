@@ -38,7 +38,7 @@ describe('a series without news', () => {
     {
       await using sandbox = await startSandbox({ limits: null, volume: 0, clock: () => new Date(time) });
       for (; time < begin + 5 * dayMs; time += dayMs / 2) await syncAt(sandbox, time);
-      expect((await syncAt(sandbox, time)).cadence).toMatchObject({ leftOut: 1, requestsSaved: 2 });
+      expect((await syncAt(sandbox, time)).cadence).toMatchObject({ seriesSkipped: 1, requestsSaved: 2 });
     }
     // The news comes while the series is left out, and is found within the bound.
     await using sandbox = await startSandbox({ limits: null, volume: 5, clock: () => new Date(time) });
@@ -47,7 +47,7 @@ describe('a series without news', () => {
       found = (await syncAt(sandbox, time)).totals.rows_inserted;
     expect(time - dayMs / 2 - quietSince).toBeLessThanOrEqual(1.5 * dayMs);
     for (let run = 0; run < 3; run++, time += dayMs / 2)
-      expect((await syncAt(sandbox, time)).cadence.leftOut).toBe(0);
+      expect((await syncAt(sandbox, time)).cadence.seriesSkipped).toBe(0);
   });
 
   it('is polled once by a sync, however many of its windows do not reach today, and never by a backfill of older days', async () => {
@@ -109,9 +109,9 @@ describe('days that changes seldom reach', () => {
     const { sandbox, at } = simulated;
     await runBackfill({ job, db, sandbox, clock: at(begin) });
     const requests = watchRequests(sandbox);
-    const { leftOut, recheckDays } = await syncFor(6, { job, db, ...simulated });
+    const { seriesSkipped, recheckDays } = await syncFor(6, { job, db, ...simulated });
 
-    expect(leftOut).toBe(0);
+    expect(seriesSkipped).toBe(0);
     expect(new Set(recheckDays)).toEqual(new Set([2]));
     const windows = requests.filter(({ query, token }) => query.start_date !== undefined && token === null);
     const lengths = windows.map(

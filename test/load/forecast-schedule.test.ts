@@ -4,7 +4,7 @@ import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
-const moment = { now: new Date('2026-11-20T12:00:00Z'), unsettledFrom: '2026-11-17' };
+const moment = { now: new Date('2026-11-20T12:00:00Z'), firstUnsettled: '2026-11-17' };
 const scope = {
   ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
   ...{ countries: ['US', 'NO'], topics: ['Inflation-Food', 'Tension'], from: '2024-01-01', to: '2026-11-20' },

@@ -305,7 +305,7 @@ it('a load that has lost its window does not make the one that has it now forget
     match_type: 'COMBINED',
     variant: '',
   };
-  const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, settledBefore: '2026-09-21' };
+  const request = { start: '2026-09-01', end: '2026-09-20', pageSize: 50, firstUnsettled: '2026-09-21' };
   const [window] = await windowsOf(db);
   let pages = 0;
   const { totals } = await runBackfill({

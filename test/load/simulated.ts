@@ -44,13 +44,13 @@ export async function syncFor(
   days: number,
   { job, db, sandbox, at }: { job: Job; db: Warehouse } & Simulated,
   from = begin,
-): Promise<{ leftOut: number; recheckDays: number[] }> {
-  let leftOut = 0;
+): Promise<{ seriesSkipped: number; recheckDays: number[] }> {
+  let seriesSkipped = 0;
   const recheckDays: number[] = [];
   for (let time = from; time < from + days * dayMs; time += dayMs / syncsADay) {
     const { outcome, cadence } = await runSync({ job, db, sandbox, clock: at(time) });
     expect(outcome).toBe('done');
-    leftOut += cadence.leftOut;
+    seriesSkipped += cadence.seriesSkipped;
     recheckDays.push(cadence.recheckDays);
     const oldest = dayOf(time - job.cadence.maxUncoveredDays * dayMs);
     const uncovered = Object.entries(await coverageOf(db)).filter(
@@ -60,7 +60,7 @@ export async function syncFor(
     );
     expect(uncovered).toEqual([]);
   }
-  return { leftOut, recheckDays };
+  return { seriesSkipped, recheckDays };
 }
 
 const endOf = (covered: string) => covered.slice(-12, -2);

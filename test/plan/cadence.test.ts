@@ -107,7 +107,7 @@ describe('the next poll', () => {
                 {
                   today: day(today),
                   firstUncovered: day(firstUncovered),
-                  unsettledFrom: day(today - lookback),
+                  firstUnsettled: day(today - lookback),
                   polledOn: Temporal.PlainDate.from(history.polledAt.toISOString().slice(0, 10)),
                   recheckDays: Math.min(recheck, lookback),
                 },
@@ -137,7 +137,7 @@ describe('where a poll begins', () => {
   const days = {
     today: day(100),
     firstUncovered: day(88),
-    unsettledFrom: day(90),
+    firstUnsettled: day(90),
     polledOn: day(100),
     recheckDays: 2,
   };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, test } from 'vitest';
-import { daysIn, plannedDays, settledBefore, wantedDays } from '../../src/plan/days.ts';
+import { daysIn, firstUnsettledDay, plannedDays, wantedDays } from '../../src/plan/days.ts';
 import { anyDay, day, written } from './days.ts';
 
 const wanted = (from: string, to: string, today: string) => {
@@ -93,19 +93,19 @@ describe('the days that a job asks for', () => {
 
 describe('days count as covered', () => {
   test('once they and the lookback after them are over', () => {
-    expect(settledBefore(day('2026-11-10'), 3).toString()).toBe('2026-11-07');
-    expect(settledBefore(day('2024-03-01'), 1).toString()).toBe('2024-02-29');
-    expect(settledBefore(day('2026-01-02'), 2).toString()).toBe('2025-12-31');
+    expect(firstUnsettledDay(day('2026-11-10'), 3).toString()).toBe('2026-11-07');
+    expect(firstUnsettledDay(day('2024-03-01'), 1).toString()).toBe('2024-02-29');
+    expect(firstUnsettledDay(day('2026-01-02'), 2).toString()).toBe('2025-12-31');
   });
 
   test('but never today, whatever the lookback', () => {
-    expect(settledBefore(day('2026-11-10'), 0).toString()).toBe('2026-11-10');
+    expect(firstUnsettledDay(day('2026-11-10'), 0).toString()).toBe('2026-11-10');
   });
 
   test('and between the last that does and today lie as many days as the lookback has', () => {
     fc.assert(
       fc.property(anyDay, fc.integer({ min: 0, max: 366 }), (today, lookbackDays) => {
-        const firstUnsettled = settledBefore(today, lookbackDays);
+        const firstUnsettled = firstUnsettledDay(today, lookbackDays);
         expect(daysIn({ from: firstUnsettled, to: today })).toBe(lookbackDays + 1);
         expect(Temporal.PlainDate.compare(firstUnsettled, today)).toBeLessThanOrEqual(0);
       }),

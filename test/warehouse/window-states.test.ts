@@ -56,7 +56,7 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
 
 const windowId = 1;
 const counts = { records: 1, inserted: 1, changed: 0, retracted: 0, rejected: 0, outside: 0 };
-const progress = { ...counts, rowsMet: null, settledBefore: undefined };
+const progress = { ...counts, rowsMet: null, firstUnsettled: undefined };
 
 const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number) => Promise<unknown>> = {
   'another load claims it': (db, _, other) => claimOne(db, windowId, { loadId: other, leaseSeconds: 60 }),

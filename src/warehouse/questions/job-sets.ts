@@ -17,7 +17,7 @@ export interface CheckScope {
   readonly window: WindowScope;
   readonly table: FeedTable;
   /** The first day that is not settled yet. */
-  readonly settledBefore: Day;
+  readonly firstUnsettled: Day;
 }
 
 /** The columns that all feeds' tables have. */
@@ -27,7 +27,7 @@ const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfille
  * Returns the sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters
  * of the query use the tables' indexes and partitions.
  */
-export function jobSets({ window, table, settledBefore }: CheckScope): RawBuilder<unknown> {
+export function jobSets({ window, table, firstUnsettled }: CheckScope): RawBuilder<unknown> {
   const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   // Not `kept.*`: a column that a user has added could hide a name that the check uses.
@@ -39,7 +39,7 @@ export function jobSets({ window, table, settledBefore }: CheckScope): RawBuilde
   const ofTable = sql.ref(`job_${table.name}`);
   return sql`
     job_period as not materialized (
-      select ${from}::date as first_day, ${to}::date as last_day, ${settledBefore}::date as settled_before),
+      select ${from}::date as first_day, ${to}::date as last_day, ${firstUnsettled}::date as settled_before),
     job_series as not materialized (
       select * from ${askedSeries(window)}),
     job_days as not materialized (

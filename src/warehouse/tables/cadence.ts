@@ -28,12 +28,12 @@ export interface SeriesHabit extends Series {
 export async function readHabits(
   db: Kysely<Database>,
   scope: WindowScope,
-  unsettledFrom: Day,
+  firstUnsettled: Day,
 ): Promise<SeriesHabit[]> {
   const { rows } = await sql<SeriesHabit>`
     select ${seriesOf('wanted')}, since::text as first_uncovered,
            k.polled_at, k.news_at, k.quiet_polls, coalesce(k.left_out_since > k.polled_at, false) as is_paused
-    from (${syncSince(scope, unsettledFrom)}) as wanted
+    from (${syncSince(scope, firstUnsettled)}) as wanted
     left join gmsi.cadence k on ${sameSeries('k', 'wanted')}
     where since <= ${scope.to}::date
   `.execute(db);
@@ -47,12 +47,12 @@ export async function readHabits(
 export async function noteConcern(
   trx: Transaction<Database>,
   scope: WindowScope,
-  unsettledFrom: Day,
+  firstUnsettled: Day,
 ): Promise<void> {
   await sql`
     insert into gmsi.cadence as kept (${seriesColumns}, settle_from)
     select ${seriesOf('wanted')}, since
-    from (${syncSince(scope, unsettledFrom)}) as wanted
+    from (${syncSince(scope, firstUnsettled)}) as wanted
     where since <= ${scope.to}::date
     on conflict (${seriesColumns}) do update set settle_from = excluded.settle_from
     where kept.settle_from is null or excluded.settle_from < kept.settle_from
@@ -64,7 +64,7 @@ export async function noteConcern(
 /** Requests that a sync saves for a series; negative if a pause makes the poll more expensive. */
 export interface Saving extends Series {
   readonly requests: number;
-  readonly isLeftOut: boolean;
+  readonly isSkipped: boolean;
 }
 
 export async function noteSavings(
@@ -81,7 +81,7 @@ export async function noteSavings(
       first_left_out_at = case when saving.is_left_out then coalesce(k.first_left_out_at, ${now}) else k.first_left_out_at end,
       left_out_since = case when saving.is_left_out and (k.left_out_since > k.polled_at) is not true
                             then ${now} else k.left_out_since end
-    from unnest(${seriesArrays(savings)}, ${column('requests')}::integer[], ${column('isLeftOut')}::boolean[])
+    from unnest(${seriesArrays(savings)}, ${column('requests')}::integer[], ${column('isSkipped')}::boolean[])
       as saving (${seriesColumns}, requests, is_left_out)
     where ${sameSeries('k', 'saving')}
   `.execute(trx);

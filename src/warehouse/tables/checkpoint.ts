@@ -27,7 +27,7 @@ export interface PageProgress extends PageCounts {
   /** Distinct rows of the drain so far on each day of the window, with this page; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;
   /** First day that does not count as covered; ignored if the window has an earlier one. */
-  readonly settledBefore: Day | undefined;
+  readonly firstUnsettled: Day | undefined;
   /** True if the window ends with this page. */
   readonly isDrained: boolean;
 }
@@ -57,9 +57,9 @@ export async function advanceCheckpoint(
       records_rejected: eb('records_rejected', '+', counts.rejected),
       records_outside: eb('records_outside', '+', counts.outside),
       rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
-      ...(counts.settledBefore === undefined
+      ...(counts.firstUnsettled === undefined
         ? {}
-        : { settled_before: sql<Day>`least(settled_before, ${counts.settledBefore}::date)` }),
+        : { settled_before: sql<Day>`least(settled_before, ${counts.firstUnsettled}::date)` }),
       ...(counts.isDrained
         ? {
             state: 'drained' as const,

@@ -61,10 +61,10 @@ export async function findGaps(
 
 /**
  * Returns the first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later
- * days are covered, or the end of the coverage; at the latest `unsettledFrom`.
+ * days are covered, or the end of the coverage; at the latest `firstUnsettled`.
  */
-export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<unknown> {
-  const latest = sql`${unsettledFrom}::date`;
+export function syncSince(scope: WindowScope, firstUnsettled: Day): RawBuilder<unknown> {
+  const latest = sql`${firstUnsettled}::date`;
   return sql`
       select asked.*, coalesce(c.days, '{}') as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
         case when asked_for.settle_from < ${latest} then
@@ -77,10 +77,10 @@ export function syncSince(scope: WindowScope, unsettledFrom: Day): RawBuilder<un
 export async function findSyncBegin(
   db: Kysely<Database>,
   scope: WindowScope,
-  unsettledFrom: Day,
+  firstUnsettled: Day,
 ): Promise<Day | null> {
   const { rows } = await sql<{ since: Day | null }>`
-    select min(since) as since from (${syncSince(scope, unsettledFrom)}) as wanted where since <= ${scope.to}::date
+    select min(since) as since from (${syncSince(scope, firstUnsettled)}) as wanted where since <= ${scope.to}::date
   `.execute(db);
   return rows[0]!.since;
 }
@@ -89,16 +89,16 @@ export async function findSyncBegin(
 export async function findSyncGaps(
   db: Kysely<Database>,
   scope: WindowScope,
-  unsettledFrom: Day,
+  firstUnsettled: Day,
 ): Promise<Gap[]> {
   const { rows } = await sql<Gap>`
-    with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, unsettledFrom)})
+    with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, firstUnsettled)})
     select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from wanted
     left join standing on ${sameSeries('standing', 'wanted')}
     cross join lateral unnest(
       datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
-        - covered * datemultirange(daterange(null, ${unsettledFrom}::date))
+        - covered * datemultirange(daterange(null, ${firstUnsettled}::date))
     ) as gap
     where since <= ${scope.to}::date
     order by ${seriesOf('wanted')}, gap

@@ -10,7 +10,7 @@ export interface Run {
   readonly command: JobCommand;
   readonly scope: WindowScope;
   /** First day that is not backfilled; `null` for a backfill. */
-  readonly unsettledFrom: Day | null;
+  readonly firstUnsettled: Day | null;
   readonly newestFirst: boolean;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -23,7 +23,7 @@ export interface PlannedRun {
   readonly job: string;
   readonly command: JobCommand;
   readonly scope: WindowScope;
-  readonly unsettledFrom: Day | null;
+  readonly firstUnsettled: Day | null;
   readonly newestFirst: boolean;
   readonly live: readonly Series[];
 }
@@ -36,7 +36,7 @@ export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<n
       job: run.job,
       command: run.command,
       scope: JSON.stringify(run.scope),
-      unsettled_from: run.unsettledFrom,
+      unsettled_from: run.firstUnsettled,
       newest_first: run.newestFirst,
       live_series: JSON.stringify(run.live),
     })
@@ -88,7 +88,7 @@ function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, 
   return {
     ...row,
     runId: run_id,
-    unsettledFrom: unsettled_from,
+    firstUnsettled: unsettled_from,
     newestFirst: newest_first,
     startedAt: started_at,
     finishedAt: finished_at,
