@@ -27,9 +27,9 @@ export interface PageToCommit extends ReadPage {
   readonly backfilledBefore: Provenance['backfilledBefore'];
   /** How many records the page had, readable or not. */
   readonly records: number;
-  /** First day that does not count as covered, if this is earlier than the drain assumed when it began. */
+  /** First unsettled day, if it is earlier than when the drain began. It and later days do not count as covered. */
   readonly firstUnsettled: Day | undefined;
-  /** Distinct rows of the drain on each day of its window, up to and with this page; `null` if they are not counted. */
+  /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
   /** The checkpoint that the window must have; otherwise this page is not its next one. */
   readonly at: Checkpoint;

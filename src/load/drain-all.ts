@@ -104,22 +104,22 @@ export interface FailureStreak {
   readonly refusals: number;
 }
 
-/** Windows that may fail in a row, in addition to those under way at once, which may all be older than the service answers. */
+/** Windows that may fail in a row, besides those under way, which may all be older than the history limit. */
 export const failuresInARow = 10;
 
 /** After this many refusals the newest windows go first: the service would probably refuse the other old ones, too. */
 export const refusalsBeforeTurning = 2;
 
 export function failureStreak(atOnce: number): FailureStreak {
-  let inARow = 0;
+  let failedInARow = 0;
   let refusals = 0;
   return {
     count(end) {
-      if (end.is === 'drained') inARow = 0;
+      if (end.is === 'drained') failedInARow = 0;
       if (end.is !== 'failed' && end.is !== 'refused') return false;
       if (end.error instanceof RequestRefused) refusals++;
       if (end.concernsSeriesOnly) return false;
-      return ++inARow >= failuresInARow + atOnce;
+      return ++failedInARow >= failuresInARow + atOnce;
     },
     get refusals() {
       return refusals;

@@ -198,7 +198,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
 }
 
 /**
- * Returns the first day that does not count as covered, by the earliest clock. The service's clock is known after the first
+ * Returns the first unsettled day by the earliest clock. The service's clock is known after the first
  * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
 async function firstUnsettledByClocks(

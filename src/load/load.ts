@@ -29,8 +29,8 @@ export interface Load {
   readonly feed: Feed;
   readonly scope: WindowScope;
   /**
-   * First day (UTC) that does not count as backfilled: `first_seen_at` says when a row appeared only from here on. `null` if
-   * all days count as backfilled.
+   * First unsettled day (UTC) of a sync: rows before it count as backfilled, because their `first_seen_at` does not show when
+   * they appeared. `null` for a backfill, whose rows all count as backfilled.
    */
   readonly firstUnsettled: Day | null;
   /** True to allow a window to retract most rows of its days; otherwise such a window fails. */
@@ -77,7 +77,7 @@ export interface LoadContext {
   readonly leaseSeconds: number;
   /** See `Load`; false by default. */
   readonly acceptRetractions?: boolean;
-  /** Why somebody loads it, for `loads`. */
+  /** The user's reason for the load, stored in `loads`. */
   readonly reason?: string | undefined;
   /** Host, process and version, for `loads`. */
   readonly runBy: string;

@@ -33,7 +33,7 @@ export async function readLive(
   const cutOff: Series[] = [];
   let end: LoadEnd = { outcome: 'done', error: undefined };
   const waiting = all.values();
-  let failuresSoFar = 0;
+  let failedInARow = 0;
 
   async function work(): Promise<void> {
     for (const key of waiting) {
@@ -42,11 +42,11 @@ export async function readLive(
         const { records, isCutOff } = await readOne(load, key);
         counts.series++;
         counts.records += records;
-        failuresSoFar = 0;
+        failedInARow = 0;
         if (isCutOff) cutOff.push(key);
       } catch (error) {
         if (load.abort.aborted) return;
-        const isHopeless = ++failuresSoFar >= failuresInARow + load.job.service.concurrency;
+        const isHopeless = ++failedInARow >= failuresInARow + load.job.service.concurrency;
         const whole = endedBy(error) ?? {
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,

@@ -46,7 +46,7 @@ it.each(['inclusive', 'exclusive'] as const)(
     await runBackfill({ job: aJobFor(other, { service: { end_date: own } }), db, sandbox, log });
     expect(firstPages(requests)[0]!.query.end_date).toBe(own === 'inclusive' ? '2026-01-31' : '2026-02-01');
     const warnings = lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
-    expect(warnings).toContainEqual(expect.stringContaining(`a probe has found it ${endDate}`));
+    expect(warnings).toContainEqual(expect.stringContaining(`a probe found that it is ${endDate}`));
 
     const same = aJobFor(one, { service: { end_date: endDate } });
     expect(await withLearnedReading(db, same)).toEqual({
