@@ -50,7 +50,7 @@ export function nextPollDue(
 export interface PollDays {
   readonly today: Temporal.PlainDate;
   readonly firstUncovered: Temporal.PlainDate;
-  /** First day that may still change, by the job's lookback. */
+  /** By the job's lookback. */
   readonly firstUnsettled: Temporal.PlainDate;
   /** Day of the last poll. */
   readonly polledOn: Temporal.PlainDate;

@@ -32,7 +32,7 @@ export interface Choice {
 
 const days = 30;
 
-/** A moment, and the first day that may still change. */
+/** A moment, and the first unsettled day then. */
 interface Moment {
   readonly now: Date;
   readonly firstUnsettled: string;

@@ -42,7 +42,7 @@ export interface SyncPlan {
 }
 
 export interface DueSync extends SyncPlan {
-  /** First day that may still change; from this day on, rows do not count as backfilled. */
+  /** First unsettled day; rows from this day on do not count as backfilled. */
   readonly firstUnsettled: Day;
   /** Days before today that it drains again. */
   readonly recheckDays: number;
@@ -132,7 +132,7 @@ export interface SpacedPolls {
 export interface SyncMoment {
   readonly now: Date;
   readonly today: Temporal.PlainDate;
-  /** First day that may still change, by the job's lookback. */
+  /** First unsettled day, by the job's lookback. */
   readonly firstUnsettled: Day;
   /** Days that every poll drains again; see `daysToRecheck`. */
   readonly recheckDays: number;
