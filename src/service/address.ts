@@ -58,17 +58,16 @@ export function connectFault(error: unknown, origin: string): AddressFault | und
   }
   if (certificate.test(code)) return certificateFault(code);
   if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) {
-    const hint =
-      'Check host and port; the server may want another version of TLS, or a certificate of yours.';
+    const hint = 'Check host and port; the server may need another TLS version, or a client certificate.';
     return { what: `it refuses the TLS handshake (${code})`, hint };
   }
   const other = isTls
-    ? `If the service speaks no TLS there, use http://${host}; else check the port.`
-    : `If it speaks TLS, use https://${host}; else check the port.`;
+    ? `If the service does not use TLS there, use http://${host}; else check the port.`
+    : `If the service uses TLS there, use https://${host}; else check the port.`;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO')
-    return { what: `what listens there does not speak TLS (${code})`, hint: other };
+    return { what: `the server there does not speak TLS (${code})`, hint: other };
   if (error instanceof errors.HTTPParserError)
-    return { what: `what listens there does not speak HTTP (${code})`, hint: other };
+    return { what: `the server there does not speak HTTP (${code})`, hint: other };
   if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE')
     return { what: `it closes the connection without an answer (${code})`, hint: other };
   return undefined;
@@ -76,8 +75,7 @@ export function connectFault(error: unknown, origin: string): AddressFault | und
 
 function certificateFault(code: string): AddressFault {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const hint =
-      'Use the name of the host that the certificate is made out for, not another name or its IP address.';
+    const hint = 'Use the host name in the certificate, not another name or its IP address.';
     return { what: `its certificate is for another host (${code})`, hint };
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
@@ -85,6 +83,6 @@ function certificateFault(code: string): AddressFault {
     return { what: `its certificate is not valid at this time (${code})`, hint };
   }
   const hint =
-    'If the address is right and the certificate your own, set NODE_EXTRA_CA_CERTS to the .pem file of its authority, in the environment (not in .env).';
+    'If the address is right and the certificate is your own, set NODE_EXTRA_CA_CERTS to the .pem file of its authority, in the environment (not in .env).';
   return { what: `this machine does not trust its certificate (${code})`, hint };
 }

@@ -215,12 +215,9 @@ export function createClient(options: ClientOptions) {
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
     const page = readEnvelope(jsonOf(answer), answer.bytes, envelope);
     if (page.nextToken?.includes(hiddenKey)) {
-      throw new CursorBroken(
-        'The next_token that the service sent contains the API key, and is not followed.',
-        {
-          hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
-        },
-      );
+      throw new CursorBroken('The service sent a next_token that contains the API key, so it was not used.', {
+        hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
+      });
     }
     // A page below the limit for one record cannot contain a record that is too large.
     if (answer.content.length <= settings.maxRecordBytes) return page;
@@ -240,10 +237,10 @@ export function createClient(options: ClientOptions) {
       if (!(error instanceof NotJson)) throw error;
       const words = serviceWords(body.toString(), redact);
       // Without the cause: a parser's message quotes the body, and the body could echo the key.
-      const what = `it answers ${status} with what is not JSON: ${words}`;
+      const what = `it answers ${status} without JSON: ${words}`;
       const hint =
         "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-      throw new MalformedPage(`The service answered ${status} with what is not JSON: ${words}`, {
+      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, {
         addressFault: { what, hint },
       });
     }

@@ -20,12 +20,12 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
   return (nextToken) => {
     if (nextToken.length > longestToken) {
       throw new CursorBroken(
-        `The service sent a next_token of ${nextToken.length} characters; at most ${longestToken} are followed.`,
+        `The service sent a next_token of ${nextToken.length} characters; the limit is ${longestToken}.`,
       );
     }
     if (nextToken.includes('\0') || !nextToken.isWellFormed()) {
       throw new CursorBroken(
-        'The service sent a next_token with a NUL or half a character, which cannot be stored, and is not followed.',
+        'The service sent a next_token with a NUL or half a character, which cannot be stored.',
         { hint },
       );
     }
@@ -55,7 +55,7 @@ export function newsGuard(atMost: number, hint: string): (hasNews: boolean) => v
     without = hasNews ? 0 : without + 1;
     if (without < atMost) return;
     throw new CursorWithoutEnd(
-      `The service sent ${atMost} ${atMost === 1 ? 'page' : 'pages in a row'} without a record that was not there before, and says that there are more.`,
+      `The service sent ${atMost} ${atMost === 1 ? 'page' : 'pages in a row'} without a new record, and says that there are more.`,
       { hint },
     );
   };

@@ -9,7 +9,7 @@ it.each([
     'for another host',
     { host: 'DNS:elsewhere.example' },
     /is for another host \(ERR_TLS_CERT_ALTNAME_INVALID\)/,
-    /made out for/,
+    /host name in the certificate/,
   ],
   ['that has expired', { days: -1 }, /not valid at this time \(CERT_HAS_EXPIRED\)/, /clock/],
 ])('a certificate %s is told from one that is not trusted', async (name, about, what, hint) => {

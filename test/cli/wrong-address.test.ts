@@ -96,7 +96,7 @@ const wrong: Record<string, Case> = {
   'a web page with 200': {
     server: html(200),
     address: http,
-    what: /what is not JSON: Please log in/,
+    what: /without JSON: Please log in/,
     hint: /login page/,
   },
   'a web server that has no such page': {
@@ -225,7 +225,7 @@ describe('a run whose first request is for a window', () => {
   const backfill = (url: string) => run(refreshed, url);
 
   it.each([
-    ['a web page with 200', html(200), /what is not JSON: Please log in/],
+    ['a web page with 200', html(200), /without JSON: Please log in/],
     ['404 for everything', notFound, /it refuses every request with 404/],
   ])('ends with 2 for %s, and goes on once the address is right', async (_, server, what) => {
     await using other = await server();
@@ -239,7 +239,7 @@ describe('a run whose first request is for a window', () => {
     expect(await run([...refreshed, '--enqueue'], sandbox.url)).toMatchObject({ code: 0 });
     await using other = await html(200)();
     const { code, stderr } = await run(['work', '--metrics-port', '0'], http(other.port));
-    expect(stderr).toMatch(/No service answers at GMSI_BASE_URL .*what is not JSON: Please log in/);
+    expect(stderr).toMatch(/No service answers at GMSI_BASE_URL .*without JSON: Please log in/);
     expect(code).toBe(2);
   });
 });
