@@ -9,7 +9,7 @@ const farthest = 3653;
 const span = 30;
 
 /**
- * Searches how far back the service answers; can continue when more requests are available. Requests ten years back first, then
+ * Finds how far back the service answers; can continue when more requests are available. Requests ten years back first, then
  * bisects (the logarithm, because the limit may be a month or ten years). If a refusal names a day, requests that day next; it
  * counts only if the service answers.
  * @param known the oldest `start_date` answered so far, and the youngest refused, if any
@@ -42,7 +42,7 @@ export function searchHistoryLimit(
       }
     },
     finding(): ProbeFinding {
-      if (seen.length === 0) return { reason: trouble ?? 'no request could be spared' };
+      if (seen.length === 0) return { reason: trouble ?? 'no request was left' };
       return { value: { answered, refused, asked_on: today.toString() }, evidence: seen.join('; ') };
     },
   };
@@ -101,7 +101,7 @@ export async function tryToken(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<ProbeFinding> {
-  if (!known) return { reason: 'no range that was asked for has a second page' };
+  if (!known) return { reason: 'no requested range has a second page' };
   const { range, token, at } = known;
   const left = at + lifetime - clock.now();
   if (left > 0) await clock.sleep(left, signal);

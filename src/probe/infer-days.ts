@@ -40,7 +40,7 @@ export function inferDays(
   const unknown = (reason: string) => ({ end_date: { reason }, day_begin: { reason } });
   const evidence = answered.map(evidenceOf);
   const known = [...new Set(evidence.flatMap(({ returned }) => [...returned]))];
-  if (known.length === 0) return unknown('no range that was asked for held a record');
+  if (known.length === 0) return unknown('no requested range contains a record');
 
   // Times without an hour do not show when days begin.
   const isByDay = known.every((time) => time % day === 0);
@@ -94,7 +94,7 @@ function fits(
 ): boolean {
   const begin = evidence.start + shift;
   const end = reading === 'ignored' ? Infinity : evidence.end + shift + (reading === 'inclusive' ? day : 0);
-  // Of an empty page, the earliest is infinity and the latest minus infinity.
+  // For an empty page, the earliest is infinity and the latest minus infinity.
   if (evidence.earliest < begin - tolerance || evidence.latest >= end + tolerance) return false;
   return known.every(
     (time) =>
@@ -118,8 +118,8 @@ function describe(answered: readonly AnsweredRange[]): string {
       const times = records.map(({ time }) => time);
       const found =
         times.length === 0
-          ? 'brought nothing'
-          : `brought ${times.length} records of ${written(Math.min(...times))} to ${written(Math.max(...times))}`;
+          ? 'returned nothing'
+          : `returned ${times.length} records from ${written(Math.min(...times))} to ${written(Math.max(...times))}`;
       return `start_date ${start}, end_date ${end} ${found}`;
     })
     .join('; ');

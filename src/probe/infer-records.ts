@@ -46,7 +46,7 @@ export function inferRounding({ records }: Answer): ProbeFinding {
   return { value: isMixed ? `${grain}, some on the hour` : grain, evidence };
 }
 
-/** The field that holds an id of the service's own, or `none`. */
+/** Returns the field that contains the service's own id, or `none`. */
 export function inferId({ records }: Answer, idNames: readonly string[]): ProbeFinding {
   if (records.length < 2) return { reason: 'fewer than two records came' };
   for (const name of idNames) {
@@ -105,8 +105,8 @@ function compareWithClock({ records, at }: Answer, reachHours: number, isCutOff:
   const least = Math.max(zones.least, roundUp((newest - at) / minute - clocksDiffer));
   const most = Math.min(zones.most, roundDown(latest / minute + clocksDiffer));
   const seen =
-    `at ${written(at)} UTC the live feed, which is likely to reach ${reachHours} h back, had ` +
-    `${times.length} records of ${written(oldest)} to ${written(newest)}`;
+    `at ${written(at)} UTC the live feed, which probably reaches ${reachHours} h back, had ` +
+    `${times.length} records from ${written(oldest)} to ${written(newest)}`;
   if (least > most) return { reason: `no zone fits: ${seen}` };
   if (most - least > widestRange) return { reason: `too little news to tell: ${seen}` };
   return { value: { least, most }, evidence: seen };

@@ -93,5 +93,5 @@ export function inferPageSize(
   if (nextToken === null) {
     return { reason: `limit=${limit} is accepted, but there were only ${count} records` };
   }
-  return { value: `cut to ${count}`, evidence: `limit=${limit} brought ${count} records and a next_token` };
+  return { value: `cut to ${count}`, evidence: `limit=${limit} returned ${count} records and a next_token` };
 }

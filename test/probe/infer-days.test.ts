@@ -89,7 +89,7 @@ it('neither a single headline nor none shows it', () => {
   const only = inferDays(ask(lonely, 1000));
   expect(only.end_date).toMatchObject({ reason: expect.stringContaining('too far apart to tell') });
   expect(inferDays(ask({ ...lonely, times: [] }, 1000)).end_date).toMatchObject({
-    reason: 'no range that was asked for held a record',
+    reason: 'no requested range contains a record',
   });
 });
 
