@@ -58,7 +58,7 @@ export async function exportCommand(
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);
   const since = await readSince(warehouse.db, options.changedSince, session.clock());
-  const { scope, name, leftOut } = await scopeFor(session, warehouse.db, jobName, options, times);
+  const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { overwrite, changedSince } = options;
   const format = options.excel ? 'excel' : options.format;
   const out = options.out ?? join('export', `${name}${format === 'excel' ? '.csv' : ''}`);
@@ -71,7 +71,7 @@ export async function exportCommand(
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json) printJson(summaryOf(exported, format, seconds));
-  else print(describe(exported, scope, { format, seconds, leftOut }));
+  else print(describe(exported, scope, { format, seconds, omitted }));
   return exitCodes.done;
 }
 
@@ -144,7 +144,7 @@ async function scopeFor(
   jobName: string | undefined,
   { country, topic, rollup }: ExportOptions,
   times: Times,
-): Promise<{ scope: ExportScope; name: string; leftOut?: string }> {
+): Promise<{ scope: ExportScope; name: string; omitted?: string }> {
   const tableOf = (feed: Feed) => (rollup ? rollups[rollup] : feed.table);
   const suffix = rollup ? `-${rollup}` : '';
   const lookups = await readLookups(db);
@@ -177,7 +177,7 @@ async function scopeFor(
   return {
     scope: { table: tableOf(feed), from, to, asOf, only },
     name: `${job!.name}${suffix}`,
-    ...(inForce.service.endDate === 'unknown' && to < today(session).toString() && { leftOut: extraDay }),
+    ...(inForce.service.endDate === 'unknown' && to < today(session).toString() && { omitted: extraDay }),
   };
 }
 
@@ -238,7 +238,7 @@ const plural: Readonly<Record<string, string>> = { country: 'countries', match_t
 function describe(
   { out, manifest, written }: Exported,
   { table }: ExportScope,
-  { format, seconds, leftOut }: { format: ExportFormat; seconds: number; leftOut: string | undefined },
+  { format, seconds, omitted }: { format: ExportFormat; seconds: number; omitted: string | undefined },
 ): string {
   const { table: name, as_of, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
@@ -249,7 +249,7 @@ function describe(
     ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
-    ['left out', leftOut],
+    ['omitted', omitted],
     ['files', `${number(files.length)} ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
     [plural[series] ?? `${series}s`, isWhole ? written.series : null],
     ['months', months.length],

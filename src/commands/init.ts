@@ -60,14 +60,14 @@ export async function initCommand(session: Session): Promise<number> {
     cancel(
       written.length === 0
         ? 'Nothing was written.'
-        : `Nothing more was written than ${written.join(' and ')}.`,
+        : `Only ${written.join(' and ')} ${written.length === 1 ? 'was' : 'were'} written.`,
     );
     return exitCodes.interrupted;
   }
 }
 
 const archives =
-  'Do you have bulk archives of the vendor? They load without a request: gmsi import <folder>.\nThe job then loads only what they lack.';
+  "Do you have the vendor's bulk archives? They load without a request: gmsi import <folder>.\nThe job then loads only what they lack.";
 
 /** Ctrl-C or Escape instead of an answer. */
 class Cancelled extends Error {}

@@ -165,9 +165,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
 
 function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }: LoadSummary): string {
   const spent =
-    totals.requests === 0
-      ? 'no request was spent'
-      : `${count(totals.requests, 'request')} went to the lookups`;
+    totals.requests === 0 ? 'no request was sent' : `${count(totals.requests, 'request')} sent for lookups`;
   const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
   const limit = describeHistoryLimit(historyLimit);
   // A sync does not look for missing days of a period that is over.
@@ -182,7 +180,7 @@ function windowsByState({ totals, windows }: LoadSummary): string {
     [totals.windows_drained, 'drained'],
     [failed, 'failed'],
     [refused, 'refused'],
-    [pending + draining, 'to go'],
+    [pending + draining, 'left'],
   );
 }
 

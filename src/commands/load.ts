@@ -48,7 +48,7 @@ export async function backfillCommand(
   return loadJobs(session, names, backfillLoader(options), options);
 }
 
-/** A backfill leaves the job's reserve to others. */
+/** A backfill may not use the job's reserve. */
 export function backfillLoader({
   fullRefresh = false,
   retryRefused = false,

@@ -28,7 +28,7 @@ export interface LoadOptions extends JobPart {
   /** Loads every job of the folder `jobs`. */
   readonly all?: boolean;
   readonly acceptRetractions?: boolean;
-  /** Why somebody loads it; kept with the load. */
+  /** The user's reason for the load, stored with it. */
   readonly reason?: string;
 }
 

@@ -26,7 +26,7 @@ export async function psqlCommand(
 ): Promise<number> {
   const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
   const isOpened = commands.length === 0;
-  if (!hasPsql && !address && isOpened) throw notInstalled('This opens psql');
+  if (!hasPsql && !address && isOpened) throw notInstalled('This command opens psql');
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);

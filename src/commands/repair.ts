@@ -126,7 +126,7 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
     ({ records, rowsFilled, rowsOfAnotherIdentity }) => records + rowsFilled + rowsOfAnotherIdentity > 0,
   );
   if (met.length === 0)
-    return 'Nothing to repair: no record is rejected, and no field in extra has a column.\n';
+    return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
   const rows = met.map((result) => [
     ...[result.feed, result.job, result.records, result.rows, result.superseded],
     ...[sum(result.stillRejected), result.rowsFilled],

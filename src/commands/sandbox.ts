@@ -154,7 +154,7 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
   const list = paths.map((path) => `  ${path}\n`).join('');
   return isAgreed
     ? `Removed:\n${list}`
-    : `To remove, with all that was loaded into the embedded server, also with a real key:\n${list}Nothing is removed yet: gmsi demo --remove --yes does it.\n`;
+    : `These would be deleted, with everything loaded into the embedded server, even with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
 }
 
 function answer(months: readonly MonthlyScore[]): string {

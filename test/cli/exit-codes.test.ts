@@ -15,7 +15,7 @@ it('0: all is done, and done again without a request', async () => {
     const { requests } = sandbox.stats();
     expect(await backfill()).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining('no request was spent'),
+      stdout: expect.stringContaining('no request was sent'),
     });
     expect(sandbox.stats().requests).toBe(requests);
   });

@@ -63,7 +63,7 @@ it('says that psql is missing if it is to be opened, and prints the address only
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      /^gmsi: This opens psql, and psql is not installed\.\n {2}→ Install psql .*-c; --address.*\n$/,
+      /^gmsi: This command opens psql, and psql is not installed\.\n {2}→ Install psql .*-c; --address.*\n$/,
     ),
   });
   expect(await gmsiHere(['psql', '--address'], setting)).toMatchObject({

@@ -10,7 +10,7 @@ import { describeFindings, type Finding } from './doctor-report.ts';
 const most = 5;
 
 /**
- * Returns what a report of a bug needs: versions, the names of the settings, the job files, the findings, the last loads and
+ * Returns what a bug report needs: versions, the names of the settings, the job files, the findings, the last loads and
  * failures. It has no key and no password; hosts and the names of jobs are in it.
  */
 export async function bugReport(

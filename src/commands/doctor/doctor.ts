@@ -44,7 +44,7 @@ export interface DoctorOptions {
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
-  /** Print what a report of a bug needs; sends no request. */
+  /** Prints what a bug report needs; sends no request. */
   readonly report?: boolean;
 }
 
