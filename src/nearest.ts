@@ -23,5 +23,5 @@ const mostListed = 20;
 export function knownNames(found: string, known: readonly string[]): string {
   const meant = nearest(found, known);
   const listed = known.slice(0, mostListed).join(', ') + (known.length > mostListed ? ' …' : '.');
-  return `${meant === undefined ? '' : `Did you mean ${meant}? `}Known are: ${listed}`;
+  return `${meant === undefined ? '' : `Did you mean ${meant}? `}Known names: ${listed}`;
 }

@@ -71,14 +71,17 @@ const jobs = ['[job...]', 'path of a job file, or its name in jobs/ without .yam
 function withPart(command: Command): Command {
   return command
     .option('--from <day>', 'only days (UTC) from this one on, such as 2025-01-01', day)
-    .option('--to <day>', 'only days (UTC) up to and with this one', day)
+    .option('--to <day>', 'only days (UTC) up to and including this one', day)
     .option('--country <code>', 'only this country of the job; may be repeated', gathered)
     .option('--topic <name>', 'only this topic, or topics such as "Inflation-*"; may be repeated', gathered)
     .option('--ticker <code>', 'only this ticker; may be repeated', gathered);
 }
 
 const all = ['--all', 'every job in jobs/'] as const;
-const reason = ['--reason <text>', 'why you load it; kept with the load, and shown by gmsi why'] as const;
+const reason = [
+  '--reason <text>',
+  'your reason for the load; stored with it, and shown by gmsi why',
+] as const;
 
 program.commandsGroup('Get started:');
 program
@@ -105,7 +108,7 @@ program
     'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
   )
   .option('--job <job>', "probe this job's feed and series, with its settings")
-  .option('--report', 'print what a report of a bug needs, without secrets; sends no request')
+  .option('--report', 'print what a bug report needs, without secrets; sends no request')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
