@@ -99,7 +99,7 @@ const ledger = `
   insert into gmsi.loads (command, job, feed, finished_at, outcome, run_by)
     values ('backfill', 'bench', 'gmsi-headlines', now(), 'done', 'bench');
   insert into gmsi.windows (window_id, feed, country, topic, ticker, match_type, variant, first_day, last_day, state, load_id,
-                            settled_before, pages, finished_at) overriding system value
+                            first_unsettled, pages, finished_at) overriding system value
     select (series - 1) * ${windowsEach} + n + 1, 'gmsi-headlines', country, topic, '', match_type, '',
            date '${filled.from}' + n * ${windowDays}, least(date '${filled.from}' + n * ${windowDays} + ${windowDays - 1}, date '${filled.to}'),
            'drained', 1, date '${filled.to}' + 1, 1, now()

@@ -88,7 +88,7 @@ async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
   const url = await server.aWarehouse();
   const db = open(url, connections);
   await sql`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, settled_before, state, load_id)
+    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, first_unsettled, state, load_id)
     select ${gmsiHeadlines.name}, 'C' || n / ${windows}::int, ${series.topic}, ${series.match_type},
            date '2016-01-01' + 90 * n, date '2016-01-01' + 90 * n + 89, current_date, 'draining', 1
     from generate_series(0, ${(rounds + 1) * windows - 1}::int) as n`.execute(db);

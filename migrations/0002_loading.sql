@@ -67,7 +67,7 @@ create table gmsi.windows (
   page_size integer,
   next_token text,
   drain_started_at timestamptz,
-  settled_before date,
+  first_unsettled date,
   is_compared boolean not null default false,
   pages integer not null default 0,
   records bigint not null default 0,
@@ -102,7 +102,7 @@ comment on column gmsi.windows.request_end is 'end_date as sent to the service: 
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';
 comment on column gmsi.windows.next_token is 'The checkpoint: the cursor of the next page, written in the transaction of the page before it.';
 comment on column gmsi.windows.drain_started_at is 'When the first page of this drain was requested.';
-comment on column gmsi.windows.settled_before is 'Days before this one count as covered once the window is drained. This day and later ones were not over, or may still change.';
+comment on column gmsi.windows.first_unsettled is 'Days before this one count as covered once the window is drained. This day and later ones were not over, or may still change.';
 comment on column gmsi.windows.is_compared is 'True if the table had rows of these days when this drain began. At its end, rows that the service did not return are marked retracted.';
 comment on column gmsi.windows.pages is 'Pages committed in this drain.';
 comment on column gmsi.windows.records is 'Records on those pages.';
@@ -129,7 +129,7 @@ create index windows_load on gmsi.windows (load_id);
 create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused' and refused_with is not null;
 -- For the web page, which reads the windows that are not both drained and settled; coverage has the days of the others. Written as
 -- a case, so that PostgreSQL does not use this index for other queries: they would read all of it instead of what they need.
-create index windows_uncovered on gmsi.windows (window_id) where case when state = 'drained' then last_day >= settled_before else true end;
+create index windows_uncovered on gmsi.windows (window_id) where case when state = 'drained' then last_day >= first_unsettled else true end;
 -- Each check for alerts reads the few windows that have an error.
 create index windows_in_trouble on gmsi.windows (feed, match_type)
   where state in ('pending', 'draining', 'failed') and last_error is not null;
@@ -282,9 +282,9 @@ create table gmsi.cadence (
   quiet_polls integer not null default 0,
   polls bigint not null default 0,
   load_id bigint,
-  left_out_since timestamptz,
-  first_left_out_at timestamptz,
-  left_out bigint not null default 0,
+  skipped_since timestamptz,
+  first_skipped_at timestamptz,
+  skipped bigint not null default 0,
   requests_saved bigint not null default 0,
   late_rows bigint not null default 0,
   late_by interval,
@@ -303,9 +303,9 @@ comment on column gmsi.cadence.news_at is 'When a poll or a live answer last ret
 comment on column gmsi.cadence.quiet_polls is 'Consecutive polls that returned no new or changed row.';
 comment on column gmsi.cadence.polls is 'Number of all polls.';
 comment on column gmsi.cadence.load_id is 'Load that last changed this row by a poll or by news.';
-comment on column gmsi.cadence.left_out_since is 'When a sync first skipped the series since its last poll. Stays set for the load that polls it again.';
-comment on column gmsi.cadence.first_left_out_at is 'When a sync first skipped the series.';
-comment on column gmsi.cadence.left_out is 'Number of syncs that skipped the series.';
+comment on column gmsi.cadence.skipped_since is 'When a sync first skipped the series since its last poll. Stays set for the load that polls it again.';
+comment on column gmsi.cadence.first_skipped_at is 'When a sync first skipped the series.';
+comment on column gmsi.cadence.skipped is 'Number of syncs that skipped the series.';
 comment on column gmsi.cadence.requests_saved is 'The fewest requests that those syncs would have spent on the series, minus the extra requests of polls after a pause.';
 comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause. At most this many were seen later than with a poll in every sync.';
 comment on column gmsi.cadence.late_by is 'The most by which any of those rows can be late: the time from the first sync that skipped the series to the poll.';

@@ -61,7 +61,7 @@ create function gmsi.series_days(feed text, country text, topic text, ticker tex
          coalesce(settling, '{}'), coalesce(partial, '{}')
   from (
     select min(w.first_day) as first_day, max(w.last_day) as last_day,
-           range_agg(w.days) filter (where w.state = 'drained' and w.last_day >= w.settled_before) as settling,
+           range_agg(w.days) filter (where w.state = 'drained' and w.last_day >= w.first_unsettled) as settling,
            range_agg(w.days) filter (where w.state <> 'drained' and (w.state = 'draining' or w.pages > 0 or w.is_compared)) as partial,
            (select c.days from gmsi.coverage c
             where c.feed = series_days.feed and c.country = series_days.country and c.topic = series_days.topic
@@ -469,7 +469,7 @@ create function gmsi.signal_at(
   weighted_mean double precision)
   language sql stable parallel safe rows 1 as $$
   select case
-           when has_left_out then 'backfilled'
+           when has_omitted then 'backfilled'
            when d.last_day is not null or has_rows then gmsi.state_of(
              daterange(least((moment at time zone 'UTC' - over)::date, (moment at time zone 'UTC')::date),
                        (moment at time zone 'UTC' - interval '1 microsecond')::date, '[]'),
@@ -480,14 +480,14 @@ create function gmsi.signal_at(
          sums.headline_count, sums.witnessed_count, sums.sentiment_sum, sums.sentiment_abs_sum, sums.sentiment_std,
          sums.sentiment_mean, sums.weighted_mean
   from (
-    select coalesce(bool_or(is_left_out), false) as has_left_out, count(*) > 0 as has_rows,
+    select coalesce(bool_or(is_omitted), false) as has_omitted, count(*) > 0 as has_rows,
            count(score)::int as headline_count, (count(score) filter (where was_held))::int as witnessed_count,
            coalesce(sum(score), 0) as sentiment_sum, coalesce(sum(abs(score)), 0) as sentiment_abs_sum,
            stddev_pop(score) as sentiment_std, avg(score) as sentiment_mean,
            sum(score * probability) / nullif(sum(probability) filter (where score is not null), 0) as weighted_mean
     from (
-      select is_left_out, was_held, coalesce(gmsi.summable(topic_probability), 0) as probability,
-             case when not is_left_out then gmsi.summable(case signal_at.sentiment_type
+      select is_omitted, was_held, coalesce(gmsi.summable(topic_probability), 0) as probability,
+             case when not is_omitted then gmsi.summable(case signal_at.sentiment_type
                when 'directional' then directional_score
                when 'semantic_sentiment' then semantic_score
                -- A misspelt name must fail with an error that shows it, not return 0 headlines.
@@ -496,7 +496,7 @@ create function gmsi.signal_at(
         -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
         -- late, so that PostgreSQL does not have to read every month.
         select v.published_at, v.headline_id, v.directional_score, v.semantic_score, v.topic_probability,
-               false as is_left_out, true as was_held
+               false as is_omitted, true as was_held
         from gmsi.headlines_point_in_time v
         where v.country = signal_at.country and v.topic = signal_at.topic and v.match_type = signal_at.match_type
           and not v.is_backfilled and v.published_at <= moment

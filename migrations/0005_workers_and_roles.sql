@@ -43,7 +43,7 @@ create table gmsi.runs (
   job text not null,
   command text not null check (command in ('backfill', 'sync')),
   scope jsonb not null,
-  unsettled_from date,
+  first_unsettled date,
   live_series jsonb not null default '[]',
   live_begun_at timestamptz,
   live_failed integer not null default 0,
@@ -59,7 +59,7 @@ comment on column gmsi.runs.run_id is 'Number of the run.';
 comment on column gmsi.runs.job is 'Name of the job.';
 comment on column gmsi.runs.command is 'backfill or sync.';
 comment on column gmsi.runs.scope is 'Series and days of the run, as they were planned.';
-comment on column gmsi.runs.unsettled_from is 'First of the settling days when a sync was planned; null for a backfill.';
+comment on column gmsi.runs.first_unsettled is 'First of the settling days when a sync was planned; null for a backfill.';
 comment on column gmsi.runs.live_series is 'Series whose live feed a sync reads once its windows are drained.';
 comment on column gmsi.runs.live_begun_at is 'When these series were handed to the workers.';
 comment on column gmsi.runs.live_failed is 'Number of series whose live feed could not be read.';

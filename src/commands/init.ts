@@ -22,7 +22,6 @@ import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
-import { originOf } from '../load/origin.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
 import { startSandbox } from '../sandbox/index.ts';
@@ -33,6 +32,7 @@ import { withoutMarks } from '../terminal/style.ts';
 import { asTyped } from '../terminal/table.ts';
 import { printable } from '../terminal/text.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
+import { originOf } from '../warehouse/tables/origin.ts';
 
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
 

@@ -2,13 +2,13 @@ import { openService, openWarehouse, type Session, serviceAccess } from '../comp
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { exitCodes } from '../exit.ts';
-import { originOf } from '../load/origin.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
+import { originOf } from '../warehouse/tables/origin.ts';
 
 /** GMSI feeds need the first two; the others are for asset feeds, which some keys do not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];

@@ -258,7 +258,7 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
 
 /** Describes in one line what an adaptive cadence has saved and cost; `undefined` if no sync has skipped a series. */
 export function describeCadence(report: CadenceReport): string | undefined {
-  const { since, paused, left_out, requests_saved, late_rows, late_by_seconds } = report;
+  const { since, paused, skipped, requests_saved, late_rows, late_by_seconds } = report;
   if (since === null) return undefined;
   const late =
     late_rows === 0
@@ -266,7 +266,7 @@ export function describeCadence(report: CadenceReport): string | undefined {
       : `at most ${count(late_rows, 'row')} seen late, by at most ${duration(late_by_seconds!)}`;
   return (
     `${count(requests_saved, 'request')} saved since ${since.toISOString().slice(0, 10)} by skipping series ` +
-    `${count(left_out, 'time')}, ${number(paused)} of them now; ${late}`
+    `${count(skipped, 'time')}, ${number(paused)} of them now; ${late}`
   );
 }
 

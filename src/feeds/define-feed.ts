@@ -1,6 +1,5 @@
-import type { ColumnType, Feed, FeedTable, ParameterNames, Series } from './feed.ts';
+import type { ColumnType, Feed, FeedTable, ParameterNames, RecordShape, Series } from './feed.ts';
 import { createRecordReader } from './reading/read-record.ts';
-import type { RecordShape } from './reading/record-shape.ts';
 
 /** Columns with their types and the field names that may fill them, best first. */
 export type ReadColumns = Readonly<Record<string, readonly [ColumnType, ...(readonly string[])]>>;

@@ -1,10 +1,10 @@
 import { ConfigError } from '../errors.ts';
-import { originOf } from '../load/origin.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { newestVersion } from '../warehouse/tables/imported-files.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
+import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
 import { type Archive, type DataFile, FileRefused, findFiles, type NotRead } from './data-file.ts';
 import { type Days, daysCovered } from './file-days.ts';

@@ -12,13 +12,13 @@ import { databaseTime } from '../warehouse/health.ts';
 import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import type { Origin } from '../warehouse/tables/origin.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
 import { keepLease, type Lease } from './lease.ts';
-import type { Origin } from './origin.ts';
 import { type CommittedPage, type LoadClosed, published } from './steps.ts';
 
 /** One load of one job. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FeedTable, ReadResult, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
-import { RecordTooLarge } from '../service/record-too-large.ts';
+import { RecordTooLarge } from '../service/page.ts';
 import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 

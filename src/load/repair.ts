@@ -1,7 +1,7 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
-import { standsForLarger } from '../service/record-too-large.ts';
+import { standsForLarger } from '../service/page.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';

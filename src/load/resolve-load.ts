@@ -17,10 +17,10 @@ import {
   saveCountries,
   saveTopics,
 } from '../warehouse/tables/lookups.ts';
+import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
-import { type Origin, originOf } from './origin.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;

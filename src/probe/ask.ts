@@ -3,13 +3,13 @@ import { GmsiError } from '../errors.ts';
 import type { ColumnType, Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { Origin } from '../load/origin.ts';
 import type { Log } from '../log.ts';
 import type { RequestBudget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
 import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
 import type { Page } from '../service/page.ts';
+import type { Origin } from '../warehouse/tables/origin.ts';
 
 /** Days as sent, `YYYY-MM-DD`, and how many records at most. */
 export interface Range {

@@ -1,12 +1,12 @@
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
-import { originOf } from '../load/origin.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { missingLists } from '../plan/scope.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
+import { originOf } from '../warehouse/tables/origin.ts';
 import type { Probing } from './ask.ts';
 import { chooseSeries } from './choose-series.ts';
 import {

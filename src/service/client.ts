@@ -5,7 +5,7 @@ import { createPace } from '../rate/pace.ts';
 import type { RateLimiter } from '../rate/shared-rate.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
-import { checkStatus } from './check-status.ts';
+import { checkStatus, serviceWords } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
 import {
   CursorBroken,
@@ -17,13 +17,10 @@ import {
 } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import { isSprawling, mostObjects, NotJson } from './json.ts';
-import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
-import { parseBody } from './parse-body.ts';
-import { withoutLarge } from './record-too-large.ts';
+import { isSprawling, mostObjects, NotJson, parseBody } from './json.ts';
+import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest, withoutLarge } from './page.ts';
 import { hiddenKey, redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
-import { serviceWords } from './service-words.ts';
 
 /** The client's events, for logs and metrics. */
 export type ClientEvent =

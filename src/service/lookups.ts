@@ -1,9 +1,9 @@
 import { storableJson } from '../feeds/reading/storable-json.ts';
 import type { Extra, ListedCode, ListName, Topic } from '../warehouse/tables/lookups.ts';
+import { serviceWords } from './check-status.ts';
 import type { Client } from './client.ts';
 import { cursorGuard, newsGuard } from './cursor.ts';
 import { CursorBroken, LookupUnreadable, PageTooLarge } from './errors.ts';
-import { serviceWords } from './service-words.ts';
 
 type CodeList = Exclude<ListName, 'topics'>;
 

@@ -38,7 +38,7 @@ export interface RunsTable {
   job: string;
   command: JobCommand;
   scope: Json;
-  unsettled_from: Day | null;
+  first_unsettled: Day | null;
   live_series: Json;
   live_begun_at: Timestamp | null;
   live_failed: Generated<number>;
@@ -91,7 +91,7 @@ export interface Database {
       page_size: number | null;
       next_token: string | null;
       drain_started_at: Timestamp | null;
-      settled_before: Day | null;
+      first_unsettled: Day | null;
       is_compared: Generated<boolean>;
       rows_met: number[] | null;
       attempts: Generated<number>;

@@ -57,7 +57,7 @@ export async function takeTurn(trx: Transaction<Database>, name: string, waiting
  * @returns false if another process of gmsi is using this name
  * @throws LockHeld if the holder may not load, because then nobody is doing this work
  */
-export async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
+async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
   const [ask, key] = [askIn(trx), lockKey(name)];
   const { rows } = await ask(`select ${tryTurn}($1::bigint) as is_taken`, [String(key)]);
   if (rows[0]!.is_taken) return true;

@@ -79,7 +79,7 @@ test('job_series, job_days and job_period say what the job asks for, and what of
     from job_period p cross join job_series s`;
   expect((await outcomeOf(aCheck(query))).rows).toEqual([
     {
-      ...{ first_day: '2024-01-01', last_day: '2024-01-31', settled_before: '2026-11-17' },
+      ...{ first_day: '2024-01-01', last_day: '2024-01-31', first_unsettled: '2026-11-17' },
       ...{
         feed: 'gmsi-headlines',
         country: 'US',

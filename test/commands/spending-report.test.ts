@@ -45,7 +45,7 @@ describe('what a schedule costs', () => {
 
 describe('what an adaptive cadence did', () => {
   const aReport = (overrides: Partial<CadenceReport> = {}): CadenceReport => ({
-    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), left_out: 500, requests_saved: 990 },
+    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), skipped: 500, requests_saved: 990 },
     ...{ late_rows: 12, late_by_seconds: 30 * 3600 },
     ...overrides,
   });

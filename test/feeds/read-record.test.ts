@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { FieldAliases, Row } from '../../src/feeds/feed.ts';
-
+import type { FieldAliases, RecordShape, Row } from '../../src/feeds/feed.ts';
 import { createRecordReader } from '../../src/feeds/reading/read-record.ts';
-import type { RecordShape } from '../../src/feeds/reading/record-shape.ts';
 
 const shape: RecordShape = {
   columns: {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { valueReaders } from '../../src/feeds/reading/field-tree.ts';
+import { valueReaders } from '../../src/feeds/reading/read-record.ts';
 
 describe('a number', () => {
   test.each([

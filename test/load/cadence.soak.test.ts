@@ -52,7 +52,7 @@ it('weeks of syncs with an adaptive cadence spend fewer requests than every seri
   expect(requests.length).toBeLessThan(atEverySync);
   await expectCoveredDaysExact(db, simulated);
   const report = await reportCadence(db, windowScope);
-  expect(report).toMatchObject({ left_out: seriesSkipped, requests_saved: atEverySync - requests.length });
+  expect(report).toMatchObject({ skipped: seriesSkipped, requests_saved: atEverySync - requests.length });
   expect(report.late_rows).toBeGreaterThan(0);
   expect(report.late_by_seconds).toBeLessThanOrEqual(5 * 24 * 3600);
 

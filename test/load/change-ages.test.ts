@@ -56,7 +56,7 @@ describe('how old changes are', () => {
     // Seen late, for syncs left its series out.
     await aHeadline(db, { topic: 'Elections', seenAfter: '6 days' });
     await sql`
-      insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, left_out)
+      insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, skipped)
       values ('gmsi-headlines', 'US', 'Elections', '', 'COMBINED', '', 3)
     `.execute(db);
     expect(await measureChangeAges(db, headlines, now)).toEqual({ changes: 0, days: null });

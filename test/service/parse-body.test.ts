@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NotJson, parseJson } from '../../src/service/json.ts';
-import { parseBody } from '../../src/service/parse-body.ts';
+import { NotJson, parseBody, parseJson } from '../../src/service/json.ts';
 
 /** Texts and keys that look like the places at which a page is cut, or like what decides about them. */
 const texts = fc.oneof(

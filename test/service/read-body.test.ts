@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { readBody } from '../../src/service/read-body.ts';
+import { readBody } from '../../src/service/http.ts';
 
 it('makes the text of a body that a TextDecoder makes, whatever its bytes are', async () => {
   const text = fc.string({ unit: 'binary' }).map((text) => Buffer.from(text));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { RecordTooLarge, standsForLarger, withoutLarge } from '../../src/service/record-too-large.ts';
+import { RecordTooLarge, standsForLarger, withoutLarge } from '../../src/service/page.ts';
 
 const small = { a: [1, { b: ']"}' }] };
 

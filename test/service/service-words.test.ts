@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { serviceWords } from '../../src/service/service-words.ts';
+import { serviceWords } from '../../src/service/check-status.ts';
 
 describe('serviceWords', () => {
   test.each([

@@ -94,7 +94,7 @@ it('a day that is being drained is partly loaded, and stays so when it is draine
   expect(await stateAfter("state = 'draining'")).toEqual(['partial']);
   expect(await stateAfter("state = 'failed'")).toEqual(['not loaded']);
   expect(await stateAfter('pages = 1')).toEqual(['partial']);
-  expect(await stateAfter("state = 'drained', settled_before = '2026-01-01'")).toEqual(['settling']);
+  expect(await stateAfter("state = 'drained', first_unsettled = '2026-01-01'")).toEqual(['settling']);
   expect(await stateAfter("state = 'pending'")).toEqual(['partial']);
   expect(await stateAfter("state = 'draining', pages = 0, is_compared = true")).toEqual(['partial']);
   expect(await stateAfter("state = 'failed'")).toEqual(['partial']);

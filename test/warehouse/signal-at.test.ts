@@ -284,7 +284,7 @@ describe('says why there are no headlines', () => {
       values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
       db,
     );
-    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, settled_before, pages)
+    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
       values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`.execute(
       db,
     );

@@ -111,7 +111,7 @@ it.each(states.flatMap((state) => events.map((event) => [state, event] as const)
     const other = await startLoad(db, about);
     await sql`
       insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
-        settled_before, finished_at)
+        first_unsettled, finished_at)
       overriding system value
       values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
         '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`.execute(db);

@@ -14,7 +14,6 @@ import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
-import { originOf } from '../../load/origin.ts';
 import { capRequests } from '../../probe/ask.ts';
 import { mostRequests } from '../../probe/probe.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
@@ -25,6 +24,7 @@ import { BudgetSpent } from '../../service/errors.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
+import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
 import { bugReport } from './bug-report.ts';
 import {

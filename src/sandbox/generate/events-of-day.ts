@@ -18,7 +18,7 @@ export const EVENT_TYPES = ['Realised', 'Anticipated'] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** Words that some events send as their impact (`High` is likely), with the values they stand for here. */
-export const IMPACT_WORDS = { High: 0.9, Medium: 0.6, Low: 0.3 } as const;
+const IMPACT_WORDS = { High: 0.9, Medium: 0.6, Low: 0.3 } as const;
 
 /** Something that happened to an asset. */
 export interface TickerEvent extends Changing {

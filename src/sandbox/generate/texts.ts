@@ -5,7 +5,7 @@ import { LATIN_PRESS } from '../world/press-latin.ts';
 import { OTHER_PRESS } from '../world/press-other-scripts.ts';
 import type { Subject } from '../world/topics.ts';
 
-export const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
+const PRESS: Readonly<Record<Language, Press>> = { ...LATIN_PRESS, ...OTHER_PRESS };
 
 export const SOURCES = LANGUAGES.flatMap((language) =>
   PRESS[language].sources.map((name) => ({ name, language })),

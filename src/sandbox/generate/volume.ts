@@ -11,7 +11,7 @@ const BURST_SHARE = 0.012;
 const BURST_DAYS = 5;
 
 /** Most headlines of a pair on a day, because ids have 16 bits for the index. */
-export const MOST_PER_DAY = 65_535;
+const MOST_PER_DAY = 65_535;
 
 /** Returns a pair's average number of headlines on an ordinary weekday; 0 for the few pairs without any news. */
 export function pairVolume(seed: string, country: Country, topic: Topic, pair: number): number {

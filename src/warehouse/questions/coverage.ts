@@ -31,7 +31,7 @@ export interface SeriesCoverage {
  * True for windows that are not drained, or that had days that did not count as covered when they were drained. Must be
  * worded as in the index `windows_uncovered`, so that PostgreSQL uses it.
  */
-export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= settled_before else true end`;
+export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= first_unsettled else true end`;
 
 /**
  * Counts the days of each series by state. Each day counts once: as covered, else running, failed, refused, waiting or
@@ -170,7 +170,7 @@ export function coveredDays(
     asOf === null
       ? sql``
       : sql`
-               * coalesce((select range_agg(w.days * daterange(null, w.settled_before)) from gmsi.windows w
+               * coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
                            where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
                                = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
                              and w.state = 'drained' and w.finished_at <= ${asOf.toISOString()}::timestamptz), '{}')`;

@@ -39,7 +39,7 @@ export function jobSets({ window, table, firstUnsettled }: CheckScope): RawBuild
   const ofTable = sql.ref(`job_${table.name}`);
   return sql`
     job_period as not materialized (
-      select ${from}::date as first_day, ${to}::date as last_day, ${firstUnsettled}::date as settled_before),
+      select ${from}::date as first_day, ${to}::date as last_day, ${firstUnsettled}::date as first_unsettled),
     job_series as not materialized (
       select * from ${askedSeries(window)}),
     job_days as not materialized (

@@ -32,7 +32,7 @@ export async function readHabits(
 ): Promise<SeriesHabit[]> {
   const { rows } = await sql<SeriesHabit>`
     select ${seriesOf('wanted')}, since::text as first_uncovered,
-           k.polled_at, k.news_at, k.quiet_polls, coalesce(k.left_out_since > k.polled_at, false) as is_paused
+           k.polled_at, k.news_at, k.quiet_polls, coalesce(k.skipped_since > k.polled_at, false) as is_paused
     from (${syncSince(scope, firstUnsettled)}) as wanted
     left join gmsi.cadence k on ${sameSeries('k', 'wanted')}
     where since <= ${scope.to}::date
@@ -77,12 +77,12 @@ export async function noteSavings(
   await sql`
     update gmsi.cadence k set
       requests_saved = k.requests_saved + saving.requests,
-      left_out = k.left_out + saving.is_left_out::integer,
-      first_left_out_at = case when saving.is_left_out then coalesce(k.first_left_out_at, ${now}) else k.first_left_out_at end,
-      left_out_since = case when saving.is_left_out and (k.left_out_since > k.polled_at) is not true
-                            then ${now} else k.left_out_since end
+      skipped = k.skipped + saving.is_skipped::integer,
+      first_skipped_at = case when saving.is_skipped then coalesce(k.first_skipped_at, ${now}) else k.first_skipped_at end,
+      skipped_since = case when saving.is_skipped and (k.skipped_since > k.polled_at) is not true
+                            then ${now} else k.skipped_since end
     from unnest(${seriesArrays(savings)}, ${column('requests')}::integer[], ${column('isSkipped')}::boolean[])
-      as saving (${seriesColumns}, requests, is_left_out)
+      as saving (${seriesColumns}, requests, is_skipped)
     where ${sameSeries('k', 'saving')}
   `.execute(trx);
 }
@@ -106,7 +106,7 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
   const { series, at, loadId, inserted } = note;
   const hasNews = inserted + note.changed > 0;
   if (!hasNews && !note.isPoll) return;
-  const isLate = sql`(kept.left_out_since > kept.polled_at or kept.load_id = ${loadId})`;
+  const isLate = sql`(kept.skipped_since > kept.polled_at or kept.load_id = ${loadId})`;
   await sql`
     insert into gmsi.cadence as kept (${seriesColumns}, polled_at, news_at, quiet_polls, polls, load_id)
     values (${seriesValues(series)}, ${note.isPoll ? at : null}, ${at}, ${hasNews ? 0 : 1}, ${note.isPoll ? 1 : 0}, ${loadId})
@@ -117,11 +117,11 @@ export async function notePoll(trx: Transaction<Database>, note: PollNote): Prom
                          else kept.quiet_polls + (kept.load_id is distinct from ${loadId})::integer end,
       polls = kept.polls + excluded.polls,
       load_id = excluded.load_id,
-      left_out_since = case when ${isLate} then kept.left_out_since end,
+      skipped_since = case when ${isLate} then kept.skipped_since end,
       late_rows = kept.late_rows
-        + case when ${isLate} and kept.left_out_since is not null then ${inserted}::integer else 0 end,
+        + case when ${isLate} and kept.skipped_since is not null then ${inserted}::integer else 0 end,
       late_by = case when ${isLate} and ${inserted}::integer > 0
-                     then greatest(kept.late_by, ${at}::timestamptz - kept.left_out_since) else kept.late_by end
+                     then greatest(kept.late_by, ${at}::timestamptz - kept.skipped_since) else kept.late_by end
   `.execute(trx);
 }
 
@@ -131,7 +131,7 @@ export interface CadenceReport {
   readonly paused: number;
   /** First sync that skipped any of them; `null` if none did. */
   readonly since: Date | null;
-  readonly left_out: number;
+  readonly skipped: number;
   readonly requests_saved: number;
   /** Rows of polls after a pause: at most this many were seen later than with every sync … */
   readonly late_rows: number;
@@ -141,8 +141,8 @@ export interface CadenceReport {
 
 export async function reportCadence(db: Kysely<Database>, scope: WindowScope): Promise<CadenceReport> {
   const { rows } = await sql<CadenceReport>`
-    select count(*) filter (where c.left_out_since > c.polled_at) as paused, min(c.first_left_out_at) as since,
-           coalesce(sum(c.left_out), 0)::float8 as left_out,
+    select count(*) filter (where c.skipped_since > c.polled_at) as paused, min(c.first_skipped_at) as since,
+           coalesce(sum(c.skipped), 0)::float8 as skipped,
            coalesce(sum(c.requests_saved), 0)::float8 as requests_saved,
            coalesce(sum(c.late_rows), 0)::float8 as late_rows,
            extract(epoch from max(c.late_by))::float8 as late_by_seconds
@@ -201,7 +201,7 @@ export async function measureChangeAges(
     with late as (
       select ${dayOf(sql`r.first_seen_at`)} - ${dayOf(at)} as days from gmsi.${sql.ref(table.name)} r
       where ${at} ${recent} and not r.is_backfilled and r.first_seen_at > ${at} + interval '1 day'
-        and not exists (select from gmsi.cadence k where k.feed = ${name} and k.left_out > 0
+        and not exists (select from gmsi.cadence k where k.feed = ${name} and k.skipped > 0
                           and ${sql.join([sql`true`, ...ofItsSeries], sql` and `)})
     ), seen as (${changed} union all select days from late)
     insert into gmsi.change_ages (feed, measured_at, changes, days)

@@ -59,7 +59,7 @@ export async function advanceCheckpoint(
       rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
       ...(counts.firstUnsettled === undefined
         ? {}
-        : { settled_before: sql<Day>`least(settled_before, ${counts.firstUnsettled}::date)` }),
+        : { first_unsettled: sql<Day>`least(first_unsettled, ${counts.firstUnsettled}::date)` }),
       ...(counts.isDrained
         ? {
             state: 'drained' as const,
@@ -81,7 +81,7 @@ export async function advanceCheckpoint(
     )`;
   const { rows } = await sql`
     with advanced as (
-      ${advanced} returning ${seriesColumns}, days * daterange(null, settled_before) as settled
+      ${advanced} returning ${seriesColumns}, days * daterange(null, first_unsettled) as settled
     )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);

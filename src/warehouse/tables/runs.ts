@@ -36,7 +36,7 @@ export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<n
       job: run.job,
       command: run.command,
       scope: JSON.stringify(run.scope),
-      unsettled_from: run.firstUnsettled,
+      first_unsettled: run.firstUnsettled,
       newest_first: run.newestFirst,
       live_series: JSON.stringify(run.live),
     })
@@ -56,7 +56,7 @@ export async function beginRun(db: Kysely<Database>, run: PlannedRun): Promise<n
 }
 
 const columns = [
-  ...['run_id', 'job', 'command', 'scope', 'unsettled_from', 'newest_first'],
+  ...['run_id', 'job', 'command', 'scope', 'first_unsettled', 'newest_first'],
   ...['started_at', 'finished_at', 'outcome', 'error'],
 ] as (keyof RunsTable)[];
 
@@ -76,7 +76,7 @@ interface RunRow {
   readonly job: string;
   readonly command: JobCommand;
   readonly scope: WindowScope;
-  readonly unsettled_from: Day | null;
+  readonly first_unsettled: Day | null;
   readonly newest_first: boolean;
   readonly started_at: Date;
   readonly finished_at: Date | null;
@@ -84,11 +84,11 @@ interface RunRow {
   readonly error: string | null;
 }
 
-function asRun({ run_id, unsettled_from, newest_first, started_at, finished_at, ...row }: RunRow): Run {
+function asRun({ run_id, first_unsettled, newest_first, started_at, finished_at, ...row }: RunRow): Run {
   return {
     ...row,
     runId: run_id,
-    firstUnsettled: unsettled_from,
+    firstUnsettled: first_unsettled,
     newestFirst: newest_first,
     startedAt: started_at,
     finishedAt: finished_at,

@@ -121,7 +121,7 @@ export async function beginDrain(
     with begun as (
       update gmsi.windows w
       set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
-          settled_before = ${request.firstUnsettled}::date, drain_started_at = now(), next_token = null,
+          first_unsettled = ${request.firstUnsettled}::date, drain_started_at = now(), next_token = null,
           pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
           records_outside = 0,
           rows_met = array_fill(0, array[last_day - first_day + 1]),

@@ -11,7 +11,7 @@ beforeAll(async () => {
       ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '{[2023-01-01,2025-01-11)}'),
       ('gmsi-headlines', 'GB', 'Stress', 'COMBINED', '{}')`.execute(warehouse.db);
   await sql`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, settled_before, records) values
+    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, records) values
       ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '2023-01-01', '2023-03-31', 'drained', '2023-04-01', 1000),
       -- Its last two days still settle.
       ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '2024-12-01', '2025-01-12', 'drained', '2025-01-11', 5),

@@ -74,7 +74,7 @@ it('counts each day of a period once, however ranges and windows overlap', async
         }
         for (const { range, state, settled } of windows)
           await sql`
-          insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day, state, settled_before)
+          insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day, state, first_unsettled)
           values (${series}, ${dayOf(range.begin)}, ${dayOf(range.end)}, ${state}, ${dayOf(settled)})`.execute(
             warehouse.db,
           );
