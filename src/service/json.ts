@@ -1,3 +1,5 @@
+import { deepestKept } from '../feeds/reading/storable-json.ts';
+
 /** A body is not JSON, even with the accepted extensions. `cause` is the parser's error, which quotes the body. */
 export class NotJson extends SyntaxError {
   override readonly name = 'NotJson';
@@ -10,13 +12,11 @@ export class NotJson extends SyntaxError {
  */
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(hasLongInteger.test(text) ? withQuotes(text) : text);
+    const value: unknown = JSON.parse(text);
+    if (!isRounded(value, 0)) return value;
   } catch {
-    return parseQuoted(text);
+    // Perhaps only NaN or Infinity.
   }
-}
-
-function parseQuoted(text: string): unknown {
   try {
     return JSON.parse(withQuotes(text));
   } catch (cause) {
@@ -40,8 +40,14 @@ export function isSprawling(body: Buffer): boolean {
   });
 }
 
-/** Also matches within strings, which only costs time; does not match the digits of a fraction. */
-const hasLongInteger = /(?:^|[-:,[\s])\d{16}/;
+/** Returns true if an integer may have been rounded. Looks no deeper than records are kept. */
+function isRounded(value: unknown, depth: number): boolean {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER;
+  if (typeof value !== 'object' || value === null || depth > deepestKept + 2) return false;
+  if (Array.isArray(value)) return value.some((item) => isRounded(item, depth + 1));
+  for (const name in value) if (isRounded((value as Record<string, unknown>)[name], depth + 1)) return true;
+  return false;
+}
 
 /** Matches a whole string, to skip it, or a number or word that JSON.parse may round or refuse. */
 const stringOrToken = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\w.+-])(?:NaN|-?Infinity|-?[1-9]\d{15,}(?![\d.eE]))/g;
