@@ -92,7 +92,7 @@ async function warehouseAddress({ config, log, stop }: Session) {
       release,
     };
   }
-  const server = await useEmbeddedServer(config.home, { log, stop });
+  const server = await useEmbeddedServer(config.home, { log, stop }, config.embeddedIdleSeconds);
   const { justMoved, cluster } = server.location;
   if (justMoved)
     log.info(

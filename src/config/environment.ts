@@ -49,6 +49,8 @@ export function readConfig(
     warehouse: readWarehouse(env),
     /** Absolute path of the embedded warehouse's folder. */
     home: readHome(env.GMSI_HOME, cwd),
+    /** Seconds that the embedded server runs on after the last command. */
+    embeddedIdleSeconds: plain.GMSI_EMBEDDED_IDLE_SECONDS,
     logLevel: plain.LOG_LEVEL,
     /** Seconds without a heartbeat before another process takes over a load's windows. */
     leaseSeconds: plain.GMSI_LEASE_SECONDS,
@@ -100,7 +102,8 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 export const settings = [
   ...['GMSI_API_KEY', 'GMSI_API_KEY_FILE'],
   ...['GMSI_BASE_URL', 'GMSI_LIVE_BASE_URL', 'GMSI_SEND_KEY_UNENCRYPTED'],
-  ...['GMSI_HOME', 'GMSI_LEASE_SECONDS', 'GMSI_ALERT_WEBHOOK_URL', 'GMSI_SERVE_TOKEN'],
+  ...['GMSI_HOME', 'GMSI_EMBEDDED_IDLE_SECONDS', 'GMSI_LEASE_SECONDS'],
+  ...['GMSI_ALERT_WEBHOOK_URL', 'GMSI_SERVE_TOKEN'],
   ...['GMSI_METRICS_HOST', 'GMSI_METRICS_PORT', 'GMSI_METRICS_NAMES'],
   ...['GMSI_JOBS', 'GMSI_IMAGE'],
 ];
@@ -156,6 +159,11 @@ const plainVariables = z.object({
     .default('false')
     .transform((text) => text === 'true'),
   LOG_LEVEL: word.pipe(z.enum(logLevels, `It can be ${logLevels.join(', ')}.`)).default('info'),
+  GMSI_EMBEDDED_IDLE_SECONDS: numberBetween(
+    0,
+    86_400,
+    'It must be a number of seconds from 0 to 86400.',
+  ).default(60),
   GMSI_LEASE_SECONDS: numberBetween(2, 3600, 'It must be a number of seconds from 2 to 3600.').default(30),
   GMSI_METRICS_HOST: z.string().trim().default('127.0.0.1'),
   GMSI_METRICS_PORT: numberBetween(0, 65_535, 'It must be a port from 1 to 65535, or 0 for any.')

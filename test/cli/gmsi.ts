@@ -48,7 +48,7 @@ export interface Setting {
 export function startGmsi(args: readonly string[], { env, cwd, cli = program, ...user }: Setting): Running {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, TMPDIR: tmpdir(), ...env },
+    env: { PATH: process.env.PATH, HOME: cwd, TMPDIR: tmpdir(), GMSI_EMBEDDED_IDLE_SECONDS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...user,
   });

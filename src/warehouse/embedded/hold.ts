@@ -8,6 +8,8 @@ interface ServerAddress {
   readonly port: number;
   readonly user: string;
   readonly password: string;
+  /** How long it runs on after its last user. */
+  readonly idleSeconds: number;
 }
 
 /**
@@ -22,14 +24,15 @@ const watching = 20_160_102;
 export const watchedName = 'gmsi-watched';
 
 /**
- * A session of the server that outlives its client and stops the server as soon as nobody uses it, no matter how the last
- * user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the
+ * A session of the server that outlives its client and stops the server once nobody has used it for some seconds, no matter
+ * how the last user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the
  * server. It works because PostgreSQL notices a lost client only when it sends something. The commits below are there so that
  * vacuum does not have to wait for this session.
  */
-const watch = `
+const watch = (idleSeconds: number) => `
 do $$
 declare
+  idle int := 0;
   running text[] := string_to_array(pg_read_file('postmaster.pid'), e'\\n');
 begin
   if not pg_try_advisory_lock(${watching}) then
@@ -45,7 +48,14 @@ begin
     commit;
     perform pg_sleep(0.2);
   end loop;
-  while not pg_try_advisory_lock(${inUse}) loop
+  loop
+    if not pg_try_advisory_lock(${inUse}) then
+      idle := 0;
+    else
+      exit when idle >= ${idleSeconds};
+      perform pg_advisory_unlock(${inUse});
+      idle := idle + 1;
+    end if;
     commit;
     perform pg_sleep(1);
   end loop;
@@ -54,6 +64,9 @@ begin
   execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
   perform pg_sleep(60);
 end $$`;
+
+/** The session stops the server through a shell. */
+const canWatch = process.platform !== 'win32';
 
 /** Settings of a database or a role that would end the watching session. */
 const undisturbed = [
@@ -89,9 +102,10 @@ export async function holdServer(address: ServerAddress, name: string, waiting: 
   }
   holder.once('end', holdAgain);
   return {
-    /** Releases the server; the last one stops it, and waits for that. */
+    /** Releases the server. If it does not run on, the last one stops it, and waits for that. */
     async release(stop: () => Promise<unknown>): Promise<void> {
       isReleased = true;
+      if (address.idleSeconds > 0 && canWatch) return holder.end();
       if (await letGo(holder, stop)) return;
       const again = await holdUnlessGone(address);
       if (again) await letGo(again, stop);
@@ -160,13 +174,12 @@ async function keepOthersOut(holder: pg.Client): Promise<void> {
 
 /** Starts a watching session; returns once it watches, or finds that another one does. */
 async function stopWhenUnused(address: ServerAddress): Promise<void> {
-  // The session stops the server through a shell.
-  if (process.platform === 'win32') return;
+  if (!canWatch) return;
   const socket = new Socket();
   const name = 'gmsi (stops the server when nobody uses it)';
   const client = await connect(address, name, { options: undisturbed, stream: () => socket });
   const isWatching = new Promise<boolean>((done) => client.once('notice', () => done(true)));
-  const ended = client.query(watch).then(() => false);
+  const ended = client.query(watch(address.idleSeconds)).then(() => false);
   ended.catch(() => {});
   if (await Promise.race([isWatching, ended])) {
     // Closes the socket without a message to the server, so that the session continues.

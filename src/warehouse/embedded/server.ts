@@ -29,11 +29,13 @@ const logName = 'server.log';
 const cannotConnectNow = '57P03';
 
 /**
- * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started; the last process to
- * leave stops it, and if that process is killed, the server stops by itself. It listens on a free port of the loopback
- * interface only, and asks for a password that only the owner of GMSI_HOME can read.
+ * Starts the embedded PostgreSQL of a GMSI_HOME, or joins the one that another process has started. It stops once nobody
+ * uses it, even if its last user was killed. It listens on a free port of the loopback interface only, and asks for a
+ * password that only the owner of GMSI_HOME can read.
+ * @param idleSeconds how long it runs on after its last user, so that the next command need not start it; with 0, the last
+ * user stops it and waits for that
  */
-export async function useEmbeddedServer(home: string, waiting: Waiting = {}) {
+export async function useEmbeddedServer(home: string, waiting: Waiting = {}, idleSeconds = 0) {
   // Looks for the server first: a missing one matters more than a folder that cannot be written.
   locatePackage();
   const location = locateCluster(home);
@@ -48,7 +50,7 @@ export async function useEmbeddedServer(home: string, waiting: Waiting = {}) {
     const port = runningPort(data);
     try {
       if (port === undefined) throw new Error('the server is not running');
-      const hold = await holdServer({ port, user, password }, database, waiting);
+      const hold = await holdServer({ port, user, password, idleSeconds }, database, waiting);
       const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
       const stop = () => control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
       return { url, location, [Symbol.asyncDispose]: () => hold.release(stop) };

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { startGmsi } from '../../cli/gmsi.ts';
+import { gmsi, startGmsi } from '../../cli/gmsi.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { allProcesses, hasProc, processesIn, programsThatSee } from './processes.ts';
 import {
@@ -44,6 +44,21 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
     await nothingRuns();
   });
 });
+
+it.skipIf(!hasProc)(
+  'the server runs on for some seconds, so that the next command need not start it, and then stops',
+  async () => {
+    await anEmbeddedHome(home);
+    const query = ['psql', '-c', 'select 1'];
+    const idle = { ...setting, env: { ...setting.env, GMSI_EMBEDDED_IDLE_SECONDS: '5' } };
+    expect(await gmsi(query, idle)).toMatchObject({ code: 0 });
+    const server = await postmaster();
+    expect(server).toBeDefined();
+    expect(await gmsi(query, idle)).toMatchObject({ code: 0 });
+    expect(await postmaster()).toBe(server);
+    await nothingRuns();
+  },
+);
 
 it.skipIf(!hasProc)('no program that is started sees the key or an address', async () => {
   const secrets = ['k3y-0f-some0ne', 'hooks.example.com', 'passw0rd'];
