@@ -74,7 +74,7 @@ export function text(most: number) {
 // `abort`, because the next checks expect a day or a moment.
 const outOfRange = { error: 'It must be in the years 1900 to 2100.', abort: true };
 
-const day = z.iso
+export const day = z.iso
   .date({ error: 'It must be a day such as 2025-01-31.', abort: true })
   .refine((value) => value >= '1900' && value < '2101', outOfRange);
 

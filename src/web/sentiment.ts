@@ -5,9 +5,10 @@ import {
   type SentimentAsked,
   sentimentByCountry,
   sentimentByTopic,
+  sentimentChanges,
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
-import { endpoint, exactMoment, moment, period, score, several, text, time } from './endpoint.ts';
+import { day, endpoint, exactMoment, moment, period, score, several, text, time } from './endpoint.ts';
 import { mostPoints, pointsIn } from './most-points.ts';
 
 const country = several('A country', 100);
@@ -59,6 +60,30 @@ export const sentimentEndpoints = [
     row: z.object({ topic: z.string(), at: z.string(), ...means }),
     ask: (taken) => sentimentByTopic(toAsk(taken)),
   }),
+  endpoint(
+    'sentiment/changes',
+    'What changed against the 90 days before, the most unusual first (500 at most)',
+    {
+      takes: z.object({
+        match_type: text(100).default('COMBINED'),
+        model: z.enum(['directional', 'semantic']).default('directional'),
+        to: day.describe('Last day (UTC) of the period.'),
+        days: z.enum(['1', '7']).default('7').describe('Its length.'),
+        of: z.enum(['series', 'country', 'topic']).default('series'),
+      }),
+      row: z.object({
+        country: z.string().nullable(),
+        topic: z.string().nullable(),
+        mean: z.number(),
+        headlines: z.int(),
+        usual: score.describe('Mean of the means of the periods before.'),
+        periods: z.int().describe('Periods before with headlines.'),
+        z: score.describe('null if less than half of the periods before had headlines.'),
+      }),
+      ask: ({ match_type, days, ...others }) =>
+        sentimentChanges({ ...others, matchType: match_type, days: days === '1' ? 1 : 7 }),
+    },
+  ),
   endpoint('headlines', 'The headlines of a series and a period, the latest first', {
     takes: z.object({
       ...headline,

@@ -116,8 +116,9 @@ export async function holdServer(address: ServerAddress, name: string, waiting: 
 /** @returns false if the connection is lost, so that it is not known whether the server still runs */
 async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<boolean> {
   try {
-    await holder.query('select pg_advisory_unlock_shared($1)', [inUse]);
-    const { rows } = await holder.query('select pg_try_advisory_lock($1) as last', [inUse]);
+    // In one statement, so that the watching session cannot take the lock in between, and stop the server while nobody waits.
+    const both = 'select pg_advisory_unlock_shared($1), pg_try_advisory_lock($1) as last';
+    const { rows } = await holder.query(both, [inUse]);
     if (rows[0].last) await stop();
     return true;
   } catch {

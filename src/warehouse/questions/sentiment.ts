@@ -128,3 +128,65 @@ export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment
       order by topic, ${begins}`,
   };
 }
+
+export interface ChangesAsked {
+  readonly matchType: string;
+  readonly model: 'directional' | 'semantic';
+  /** The last day of the period that is compared with the 90 days before it. */
+  readonly to: Day;
+  /** The length of the period: a day or a week. */
+  readonly days: 1 | 7;
+  /** What is compared: series, or countries and topics over all their series. */
+  readonly of: 'series' | 'country' | 'topic';
+}
+
+/** The mean score of a period, compared with periods of the same length in the 90 days before it. */
+export interface Change {
+  /** `null` for a topic over all countries. */
+  readonly country: string | null;
+  /** `null` for a country over all topics. */
+  readonly topic: string | null;
+  readonly mean: number;
+  /** Headlines of the period with a score. */
+  readonly headlines: number;
+  /** Mean of the earlier periods' means; `null` without any. */
+  readonly usual: number | null;
+  /** Earlier periods with headlines. */
+  readonly periods: number;
+  /** (mean - usual) / standard deviation of the earlier means; `null` if less than half of the periods had headlines. */
+  readonly z: number | null;
+}
+
+/** Days before a period that it is compared with. */
+const daysBefore = 90;
+
+/** Returns what changed most, by the amount of its z-score. */
+export function sentimentChanges({ matchType, model, to, days, of }: ChangesAsked): Question<Change> {
+  const type = model === 'semantic' ? 'semantic_sentiment' : model;
+  const periods = Math.floor(daysBefore / days);
+  const country = of === 'topic' ? sql`null::text` : sql`country`;
+  const topic = of === 'country' ? sql`null::text` : sql`topic`;
+  return {
+    about: `Change of ${model} sentiment in the ${days === 1 ? 'day' : `${days} days`} to ${to}, against the ${periods * days} days before`,
+    query: sql<Change>`
+      select country, topic, mean, headlines, usual, periods,
+             case when periods * 2 >= ${sql.lit(periods)} then (mean - usual) / nullif(deviation, 0) end as z
+      from (
+        select country, topic, max(mean) filter (where ago = 0) as mean, max(headlines) filter (where ago = 0) as headlines,
+               avg(mean) filter (where ago > 0) as usual, stddev_samp(mean) filter (where ago > 0) as deviation,
+               (count(mean) filter (where ago > 0))::int as periods
+        from (
+          select ${country} as country, ${topic} as topic, (${to}::date - day) / ${sql.lit(days)} as ago,
+                 sum(sentiment_sum) / nullif(sum(headline_count), 0) as mean, sum(headline_count)::int as headlines
+          from gmsi.sentiment_daily
+          where match_type = ${matchType} and sentiment_type = ${type}
+            and day > ${to}::date - ${sql.lit((periods + 1) * days)} and day <= ${to}::date
+          group by 1, 2, 3
+        ) as by_period
+        group by 1, 2
+      ) as compared
+      where mean is not null
+      order by abs((mean - usual) / nullif(deviation, 0)) * (periods * 2 >= ${sql.lit(periods)})::int desc nulls last, 1, 2
+      limit 500`,
+  };
+}
