@@ -44,6 +44,7 @@ const views = [
   { view: `view=coverage&${days}&country=NO&topic=Inflation-Food`, shows: /gmsi backfill test/ },
   { view: 'view=runs', shows: 'Last loads' },
   { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
+  { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
@@ -133,7 +134,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using served = await aPage(empty.db, built);
     await using tab = await aTab(loaded.browser);
     const { page } = tab;
-    for (const view of ['coverage', 'runs', 'sentiment']) {
+    for (const view of ['coverage', 'runs', 'sentiment', 'changes']) {
       await page.goto(`${served.url}/?view=${view}`);
       await page
         .getByText(/npx gmsi/)
@@ -180,6 +181,21 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using other = await aTab(loaded.browser);
     await other.page.goto(sent);
     await other.page.getByRole('heading', { name: 'Runs' }).waitFor();
+  });
+
+  it('leads from what changed most to the headlines behind it', async () => {
+    const { tab, page } = await open('view=changes&to=2026-10-20', 'Inflation-Food');
+    await using _ = tab;
+    const z = await page.locator('.changes tbody tr td:nth-child(3)').allInnerTexts();
+    const sizes = z.filter((one) => one.trim() !== '–').map((one) => Number(one.trim().slice(1)));
+    expect(sizes.length).toBeGreaterThan(0);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    const first = page.locator('.changes tbody tr').first();
+    const topic = await first.locator('td').nth(1).innerText();
+    await first.getByRole('link').click();
+    await page.getByRole('heading', { name: /^Headlines of Tue 2026-10-20/ }).waitFor();
+    expect(new URL(page.url()).searchParams.get('topic')).toBe(topic);
+    expect(tab.complaints).toEqual([]);
   });
 
   it('shows text of the service as text, and follows no address but of the web', async () => {

@@ -5,6 +5,7 @@ import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { Link, Problem } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
+import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
 import { Runs } from './views/runs/runs.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
@@ -13,6 +14,7 @@ const views = {
   coverage: { title: 'Coverage', key: '1', view: Coverage },
   runs: { title: 'Runs', key: '2', view: Runs },
   sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
+  changes: { title: 'Changes', key: '4', view: Changes },
 };
 type View = keyof typeof views;
 
@@ -27,7 +29,7 @@ function toView(view: View) {
   return { view, ...(periods.get(view) ?? { from: null, to: null }) };
 }
 
-/** The page shows the view that the address names. The keys 1, 2 and 3 change it. */
+/** The page shows the view that the address names. The keys 1 to 4 change it. */
 export function App() {
   const current = viewOf(address.value.get('view'));
   const { title, view: Shown } = views[current];

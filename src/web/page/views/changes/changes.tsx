@@ -1,0 +1,168 @@
+import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type { Change as ChangeRow, sentimentChanges } from '../../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../../address.ts';
+import { type Parameters, useAnswer } from '../../api.ts';
+import { startOf } from '../../buckets.ts';
+import { number, score } from '../../numbers.ts';
+import { Answered, Link, Scroll, Source, Switch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { plusDays, today } from '../../time.ts';
+import { matches, models } from '../sentiment/asked.ts';
+import './changes.css';
+
+const spans = { day: 'last day', week: 'last 7 days' };
+const kinds = { series: 'series', country: 'countries', topic: 'topics' };
+const { both: _, ...oneModel } = models;
+
+/** Reads one of a few values from the address; the first one by default. */
+function chosen<Value extends string>(name: string, values: Readonly<Record<Value, string>>): Value {
+  const given = address.value.get(name) ?? '';
+  return (Object.hasOwn(values, given) ? given : Object.keys(values)[0]) as Value;
+}
+
+/** Shows what changed in the last day or week, the most unusual first. */
+export function Changes() {
+  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
+  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const loaded = feeds.answer?.rows.filter(({ feed }) => feed === 'gmsi-headlines');
+  const span = chosen('span', spans);
+  const of = chosen('of', kinds);
+  const model = chosen('model', oneModel);
+  const match = chosen('match_type', matches);
+  // The current day is not over.
+  const newest = loaded?.map((row) => row.newest).reduce((a, b) => (a > b ? a : b), '');
+  const yesterday = plusDays(today(), -1);
+  const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
+  const parameters: Parameters = { to, days: span === 'day' ? 1 : 7, of, model, match_type: match };
+  const asked = useAnswer<Row<typeof sentimentChanges>>(
+    'sentiment/changes',
+    loaded && loaded.length > 0 ? parameters : undefined,
+    30,
+  );
+  if (loaded?.length === 0)
+    return (
+      <>
+        <h1>What changed</h1>
+        <p class="empty">
+          No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job.
+        </p>
+      </>
+    );
+  const names = new Map(
+    listed.answer?.rows.filter(({ kind }) => kind === 'country').map(({ code, name }) => [code, name]),
+  );
+  const past = span === 'day' ? '90 days' : '12 weeks';
+  return (
+    <>
+      <div class="row">
+        <h1>What changed</h1>
+        <span class="grow" />
+        <Source path="sentiment/changes" parameters={parameters} sql={asked.answer?.sql} />
+      </div>
+      <div class="row asked">
+        <Switch label="Period" name="span" value={span} values={spans} />
+        <label>
+          <span class="quiet">to </span>
+          <input
+            type="date"
+            value={to}
+            max={yesterday}
+            onChange={(event) => event.currentTarget.value && go({ to: event.currentTarget.value })}
+          />
+        </label>
+        <Switch label="Of" name="of" value={of} values={kinds} />
+        <Switch label="Model" name="model" value={model} values={oneModel} />
+        <Switch label="Which news counts" name="match_type" value={match} values={matches} />
+      </div>
+      <p class="quiet">
+        z is how many standard deviations the mean score lies from its mean in the {past} before. Without a z,
+        fewer than half of them had headlines.
+      </p>
+      <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
+        {({ rows }) => (
+          <Scroll label="What changed">
+            <table class="changes">
+              <thead>
+                <tr>
+                  {of !== 'topic' && <th scope="col">country</th>}
+                  {of !== 'country' && <th scope="col">topic</th>}
+                  <th scope="col" class="number">
+                    z
+                  </th>
+                  <th scope="col" class="number">
+                    mean
+                  </th>
+                  <th scope="col" class="number">
+                    before
+                  </th>
+                  <th scope="col" class="number">
+                    headlines
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <One
+                    key={`${row.country} ${row.topic}`}
+                    {...{ row, to, span, model, match }}
+                    name={names.get(row.country ?? '')}
+                  />
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+/** The widest bar. */
+const most = 4;
+
+function One({
+  row: { country, topic, z, mean, usual, headlines },
+  name,
+  to,
+  span,
+  ...chosen
+}: {
+  row: ChangeRow;
+  name: string | null | undefined;
+  to: string;
+  span: keyof typeof spans;
+  model: string;
+  match: string;
+}) {
+  const isSeries = country !== null && topic !== null;
+  const link = {
+    view: 'sentiment',
+    show: isSeries ? 'lines' : country === null ? 'map' : 'heat',
+    ...(country !== null && { country }),
+    ...(topic !== null && { topic }),
+    ...{ model: chosen.model, match_type: chosen.match, by: span, smooth: null, as_of: null, of: null },
+    ...{ from: plusDays(to, -97), to, at: isSeries ? startOf(to, span) : null },
+  };
+  const wide = (Math.min(Math.abs(z ?? 0), most) / most) * 50;
+  const isPositive = (z ?? 0) >= 0;
+  const shown = [country !== null && (name ? `${country} ${name}` : country), topic].filter(Boolean);
+  return (
+    <tr>
+      {shown.map((title, index) => (
+        <td key={title}>{index === 0 ? <Link to={link}>{title}</Link> : title}</td>
+      ))}
+      <td class="number">
+        {z === null ? '–' : `${isPositive ? '+' : '−'}${Math.abs(z).toFixed(1)}`}
+        <span class="bar" aria-hidden="true">
+          <span
+            class={isPositive ? 'positive' : 'negative'}
+            style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
+          />
+        </span>
+      </td>
+      <td class="number">{score(mean)}</td>
+      <td class="number quiet">{score(usual)}</td>
+      <td class="number">{number(headlines)}</td>
+    </tr>
+  );
+}
