@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
-import { headlinesOf, versionsOf } from '../warehouse/questions/headlines.ts';
+import { headlinesOf, storiesOf, versionsOf } from '../warehouse/questions/headlines.ts';
 import {
   type SentimentAsked,
   sentimentByCountry,
@@ -117,6 +117,27 @@ export const sentimentEndpoints = [
         asOf: as_of ?? null,
         after: after_time && after_id ? { published_at: after_time, headline_id: after_id } : null,
       }),
+  }),
+  endpoint('headlines/stories', 'The stories that raise and lower the mean of a series most (50 each)', {
+    takes: z.object({
+      ...headline,
+      from: moment.describe('From this moment on …'),
+      to: moment.describe('… and before this one.'),
+      as_of: asOf,
+      model: z.enum(['directional', 'semantic']).default('directional'),
+    }),
+    row: z.object({
+      headline: z.string().nullable().describe('As its latest headline puts it.'),
+      source: z.string().nullable(),
+      url: z.string().nullable(),
+      last_at: time,
+      headlines: z.int().describe('Headlines that say the same (gmsi.story_key).'),
+      directional: score,
+      semantic: score,
+      contribution: z.number().describe('To the mean, which is the sum of all contributions.'),
+    }),
+    ask: ({ match_type, as_of, ...others }) =>
+      storiesOf({ ...others, matchType: match_type, asOf: as_of ?? null }),
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
     takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),

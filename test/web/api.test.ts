@@ -87,6 +87,7 @@ const questions: Readonly<Record<string, string>> = {
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
   'sentiment/changes': 'to=2026-10-20',
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
+  'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
 };
 
 async function aHeadline() {
@@ -189,6 +190,17 @@ describe('the API', () => {
         .map(({ job }) => job)
         .toSorted(),
     ).toEqual(['jobs/broken.yaml', 'unknown']);
+  });
+
+  it('explains a mean by contributions that sum up to it', async () => {
+    const [day] = await rowsOf(`sentiment?${series}&from=2026-10-20&to=2026-10-20`);
+    const stories = await rowsOf(
+      `headlines/stories?${series}&from=2026-10-20T00:00:00Z&to=2026-10-21T00:00:00Z`,
+    );
+    const sum = (of: string) => stories.reduce((total, row) => total + Number(row[of]), 0);
+    expect(stories.length).toBeGreaterThan(1);
+    expect(sum('contribution')).toBeCloseTo(Number(day!.directional), 9);
+    expect(sum('headlines')).toBe(day!.headlines);
   });
 
   it('pages through headlines without losing or repeating one', async () => {

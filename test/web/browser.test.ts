@@ -195,6 +195,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await first.getByRole('link').click();
     await page.getByRole('heading', { name: /^Headlines of Tue 2026-10-20/ }).waitFor();
     expect(new URL(page.url()).searchParams.get('topic')).toBe(topic);
+    await page.getByRole('columnheader', { name: 'Lower the mean' }).waitFor();
+    expect(await axeFindings(page)).toEqual([]);
     expect(tab.complaints).toEqual([]);
   });
 

@@ -69,6 +69,63 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   };
 }
 
+export interface StoriesAsked extends Omit<HeadlinesAsked, 'after' | 'limit'> {
+  /** The score whose mean is explained. */
+  readonly model: 'directional' | 'semantic';
+}
+
+/** Headlines that say the same, and what they add to the mean score of the period. */
+export interface Story {
+  /** As its latest headline puts it. */
+  readonly headline: string | null;
+  readonly source: string | null;
+  readonly url: string | null;
+  readonly last_at: Date;
+  readonly headlines: number;
+  readonly directional: number | null;
+  readonly semantic: number | null;
+  /** Sum of its scores, divided by all headlines of the period. The mean is the sum of all contributions. */
+  readonly contribution: number;
+}
+
+/** Most stories for the mean, and most against it. */
+const mostStories = 50;
+
+/** Returns the stories behind a mean: those that raise it most, and those that lower it most. */
+export function storiesOf(asked: StoriesAsked): Question<Story> {
+  const { country, topic, matchType, from, to, asOf, model } = asked;
+  const source =
+    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  return {
+    about: `Stories behind the ${model} mean of ${country} ${topic} (${matchType})${asOf === null ? '' : `, as known at ${asOf.toISOString()}`}`,
+    query: sql<Story>`
+      with scored as (
+        select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
+        from ${source}
+        where country = ${country} and topic = ${topic} and match_type = ${matchType} and retracted_at is null
+          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz
+      ), stories as (
+        select (array_agg(headline order by published_at desc, headline_id))[1] as headline,
+               (array_agg(source order by published_at desc, headline_id))[1] as source,
+               (array_agg(url order by published_at desc, headline_id))[1] as url,
+               max(published_at) as last_at, count(*)::int as headlines,
+               avg(gmsi.summable(directional_score)) as directional, avg(gmsi.summable(semantic_score)) as semantic,
+               sum(score) / (select count(score) from scored) as contribution
+        from scored
+        where score is not null
+        group by coalesce(gmsi.story_key(headline), headline_id)
+      )
+      select headline, source, url, last_at, headlines, directional, semantic, contribution
+      from (
+        select *, row_number() over (order by contribution desc, last_at desc) as from_top,
+               row_number() over (order by contribution, last_at desc) as from_bottom
+        from stories
+      ) as ranked
+      where from_top <= ${sql.lit(mostStories)} or from_bottom <= ${sql.lit(mostStories)}
+      order by contribution desc, last_at desc`,
+  };
+}
+
 /** The key of `gmsi.headlines`. */
 export interface HeadlineKey {
   readonly country: string;

@@ -140,7 +140,15 @@ function One({
     show: isSeries ? 'lines' : country === null ? 'map' : 'heat',
     ...(country !== null && { country }),
     ...(topic !== null && { topic }),
-    ...{ model: chosen.model, match_type: chosen.match, by: span, smooth: null, as_of: null, of: null },
+    ...{
+      model: chosen.model,
+      match_type: chosen.match,
+      by: span,
+      smooth: null,
+      as_of: null,
+      of: null,
+      list: 'stories',
+    },
     ...{ from: plusDays(to, -97), to, at: isSeries ? startOf(to, span) : null },
   };
   const wide = (Math.min(Math.abs(z ?? 0), most) / most) * 50;

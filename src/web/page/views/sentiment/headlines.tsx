@@ -1,16 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
-import { go } from '../../address.ts';
+import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Problem, Source, useFocusBack } from '../../parts.tsx';
+import { Answered, Problem, Source, Switch, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
+import { HeadlineText } from './headline-text.tsx';
+import { Stories } from './stories.tsx';
 import { type Headline, Versions } from './versions.tsx';
 import './headlines.css';
 
 const pageSize = 100;
+
+const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
 export function Headlines({
@@ -34,6 +38,8 @@ export function Headlines({
   const parameters: Parameters = {
     ...{ country, topic, match_type: match, from, to, as_of: asOf, limit: pageSize },
   };
+  const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
+  const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
   const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
@@ -61,22 +67,31 @@ export function Headlines({
         ) : (
           <span class="quiet">{series.title}</span>
         )}
+        <Switch label="List" name="list" value={list} values={lists} />
         <span class="grow" />
-        <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />
+        {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
         <button type="button" onClick={() => go({ at: null, of: null })}>
           Close
         </button>
       </div>
-      <Answered
-        asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
-        empty={
-          series.states[index] === 'covered'
-            ? 'There was no news here.'
-            : 'Nothing is loaded here, so there may have been news.'
-        }
-      >
-        {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
-      </Answered>
+      {list === 'stories' && (
+        <Stories
+          parameters={{ country, topic, match_type: match, from, to, as_of: asOf, model }}
+          model={model}
+        />
+      )}
+      {list === 'latest' && (
+        <Answered
+          asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
+          empty={
+            series.states[index] === 'covered'
+              ? 'There was no news here.'
+              : 'Nothing is loaded here, so there may have been news.'
+          }
+        >
+          {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
+        </Answered>
+      )}
     </section>
   );
 }
@@ -150,22 +165,12 @@ function List({
 function One({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf: string | null }) {
   const [isOpen, setOpen] = useState(false);
   const versions = versionsTitle(row);
-  const text = row.headline ?? '(without a text)';
-  const link = linkOf(row.url);
   return (
     <>
       <tr class={row.retracted_at ? 'retracted' : undefined}>
         <td class="time">{moment(row.published_at)}</td>
         <td class="text">
-          <span class="said">
-            {link ? (
-              <a href={link} target="_blank" rel="noopener noreferrer">
-                {text}
-              </a>
-            ) : (
-              text
-            )}
-          </span>{' '}
+          <HeadlineText text={row.headline} url={row.url} />{' '}
           <span class="quiet">
             {[row.source, row.language].filter(Boolean).join(' · ')}
             {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
@@ -214,10 +219,4 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
     versions > 0 && `${number(versions)} ${when} version${versions === 1 ? '' : 's'}`;
   const since = later > 0 && `changed since: ${count(later, 'later')}`;
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
-}
-
-/** Returns an address that is safe in a link, because the service's text could be anything. */
-function linkOf(url: string | null): string | undefined {
-  if (url === null || !URL.canParse(url)) return undefined;
-  return ['http:', 'https:'].includes(new URL(url).protocol) ? url : undefined;
 }
