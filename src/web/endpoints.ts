@@ -2,6 +2,7 @@ import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { coverageEndpoints } from './coverage.ts';
 import type { Endpoint } from './endpoint.ts';
+import { indexEndpoints } from './indices.ts';
 import { jobsEndpoint } from './jobs.ts';
 import { contentsEndpoints, runsEndpoints } from './runs.ts';
 import { sentimentEndpoints } from './sentiment.ts';
@@ -20,7 +21,7 @@ export function allEndpoints(
   },
 ): readonly Endpoint[] {
   return [
-    ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints],
+    ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...indexEndpoints],
     ...[...runsEndpoints(of.leaseSeconds, of.apiKey), jobsEndpoint(warehouse, of)],
   ];
 }

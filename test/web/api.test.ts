@@ -4,8 +4,10 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { indexFeeds } from '../../src/warehouse/questions/indices.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
+import { aJobOf } from '../feeds/cases.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aPage } from './a-page.ts';
@@ -29,6 +31,8 @@ beforeAll(async () => {
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });
+  for (const feed of [...indexFeeds, 'ticker-events', 'ticker-headlines', 'ticker-event-headlines'] as const)
+    await runBackfill({ job: aJobOf(feed, period), db: warehouse.db, sandbox });
   const check = {
     job: 'test',
     check_name: 'gaps',
@@ -85,6 +89,9 @@ const questions: Readonly<Record<string, string>> = {
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
+  'index/subjects': 'feed=regional-index',
+  index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
+  'assets/news': `ticker=BTC_CRY&${days}`,
   'sentiment/changes': 'to=2026-10-20',
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
@@ -190,6 +197,22 @@ describe('the API', () => {
         .map(({ job }) => job)
         .toSorted(),
     ).toEqual(['jobs/broken.yaml', 'unknown']);
+  });
+
+  it.each(indexFeeds)('answers all subjects of %s with all that they counted', async (feed) => {
+    let counted = 0;
+    for (const { subject } of await rowsOf(`index/subjects?feed=${feed}`)) {
+      const points = await rowsOf(
+        `index?feed=${feed}&subject=${encodeURIComponent(String(subject))}&${days}`,
+      );
+      for (const { count } of points) counted += Number(count);
+    }
+    const count = sql.ref(feed === 'ticker-event-metrics' ? 'event_count' : 'headline_count');
+    const { rows } = await sql<{ counted: number }>`
+      select sum(${count})::int as counted from ${sql.table(`gmsi.${feed.replaceAll('-', '_')}`)}
+      where published_at < '2026-11-01 00:00+00'`.execute(warehouse.db);
+    expect(counted).toBe(rows[0]!.counted);
+    expect(counted).toBeGreaterThan(0);
   });
 
   it('explains a mean by contributions that sum up to it', async () => {

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { dayRange, daysIn } from '../plan/days.ts';
+import { assetNews, indexFeeds, indexOverTime, indexSubjects } from '../warehouse/questions/indices.ts';
+import { endpoint, period, score, text, time } from './endpoint.ts';
+
+const feed = z.enum(indexFeeds);
+const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
+const ticker = text(200);
+
+const overTime = z.object({
+  feed,
+  subject,
+  ...period,
+  by: z.enum(['hour', 'day', 'week', 'month']).default('day'),
+});
+
+export const indexEndpoints = [
+  endpoint('index/subjects', 'What an index feed is about: countries or assets', {
+    takes: z.object({ feed }),
+    row: z.object({ subject: z.string(), hours: z.int(), newest: z.string() }),
+    ask: ({ feed }) => indexSubjects(feed),
+  }),
+  endpoint('index', 'An index over time, by topic and model', {
+    takes: overTime.refine(
+      ({ from, to, by }) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
+      'By hour, at most 100 days.',
+    ),
+    row: z.object({
+      topic: z.string(),
+      line: z.string().describe('Match type, model and further parameters.'),
+      at: z.string(),
+      mean: score,
+      count: z.int().describe('Headlines or events.'),
+    }),
+    ask: indexOverTime,
+  }),
+  endpoint('assets/news', 'Events and headlines of an asset, the latest first', {
+    takes: z.object({
+      ticker,
+      ...period,
+      limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(200),
+    }),
+    row: z.object({
+      kind: z.enum(['event', 'headline', 'event headline']),
+      at: time,
+      text: z.string().nullable(),
+      source: z.string().nullable(),
+      url: z.string().nullable(),
+      topic: z.string().nullable(),
+      impact: z.string().nullable().describe('Type, direction and impact of an event, as sent.'),
+      score,
+    }),
+    ask: assetNews,
+  }),
+];
