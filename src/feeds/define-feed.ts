@@ -14,6 +14,7 @@ interface FeedDefinition<Name extends string>
   readonly parameters?: Pick<ParameterNames, 'topic' | 'matchType'>;
   /** How far back its live feed reaches, if it has one. */
   readonly liveHours?: number;
+  readonly liveQuery?: Readonly<Record<string, string>>;
   /** All columns except `extra` and the id of an aggregate. */
   readonly columns: ReadColumns;
   readonly table: Pick<FeedTable, 'name' | 'series'> & { readonly isPartitioned: boolean };
@@ -33,7 +34,8 @@ const windowParameters = {
  */
 export function defineFeed<Name extends string>(definition: FeedDefinition<Name>): Feed<Name> {
   const { name, dimensions, path, method = 'GET', matchTypes = [], variants = {}, inPath = [] } = definition;
-  const { identity, required, differences = [], table, liveHours: hours } = definition;
+  const { identity, required, differences = [], table } = definition;
+  const { liveHours: hours, liveQuery: query = {} } = definition;
   const read = Object.entries(definition.columns);
   const time = 'of' in identity ? identity.of[0]! : identity.time;
   const id = 'of' in identity || identity.apart ? 'entry_id' : identity.id;
@@ -54,7 +56,7 @@ export function defineFeed<Name extends string>(definition: FeedDefinition<Name>
     variants,
     inPath,
     fields,
-    ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours } }),
+    ...(hours !== undefined && { live: { path: livePath, limit: 1000, hours, query } }),
     parameters: { ...windowParameters, ...definition.parameters },
     table: { ...ofTable, columns, key: [time, id], isPartitioned },
     reader: (overrides) =>

@@ -79,6 +79,8 @@ export interface LiveTwin {
   readonly limit: number;
   /** Hours that it reaches back; our best guess. */
   readonly hours: number;
+  /** Parameters that are sent unless the series has them. */
+  readonly query: Readonly<Record<string, string>>;
 }
 
 /** One feed of the service: its path, its parameters, how its records are read, which table it fills. */

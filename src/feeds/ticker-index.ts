@@ -9,6 +9,8 @@ export const tickerIndex = defineFeed({
   parameters: { matchType: 'index_type' },
   matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
   liveHours: 2,
+  // The vendor's best practice: without it, an answer may exceed the largest response size.
+  liveQuery: { sparse: 'true' },
   ...hourlyIndex('topic', { record_match_type: ['text', 'index_type'] }),
   table: {
     name: 'ticker_index',

@@ -44,6 +44,7 @@ export function fetchLive(
 ): Promise<Page> {
   const live = feed.live!;
   const query = {
+    ...live.query,
     ...variantOf(feed, series),
     ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(live.limit) }),
   };

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobOf } from '../feeds/cases.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -76,3 +77,25 @@ it('asks the historical feed for what a live feed says that it has left out', as
   expect(result).toMatchObject({ outcome: 'done', live: { cutOff: 1 } });
   expect(kinds.slice(kinds.indexOf('live'))).toContain('historical');
 });
+
+it.each([
+  [undefined, 'true'],
+  [{ sparse: false }, 'false'],
+])(
+  'asks the live index of an asset with sparse=true, unless the job (%o) says otherwise',
+  async (parameters, sparse) => {
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock });
+    const asked: (string | undefined)[] = [];
+    const result = await runSync({
+      job: aJobOf('ticker-index', { parameters, start_date: '2026-11-18', end_date: 'today' }),
+      ...{ db: warehouse.db, sandbox, clock },
+      aroundPage(ask, { isLive, query }) {
+        if (isLive) asked.push(query.sparse);
+        return ask();
+      },
+    });
+    expect(result).toMatchObject({ outcome: 'done' });
+    expect(new Set(asked)).toEqual(new Set([sparse]));
+  },
+);
