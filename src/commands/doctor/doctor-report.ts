@@ -9,6 +9,7 @@ import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
 import { migrationStatus } from '../../warehouse/migrate.ts';
+import { schemaDrift } from '../../warehouse/schema-objects.ts';
 
 /** One line of the report. */
 export interface Finding {
@@ -93,11 +94,24 @@ async function schema(db: Warehouse): Promise<string> {
   if (!may_read) throw new NotChecked('the user may not read it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
-  if (waiting === 0) return 'current';
+  if (waiting === 0) return currentSchema(db);
   if (waiting === migrations.length) return 'none yet: the first load creates it';
   const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
   throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
+}
+
+async function currentSchema(db: Warehouse): Promise<string> {
+  const { gone, added } = await schemaDrift(db);
+  const listed = (objects: readonly string[]) =>
+    objects.slice(0, named).join(', ') +
+    (objects.length > named ? ` and ${objects.length - named} more` : '');
+  if (gone.length > 0)
+    throw new ToFix(
+      `somebody has dropped or changed ${listed(gone)}`,
+      `Create it as the files in migrations/ do${added.length > 0 ? `; added since: ${listed(added)}` : ''}.`,
+    );
+  return added.length > 0 ? `current, and somebody has added ${listed(added)}` : 'current';
 }
 
 async function privileges(db: Warehouse): Promise<string> {
