@@ -362,17 +362,16 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   it('coverage: from a cell to its days, its news and its windows, and back to the cell', async () => {
     const { tab, page } = await open(`view=coverage&${days}`, /failed/);
     await using _ = tab;
-    const grid = page.getByRole('grid');
+    const grid = page.getByRole('grid', { name: 'Coverage' });
     await grid.focus();
-    const told = page.locator('.matrix [aria-live]');
+    const told = page.locator('.matrix [role=status]');
     for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food: .* failed/);
+    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food: .* failed/);
     await page.keyboard.press('Enter');
-    const calendar = page.getByRole('application');
+    const calendar = page.getByRole('grid', { name: /by day/ });
     await calendar.waitFor();
     await calendar.focus();
-    const day = page.locator('.calendar .said');
-    await page.keyboard.press('ArrowLeft');
+    const day = page.locator('.calendar [role=status]');
     await expect.poll(() => day.innerText()).toMatch(/^2026-10-31: /);
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowUp');
@@ -384,7 +383,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('.series').count()).toBe(0);
     await expectFocus(grid);
-    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food/);
+    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food/);
   });
 
   it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {
@@ -445,7 +444,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   it.each(['ArrowUp', 'Home'])('heat map: %s begins with a topic, and Enter shows its line', async (key) => {
     const { tab, page } = await open(`view=sentiment&show=heat&${series}`, 'Inflation-Food');
     await using _ = tab;
-    await page.getByRole('application').focus();
+    await page.getByRole('grid').focus();
     await page.keyboard.press(key);
     const told = page.getByRole('status').filter({ hasText: 'week of' });
     await told.filter({ hasText: 'Governance/Corruption' }).waitFor();

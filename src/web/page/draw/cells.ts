@@ -1,6 +1,7 @@
 import type { listedSeries } from '../../../warehouse/questions/contents.ts';
 import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../api.ts';
+import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
@@ -165,12 +166,6 @@ export function inWords(days: Days): string {
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 
-/** A series that has days in some state. */
-export interface Place {
-  readonly row: number;
-  readonly column: number;
-}
-
 /** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
 export function failures({ cells, rows, columns }: Shown): Place[] {
   const failed = states.indexOf('failed');
@@ -182,4 +177,24 @@ export function failures({ cells, rows, columns }: Shown): Place[] {
       .filter((column) => cells.counts[(at.get(line)! * width + column) * states.length + failed]! > 0)
       .map((column) => ({ row, column })),
   );
+}
+
+/** Returns how a cell is drawn: a bar of its days by state, with a frame if any failed. */
+export function barOf({ cells, columns, counts }: Shown, row: number, column: number): Cell {
+  const at = (row * columns.length + column) * states.length;
+  const all = columns[column]!.of.length * cells.days;
+  const shares = Object.fromEntries(states.map((state, index) => [state, counts[at + index]! / all]));
+  // Nearly every series has a few settling days.
+  if (shares.covered! > 0 && shares.settling! < 0.05) {
+    shares.covered! += shares.settling!;
+    shares.settling = 0;
+  }
+  const never = 1 - Object.values(shares).reduce((sum, share) => sum + share, 0);
+  const parts = [...Object.entries(shares), ['never', never] as const];
+  return {
+    parts: parts
+      .filter(([, share]) => share > 1e-9)
+      .map(([state, share]) => [`var(--${state})`, share] as const),
+    mark: shares.failed! > 0 ? 'frame' : undefined,
+  };
 }

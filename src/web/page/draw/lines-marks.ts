@@ -1,6 +1,5 @@
 import uPlot from 'uplot';
-import { font } from './canvas.ts';
-import { hatching } from './colours.ts';
+import { font, hatching } from './colours.ts';
 import type { Chart, Line } from './points.ts';
 
 /** Colours of the style sheet that the lines use. */

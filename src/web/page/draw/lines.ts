@@ -1,7 +1,6 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { font } from './canvas.ts';
-import { coloursOf } from './colours.ts';
+import { coloursOf, font } from './colours.ts';
 import { drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
