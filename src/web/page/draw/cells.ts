@@ -183,18 +183,16 @@ export function failures({ cells, rows, columns }: Shown): Place[] {
 export function barOf({ cells, columns, counts }: Shown, row: number, column: number): Cell {
   const at = (row * columns.length + column) * states.length;
   const all = columns[column]!.of.length * cells.days;
-  const shares = Object.fromEntries(states.map((state, index) => [state, counts[at + index]! / all]));
+  const shares = states.map((_, index) => counts[at + index]! / all);
+  const [covered, settling] = [shares[0]!, shares[1]!];
   // Nearly every series has a few settling days.
-  if (shares.covered! > 0 && shares.settling! < 0.05) {
-    shares.covered! += shares.settling!;
-    shares.settling = 0;
+  if (covered > 0 && settling < 0.05) [shares[0], shares[1]] = [covered + settling, 0];
+  const parts: [string, number][] = [];
+  let never = 1;
+  for (const [index, share] of shares.entries()) {
+    if (share > 0) parts.push([`var(--${states[index]})`, share]);
+    never -= share;
   }
-  const never = 1 - Object.values(shares).reduce((sum, share) => sum + share, 0);
-  const parts = [...Object.entries(shares), ['never', never] as const];
-  return {
-    parts: parts
-      .filter(([, share]) => share > 1e-9)
-      .map(([state, share]) => [`var(--${state})`, share] as const),
-    mark: shares.failed! > 0 ? 'frame' : undefined,
-  };
+  if (never > 1e-9) parts.push(['var(--never)', never]);
+  return { parts, mark: counts[at + states.indexOf('failed')]! > 0 ? 'frame' : undefined };
 }
