@@ -245,6 +245,32 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(!browserPath)('a table', { timeout: 120_000 }, () => {
+  it('is sorted by a click on a title, and turned round by a second one, as its address says', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, 'Numbers');
+    await using _ = tab;
+    await page.getByText('Numbers').click();
+    const table = page.getByRole('region', { name: 'Numbers' });
+    const means = async () =>
+      (await table.locator('td[data-title$=" directional"]').allInnerTexts())
+        .filter((text) => text !== '–')
+        .map((text) => Number(text.replace('−', '-')));
+    const title = table.getByRole('button', { name: / directional/ });
+    await title.click();
+    await expect
+      .poll(async () => (await means()).every((mean, index, all) => mean <= (all[index - 1] ?? 1)))
+      .toBe(true);
+    await title.click();
+    await table
+      .getByRole('columnheader', { name: / directional/ })
+      .and(table.locator('[aria-sort=ascending]'))
+      .waitFor();
+    expect((await means()).every((mean, index, all) => mean >= (all[index - 1] ?? -1))).toBe(true);
+    expect(new URL(page.url()).searchParams.get('numbers')).toMatch(/^-.* directional$/);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
 describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   const chart = (page: Page) => page.locator('.u-over').first();
   /** A place in the chart, as a share of its width. */

@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
-import { address, go } from '../../address.ts';
+import { go } from '../../address.ts';
 import { addressOf, type Parameters, useAnswer } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { number, score, share } from '../../numbers.ts';
 import { Problem, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, feed, newsOf } from './asked.ts';
 import { Scale } from './scale.tsx';
@@ -78,7 +79,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
         </div>
         <div class="world">
           <Drawn shown={shown} days={days} chosen={asked.countries} />
-          <Table shown={shown} days={days} />
+          <Countries shown={shown} days={days} />
         </div>
       </div>
     </>
@@ -206,58 +207,44 @@ function kindOf(one: Shown | undefined): string {
   return one.covered > 0 ? 'plain' : 'missing';
 }
 
-const sorts = { name: 'Country', mean: 'Mean', headlines: 'Headlines' };
-
-/** Shows the countries with news, sorted, and how many have none. */
-function Table({ shown, days }: { shown: readonly Shown[]; days: number }) {
-  const asked = address.value.get('sort');
-  const by = asked !== null && Object.hasOwn(sorts, asked) ? (asked as keyof typeof sorts) : 'mean';
-  const order = {
-    name: (a: Shown, b: Shown) => a.name.localeCompare(b.name),
-    mean: (a: Shown, b: Shown) => (b.mean ?? 0) - (a.mean ?? 0),
-    headlines: (a: Shown, b: Shown) => b.headlines - a.headlines,
-  }[by];
-  const withNews = shown.filter(({ mean }) => mean !== null).toSorted(order);
+/** Shows the countries with news, and how many have none. */
+function Countries({ shown, days }: { shown: readonly Shown[]; days: number }) {
+  const withNews = shown.filter(({ mean }) => mean !== null);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
   const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
-    <section class="countries" tabIndex={0} aria-label="Countries">
-      <table>
-        <thead>
-          <tr>
-            {Object.entries(sorts).map(([name, title]) => (
-              <th
-                key={name}
-                scope="col"
-                class={name === 'name' ? undefined : 'number'}
-                aria-sort={name === by ? (name === 'name' ? 'ascending' : 'descending') : undefined}
-              >
-                <button type="button" class="flat" onClick={() => go({ sort: name }, 'replace')}>
-                  {title}
-                  {name === by && <span aria-hidden="true"> {name === 'name' ? '↑' : '↓'}</span>}
-                </button>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {withNews.map((one) => (
-            <tr key={one.code}>
-              <th scope="row">
+    <section class="countries">
+      <Table
+        label="Countries"
+        rows={withNews}
+        keyOf={({ code }) => code}
+        sort="sort"
+        usually="mean"
+        columns={[
+          {
+            title: 'country',
+            kind: 'head',
+            by: ({ name }) => name,
+            show: (one) => (
+              <>
                 <button type="button" class="flat" onClick={() => openLine(one)}>
                   {one.name}
                 </button>
                 {one.covered < days && (
                   <span class="quiet part">{share(one.covered, days)} of the days loaded</span>
                 )}
-              </th>
-              <td class="number">{score(one.mean)}</td>
-              <td class="number">{number(one.headlines)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: 'mean', kind: 'number', by: ({ mean }) => mean, show: ({ mean }) => score(mean) },
+          {
+            title: 'headlines',
+            kind: 'number',
+            by: ({ headlines }) => headlines,
+            show: ({ headlines }) => number(headlines),
+          },
+        ]}
+      />
       {withoutNews.length > 0 && (
         <p class="quiet">No news: {withoutNews.map(({ name }) => name).join(', ')}.</p>
       )}
