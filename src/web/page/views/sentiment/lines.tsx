@@ -22,10 +22,10 @@ export function Lines({ asked }: { asked: Asked }) {
   const days = wholeBuckets(asked.from, asked.to, by);
   const isTooMuch = pointsOf(asked) > mostPoints;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
-  // The first trailing mean needs earlier days.
+  // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters: Parameters = { ...lists, from: lead, to: days.to, by, as_of: asOf };
-  const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asOf };
+  const daysAsked: Parameters = { feed, ...lists, from: lead, to: days.to, as_of: asOf };
   const sentiment = useAnswer<Row<typeof sentimentOverTime>>('sentiment', isTooMuch ? undefined : parameters);
   const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isTooMuch ? undefined : daysAsked);
   const rows = rowsOf(sentiment, 'sentiment', parameters);
@@ -70,7 +70,8 @@ function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
     by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
-    smooth > 1 && `Each point is the mean of all headlines of the ${smooth} days up to it.`,
+    smooth > 1 &&
+      `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
   ]
     .filter(Boolean)
     .join(' ');
