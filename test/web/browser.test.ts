@@ -329,6 +329,35 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     expect(asked('at')).toBeNull();
   });
 
+  it('more than four series have a panel each: a click is for its own series, a drag zooms all', async () => {
+    const lists = 'country=US&country=NO&country=DE&topic=Inflation-Food&topic=Governance/Corruption';
+    const { tab, page } = await open(`view=sentiment&${lists}&${days}`, /headlines/);
+    await using _ = tab;
+    const asked = (name: string) => new URL(page.url()).searchParams.get(name);
+    await expect.poll(() => page.locator('.u-title').count()).toBe(6);
+    const panel = page.locator('.uplot', { hasText: 'NO · Inflation-Food' }).locator('.u-over');
+    const { x, y, width, height } = (await panel.boundingBox())!;
+    const move = (share: number) => page.mouse.move(x + width * share, y + height / 2, { steps: 3 });
+    await move(0.9);
+    const told = page.locator('.readout strong');
+    await expect.poll(() => told.innerText()).toMatch(/2026-10-/);
+    const day = await told.innerText();
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.getByRole('heading', { name: `Headlines of ${day}` }).waitFor();
+    expect(asked('of')).toMatch(/^NO Inflation-Food/);
+    await page.goBack();
+    await expect.poll(() => page.locator('.headlines').count()).toBe(0);
+    await move(0.4);
+    await page.mouse.down();
+    await move(0.6);
+    await page.mouse.up();
+    await expect.poll(() => asked('from')! > '2026-09-01' && asked('to')! < '2026-10-31').toBe(true);
+    await page.goBack();
+    await expect.poll(() => asked('from')).toBe('2026-09-01');
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('a zoom shortens no other view, and is still there on the way back', async () => {
     const { tab, page } = await open(`view=coverage&${days}`, /failed/);
     await using _ = tab;
