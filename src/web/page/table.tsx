@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { address, go } from './address.ts';
 import { useIsReport } from './api.ts';
@@ -84,9 +84,25 @@ export function Table<Row>({
             </tr>
           </thead>
           <tbody>
-            {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => (
-              <Cells key={keyOf(row)} {...{ row, columns, detail, isCurrent }} index={rows.indexOf(row)} />
-            ))}
+            {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => {
+              const below = detail?.(row);
+              return (
+                <Fragment key={keyOf(row)}>
+                  <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
+                    {columns.map((column) => (
+                      <Cell key={column.title} column={column}>
+                        {column.show(row, rows.indexOf(row))}
+                      </Cell>
+                    ))}
+                  </tr>
+                  {below && (
+                    <tr>
+                      <td colSpan={columns.length}>{below}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              );
+            })}
           </tbody>
         </table>
       </Scroll>
@@ -99,41 +115,18 @@ export function Table<Row>({
   );
 }
 
-function Cells<Row>({
-  row,
-  index,
-  columns,
-  detail,
-  isCurrent,
+function Cell({
+  column: { title, kind },
+  children,
 }: {
-  row: Row;
-  index: number;
-  columns: readonly Column<Row>[];
-  detail: ((row: Row) => ComponentChildren) | undefined;
-  isCurrent: ((row: Row) => boolean) | undefined;
+  column: Pick<Column<never>, 'title' | 'kind'>;
+  children: ComponentChildren;
 }) {
-  const below = detail?.(row);
+  if (kind === 'head') return <th scope="row">{children}</th>;
   return (
-    <>
-      <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
-        {columns.map(({ title, kind, show }) =>
-          kind === 'head' ? (
-            <th key={title} scope="row">
-              {show(row, index)}
-            </th>
-          ) : (
-            <td key={title} class={kind} data-title={title}>
-              {show(row, index)}
-            </td>
-          ),
-        )}
-      </tr>
-      {below && (
-        <tr>
-          <td colSpan={columns.length}>{below}</td>
-        </tr>
-      )}
-    </>
+    <td class={kind} data-title={title}>
+      {children}
+    </td>
   );
 }
 

@@ -6,7 +6,7 @@ import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
 import { Answered, Problem, Source, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { Table } from '../../table.tsx';
+import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import { type Headline, Versions } from './versions.tsx';
 import './headlines.css';
@@ -152,18 +152,14 @@ function List({
               </>
             ),
           },
-          {
-            title: 'directional',
-            kind: 'number',
-            by: sortable((row) => row.directional_score),
-            show: (row) => <Score value={row.directional_score} />,
-          },
-          {
-            title: 'semantic',
-            kind: 'number',
-            by: sortable((row) => row.semantic_score),
-            show: (row) => <Score value={row.semantic_score} />,
-          },
+          ...(['directional', 'semantic'] as const).map(
+            (model): Column<Headline> => ({
+              title: model,
+              kind: 'number',
+              by: sortable((row) => row[`${model}_score`]),
+              show: (row) => <Score value={row[`${model}_score`]} />,
+            }),
+          ),
           {
             title: 'topic',
             kind: 'number',

@@ -2,16 +2,17 @@ import { useMemo, useRef } from 'preact/hooks';
 import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
-import { addressOf, type Parameters, useAnswer, type Wire } from '../../api.ts';
+import type { Wire } from '../../api.ts';
 import { bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { number, score } from '../../numbers.ts';
-import { Problem, Source } from '../../parts.tsx';
+import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { useWidth } from '../../width.ts';
-import { type Asked, feed, newsOf } from './asked.ts';
+import { type Asked, newsOf } from './asked.ts';
+import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
 import './heat.css';
 
@@ -34,27 +35,20 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const days = wholeBuckets(asked.from, asked.to, by);
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
-  const parameters: Parameters = { ...lists, ...days, by, as_of: asked.asOf };
-  const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asked.asOf };
-  const isReady = width > 0 && names.length > 0;
-  const sentiment = useAnswer<Row<typeof sentimentByTopic>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByTopic>>(
     'sentiment/topics',
-    isReady ? parameters : undefined,
+    { ...lists, ...days, by, as_of: asked.asOf },
+    width > 0 && names.length > 0,
   );
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isReady ? daysAsked : undefined);
-  const isCurrent =
-    sentiment.answer?.url === addressOf('sentiment/topics', parameters) &&
-    covered.answer?.url === addressOf('coverage/days', daysAsked);
   const fresh = useMemo(() => {
     if (!isCurrent) return undefined;
     const series = asked.countries.length * asked.matches.length;
-    return tableOf(sentiment.answer!.rows, covered.answer!.rows, topics, {
+    return tableOf(rows!, ranges!, topics, {
       ...{ ...days, by, series, model: asked.models[0]! },
     });
-  }, [isCurrent, sentiment.answer, covered.answer, topics.length, asked.models[0]]);
+  }, [isCurrent, rows, ranges, topics.length, asked.models[0]]);
   const last = useRef<Table>(undefined);
   if (fresh) last.current = fresh;
-  const error = sentiment.error ?? covered.error;
   return (
     <div ref={box}>
       {error && <Problem error={error} />}
@@ -64,7 +58,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
           {asked.countries.length > 1 && ' together'}
           {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
         </span>
-        <Source path="sentiment/topics" parameters={parameters} sql={sentiment.answer?.sql} />
+        {source}
       </div>
       {last.current ? (
         <div class={fresh && !error ? undefined : 'stale'}>

@@ -1,16 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
-import { addressOf, type Parameters, useAnswer } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { number, score, share } from '../../numbers.ts';
-import { Problem, Source } from '../../parts.tsx';
+import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
-import { type Asked, feed, newsOf } from './asked.ts';
+import { type Asked, newsOf } from './asked.ts';
+import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
 import './map.css';
 
@@ -32,31 +31,15 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const parameters: Parameters = {
-    ...{ country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
-  };
-  const sentiment = useAnswer<Row<typeof sentimentByCountry>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByCountry>>(
     'sentiment/countries',
-    codes.length > 0 ? parameters : undefined,
+    { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
+    codes.length > 0,
   );
-  const daysAsked: Parameters = {
-    ...{ feed, country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
-  };
-  const covered = useAnswer<Row<typeof coveredDays>>(
-    'coverage/days',
-    codes.length > 0 ? daysAsked : undefined,
-  );
-  const error = sentiment.error ?? covered.error;
-  const rows = sentiment.answer?.rows;
-  const isCurrent =
-    sentiment.answer?.url === addressOf('sentiment/countries', parameters) &&
-    covered.answer?.url === addressOf('coverage/days', daysAsked);
-  if (!rows || !covered.answer) {
-    return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
-  }
+  if (!rows || !ranges) return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
   const byCode = new Map(rows.map((row) => [row.country, row]));
   const daysByCode = new Map<string, number>();
-  for (const { country, first_day, last_day } of covered.answer.rows)
+  for (const { country, first_day, last_day } of ranges)
     daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
   const shown = countries.map(({ code, name }): Shown => {
     const row = byCode.get(code);
@@ -75,7 +58,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
             Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows
             its line.
           </span>
-          <Source path="sentiment/countries" parameters={parameters} sql={sentiment.answer?.sql} />
+          {source}
         </div>
         <div class="world">
           <Drawn shown={shown} days={days} chosen={asked.countries} />
