@@ -263,6 +263,32 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(!browserPath)('a table', { timeout: 120_000 }, () => {
+  it('is sorted by a click on a title, and turned round by a second one, as its address says', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, 'Numbers');
+    await using _ = tab;
+    await page.getByText('Numbers').click();
+    const table = page.getByRole('region', { name: 'Numbers' });
+    const means = async () =>
+      (await table.locator('td[data-title$=" directional"]').allInnerTexts())
+        .filter((text) => text !== '–')
+        .map((text) => Number(text.replace('−', '-')));
+    const title = table.getByRole('button', { name: / directional/ });
+    await title.click();
+    await expect
+      .poll(async () => (await means()).every((mean, index, all) => mean <= (all[index - 1] ?? 1)))
+      .toBe(true);
+    await title.click();
+    await table
+      .getByRole('columnheader', { name: / directional/ })
+      .and(table.locator('[aria-sort=ascending]'))
+      .waitFor();
+    expect((await means()).every((mean, index, all) => mean >= (all[index - 1] ?? -1))).toBe(true);
+    expect(new URL(page.url()).searchParams.get('numbers')).toMatch(/^-.* directional$/);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
 describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   const chart = (page: Page) => page.locator('.u-over').first();
   /** A place in the chart, as a share of its width. */
@@ -319,6 +345,35 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     // Longer than a click waits for a second one.
     await page.waitForTimeout(400);
     expect(asked('at')).toBeNull();
+  });
+
+  it('more than four series have a panel each: a click is for its own series, a drag zooms all', async () => {
+    const lists = 'country=US&country=NO&country=DE&topic=Inflation-Food&topic=Governance/Corruption';
+    const { tab, page } = await open(`view=sentiment&${lists}&${days}`, /headlines/);
+    await using _ = tab;
+    const asked = (name: string) => new URL(page.url()).searchParams.get(name);
+    await expect.poll(() => page.locator('.u-title').count()).toBe(6);
+    const panel = page.locator('.uplot', { hasText: 'NO · Inflation-Food' }).locator('.u-over');
+    const { x, y, width, height } = (await panel.boundingBox())!;
+    const move = (share: number) => page.mouse.move(x + width * share, y + height / 2, { steps: 3 });
+    await move(0.9);
+    const told = page.locator('.readout strong');
+    await expect.poll(() => told.innerText()).toMatch(/2026-10-/);
+    const day = await told.innerText();
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.getByRole('heading', { name: `Headlines of ${day}` }).waitFor();
+    expect(asked('of')).toMatch(/^NO Inflation-Food/);
+    await page.goBack();
+    await expect.poll(() => page.locator('.headlines').count()).toBe(0);
+    await move(0.4);
+    await page.mouse.down();
+    await move(0.6);
+    await page.mouse.up();
+    await expect.poll(() => asked('from')! > '2026-09-01' && asked('to')! < '2026-10-31').toBe(true);
+    await page.goBack();
+    await expect.poll(() => asked('from')).toBe('2026-09-01');
+    expect(tab.complaints).toEqual([]);
   });
 
   it('a zoom shortens no other view, and is still there on the way back', async () => {
@@ -380,17 +435,16 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   it('coverage: from a cell to its days, its news and its windows, and back to the cell', async () => {
     const { tab, page } = await open(`view=coverage&${days}`, /failed/);
     await using _ = tab;
-    const grid = page.getByRole('grid');
+    const grid = page.getByRole('grid', { name: 'Coverage' });
     await grid.focus();
-    const told = page.locator('.matrix [aria-live]');
+    const told = page.locator('.matrix [role=status]');
     for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food: .* failed/);
+    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food: .* failed/);
     await page.keyboard.press('Enter');
-    const calendar = page.getByRole('application');
+    const calendar = page.getByRole('grid', { name: /by day/ });
     await calendar.waitFor();
     await calendar.focus();
-    const day = page.locator('.calendar .said');
-    await page.keyboard.press('ArrowLeft');
+    const day = page.locator('.calendar [role=status]');
     await expect.poll(() => day.innerText()).toMatch(/^2026-10-31: /);
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowUp');
@@ -402,7 +456,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.locator('.series').count()).toBe(0);
     await expectFocus(grid);
-    await expect.poll(() => told.innerText()).toMatch(/^NO, Inflation-Food/);
+    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food/);
   });
 
   it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {
@@ -463,7 +517,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   it.each(['ArrowUp', 'Home'])('heat map: %s begins with a topic, and Enter shows its line', async (key) => {
     const { tab, page } = await open(`view=sentiment&show=heat&${series}`, 'Inflation-Food');
     await using _ = tab;
-    await page.getByRole('application').focus();
+    await page.getByRole('grid').focus();
     await page.keyboard.press(key);
     const told = page.getByRole('status').filter({ hasText: 'week of' });
     await told.filter({ hasText: 'Governance/Corruption' }).waitFor();

@@ -8,8 +8,8 @@ import { number } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
-import { CoverageDrawing } from './views/coverage/drawing.tsx';
 import { Legend } from './views/coverage/legend.tsx';
+import { Matrix } from './views/coverage/matrix.tsx';
 import { Runs } from './views/runs/runs.tsx';
 import './style.css';
 
@@ -100,7 +100,11 @@ function OfFeed({
         {from} to {to}: {inWords(days)}
       </p>
       <Legend days={days} />
-      <CoverageDrawing shown={shown} />
+      {shown.rows.length > 0 && (
+        <Scroll label="Coverage by series">
+          <Matrix shown={shown} />
+        </Scroll>
+      )}
     </section>
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { states } from '../../../src/web/page/draw/states.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { calendarLayout, dayAt, dayStates, placeOfDay, steps } = await withoutBrowser(
+const { calendarOf, cellOfDay, dayStates, steps } = await withoutBrowser(
   () => import('../../../src/web/page/draw/calendar.ts'),
 );
 const { plusDays } = await withoutBrowser(() => import('../../../src/web/page/time.ts'));
@@ -54,45 +54,64 @@ describe.each(machineZones)('a calendar, on a machine in %s', (zone) => {
     expect(dayStates(period, [], [], undefined).news).toBeUndefined();
   });
 
-  it('finds each day of ten years where it has drawn it, leap days too', () => {
+  it('has each day of ten years at a place of its own, leap days too', () => {
     const days = ofPeriod('2016-01-01', '2025-12-31');
     expect(days.state).toHaveLength(3653);
-    const layout = calendarLayout(days, 800);
-    const middle = layout.pitch / 2;
+    const { rows, columns, dayAt, placeOf } = calendarOf(days);
     const all = Array.from(days.state, (_, index) => plusDays(days.from, index));
-    const places = all.map((day) => placeOfDay(layout, day));
-    expect(places.map(([x, y]) => dayAt(layout, x + middle, y + middle))).toEqual(all);
-    expect(Math.max(...places.map(([x]) => x + layout.pitch))).toBeLessThanOrEqual(layout.width);
+    const places = all.map(placeOf);
+    expect(places.map(({ row, column }) => dayAt(row, column))).toEqual(all);
+    expect(places.every(({ row, column }) => rows[row] && columns[column])).toBe(true);
   });
 });
 
 describe.each(machineZones)('the places of days, on a machine in %s', (zone) => {
   onMachineIn(zone);
-  const layout = calendarLayout(ofPeriod('2024-12-31', '2025-01-01'), 800);
+  const { rows, columns, dayAt, placeOf } = calendarOf(ofPeriod('2024-12-31', '2025-06-30'));
 
   it('are Monday on top and the latest year first, also of two days about a new year', () => {
-    expect(layout.years).toEqual([2025, 2024]);
-    const [x, y] = placeOfDay(layout, '2025-01-06');
-    expect(placeOfDay(layout, '2025-01-05')).toEqual([x - layout.pitch, y + 6 * layout.pitch]);
-    expect(placeOfDay(layout, '2025-01-07')).toEqual([x, y + layout.pitch]);
+    expect(rows.filter(({ title }) => title)).toEqual([{ title: '2025' }, { title: '2024' }]);
+    const { row, column } = placeOf('2025-01-06');
+    expect([row, rows[row]!.title]).toEqual([0, '2025']);
+    expect(placeOf('2025-01-05')).toEqual({ row: row + 6, column: column - 1 });
+    expect(placeOf('2025-01-07')).toEqual({ row: row + 1, column });
     // The last day of 2024 is a Tuesday, in the band below.
-    expect(placeOfDay(layout, '2024-12-31')[1]).toBe(y + layout.band + layout.pitch);
-    expect(calendarLayout(ofPeriod('2025-06-01', '2025-06-01'), 800).years).toEqual([2025]);
+    expect(rows[placeOf('2024-12-31').row - 1]!.title).toBe('2024');
+    expect(columns[placeOf('2025-03-01').column]!.group).toBe('Mar');
   });
 
-  it('are none beside the days of a year: left of it, above it, below its Sundays, before its first and after its last', () => {
-    const [x, y] = placeOfDay(layout, '2025-01-01');
-    expect(dayAt(layout, x + 1, y + 1)).toBe('2025-01-01');
-    expect(dayAt(layout, x - 1, y + 1)).toBeUndefined();
+  it('are none between two years, outside a year and outside the period', () => {
+    const { row, column } = placeOf('2025-01-01');
     // The 1st is a Wednesday: the Tuesday above it is of the year before.
-    expect(dayAt(layout, x + 1, y - 1)).toBeUndefined();
-    expect(dayAt(layout, x + 1, 0)).toBeUndefined();
-    const [, sunday] = placeOfDay(layout, '2025-01-05');
-    expect(dayAt(layout, x + 1, sunday + layout.pitch + 1)).toBeUndefined();
-    const [end, last] = placeOfDay(layout, '2025-12-31');
-    expect(dayAt(layout, end + 1, last + layout.pitch + 1)).toBeUndefined();
-    expect(dayAt(layout, end + layout.pitch + 1, last + 1)).toBeUndefined();
-    expect(dayAt(layout, x + 1, layout.height + 1)).toBeUndefined();
+    expect(dayAt(row - 1, column)).toBeUndefined();
+    expect(dayAt(7, column)).toBeUndefined();
+    const last = placeOf('2025-06-30');
+    expect(dayAt(last.row, last.column)).toBe('2025-06-30');
+    expect(dayAt(last.row + 1, last.column)).toBeUndefined();
+    expect(dayAt(rows.length, 0)).toBeUndefined();
+  });
+});
+
+describe('a day', () => {
+  const days = (state: string, news?: number) => ({
+    ...{ from: '2025-01-01', state: Int8Array.from([states.indexOf(state as 'covered')]) },
+    news: news === undefined ? undefined : Int32Array.from([news]),
+  });
+  const drawn = (state: string, news?: number) => cellOfDay(days(state, news), [1, 5], 0);
+
+  it('that is covered is stronger the more news it had, and hollow without', () => {
+    expect(drawn('covered', 0)).toEqual({ parts: [], mark: 'hollow' });
+    expect([drawn('covered', 4).strength, drawn('covered', 5).strength]).toEqual([0.4, 0.6]);
+  });
+
+  it('has a mark if it failed or was refused', () => {
+    expect(['failed', 'refused', 'settling', 'nothing'].map((state) => drawn(state, 9).mark)).toEqual([
+      'cross',
+      'bar',
+      undefined,
+      undefined,
+    ]);
+    expect(drawn('nothing').parts).toEqual([['var(--never)', 1]]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  barOf,
   cellsOf,
   daysOf,
   failures,
@@ -115,5 +116,26 @@ describe('what is shown of them', () => {
     expect(inWords(at(shownOf(almost, false, unfolded), 0, 0))).toBe(
       '3,652 of 3,653 days covered (99.9%), 1 failed',
     );
+  });
+});
+
+describe('the bar of a cell', () => {
+  const barWith = (days: Partial<typeof none>) =>
+    barOf(shownOf(cellsOf(feed, 100, [aSeries('US', 'Stress', days)], []), false, unfolded), 0, 0);
+
+  it('has the shares of its states in their order, and what was never requested at the end', () => {
+    expect(barWith({ covered: 50, failed: 20 })).toEqual({
+      parts: [
+        ['var(--covered)', 0.5],
+        ['var(--failed)', 0.2],
+        ['var(--never)', expect.closeTo(0.3)],
+      ],
+      mark: 'frame',
+    });
+  });
+
+  it('tells a few settling days from covered ones only if no day is covered', () => {
+    expect(barWith({ covered: 97, settling: 3 }).parts).toEqual([['var(--covered)', 1]]);
+    expect(barWith({ settling: 3 }).parts[0]).toEqual(['var(--settling)', 0.03]);
   });
 });

@@ -105,6 +105,15 @@ describe('a trailing mean', () => {
     expect(aChart(rows, all, { smooth: 8 }).line.values[1]).toBeCloseTo(101 / 104);
   });
 
+  it('begins when all of its days are covered, and again after a gap', () => {
+    const rows = ['01', '02', '03', '04', '05', '06'].map((day) => aRow(`2025-01-${day}`));
+    const ranges = [covered('2025-01-01', '2025-01-02'), covered('2025-01-04', '2025-01-06')];
+    const { line, one } = aChart(rows, ranges, { smooth: 2, to: '2025-01-06' });
+    expect(line.values).toEqual([null, 0.5, null, null, 0.5, 0.5]);
+    expect(one.states[2]).toBe('incomplete');
+    expect(line.loose).toEqual([null, null, 0.5, null, null, null]);
+  });
+
   it('leaves out days without a score of the model', () => {
     const rows = [aRow('2025-01-01', 0.4), aRow('2025-01-02', null, 9)];
     expect(aChart(rows, all, { smooth: 7 }).line.values).toEqual([0.4, undefined, undefined]);

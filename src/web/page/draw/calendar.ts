@@ -1,6 +1,5 @@
+import type { Cell, GridColumn, GridRow, Place } from '../grid-layout.ts';
 import { daysBetween, plusDays } from '../time.ts';
-import { clearedCanvas, font } from './canvas.ts';
-import { coloursOf } from './colours.ts';
 import { type State, states } from './states.ts';
 
 /** The days of a period of a series. */
@@ -41,55 +40,63 @@ export function dayStates(
   return { from, state, news: counts };
 }
 
-/** Days as squares: a column for each week, Monday on top, a band for each year, the latest year first. */
-export interface CalendarLayout {
-  readonly years: readonly number[];
-  readonly pitch: number;
-  readonly left: number;
-  readonly band: number;
-  readonly width: number;
-  readonly height: number;
+/** Days as a grid: a column for each week, a row for each weekday, a band of rows for each year, the latest year first. */
+export interface Calendar {
+  readonly rows: readonly GridRow[];
+  readonly columns: readonly GridColumn[];
+  /** Returns the day at a place, if the period has one there. */
+  readonly dayAt: (row: number, column: number) => string | undefined;
+  readonly placeOf: (day: string) => Place;
 }
 
-const head = 14;
+/** The rows of a year: its weekdays, and an empty one. */
+export const bandRows = 8;
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-export function calendarLayout({ from, state }: DayStates, width: number): CalendarLayout {
-  const [first, last] = [yearOf(from), yearOf(plusDays(from, state.length - 1))];
-  const years = Array.from({ length: last - first + 1 }, (_, index) => last - index);
-  const left = 34;
-  const pitch = Math.min(13, (width - left) / 54);
-  const band = pitch * 7 + 8;
-  return { years, pitch, left, band, width, height: head + band * years.length };
+export function calendarOf({ from, state }: DayStates): Calendar {
+  const to = plusDays(from, state.length - 1);
+  const last = yearOf(to);
+  const years = Array.from({ length: last - yearOf(from) + 1 }, (_, index) => last - index);
+  const rows = years
+    .flatMap((year) => [
+      { title: String(year) },
+      ...Array.from({ length: 6 }, () => ({ title: '' })),
+      between,
+    ])
+    .slice(0, -1);
+  const starts = months.map((_, month) => weekAndDay(`${last}-${String(month + 1).padStart(2, '0')}-01`)[0]);
+  const columns = Array.from({ length: 54 }, (_, week) => ({
+    title: '',
+    group: months[starts.findLastIndex((start) => start <= week)]!,
+  }));
+  const shifts = years.map((year) => weekAndDay(`${year}-01-01`)[1]);
+  return {
+    ...{ rows, columns },
+    dayAt: (row, week) => {
+      const band = Math.floor(row / bandRows);
+      const [year, weekday] = [years[band], row % bandRows];
+      if (year === undefined || weekday === 7) return undefined;
+      const day = plusDays(`${year}-01-01`, week * 7 + weekday - shifts[band]!);
+      return yearOf(day) === year && day >= from && day <= to ? day : undefined;
+    },
+    placeOf: (day) => {
+      const [week, weekday] = weekAndDay(day);
+      return { row: bandRows * years.indexOf(yearOf(day)) + weekday, column: week };
+    },
+  };
 }
+
+const between = { title: '', isHeading: true };
 
 function yearOf(day: string): number {
   return Number(day.slice(0, 4));
 }
 
-/** Returns the column and the line of a day in the band of its year. */
+/** Returns the week of a day in its year, and its weekday from Monday on. */
 function weekAndDay(day: string): readonly [week: number, weekday: number] {
   const first = new Date(`${day.slice(0, 4)}-01-01`);
-  const shift = (first.getUTCDay() + 6) % 7;
-  const index = shift + (Date.parse(day) - first.getTime()) / 86_400_000;
+  const index = ((first.getUTCDay() + 6) % 7) + (Date.parse(day) - first.getTime()) / 86_400_000;
   return [Math.floor(index / 7), index % 7];
-}
-
-/** Returns where a day is drawn. */
-export function placeOfDay(layout: CalendarLayout, day: string): readonly [x: number, y: number] {
-  const [week, weekday] = weekAndDay(day);
-  const band = layout.years.indexOf(yearOf(day));
-  return [layout.left + week * layout.pitch, head + band * layout.band + weekday * layout.pitch];
-}
-
-/** Returns the day at a point, if there is one. */
-export function dayAt(layout: CalendarLayout, x: number, y: number): string | undefined {
-  const year = layout.years[Math.floor((y - head) / layout.band)];
-  const weekday = Math.floor(((y - head) % layout.band) / layout.pitch);
-  const week = Math.floor((x - layout.left) / layout.pitch);
-  if (year === undefined || y < head || week < 0 || weekday > 6) return undefined;
-  const [, shift] = weekAndDay(`${year}-01-01`);
-  const day = plusDays(`${year}-01-01`, week * 7 + weekday - shift);
-  return yearOf(day) === year ? day : undefined;
 }
 
 /** Returns the least count of each of up to four shades, chosen so that each has about as many days. */
@@ -106,63 +113,15 @@ export function steps(news: Int32Array | undefined): readonly number[] {
 const shades = [0.4, 0.6, 0.8, 1];
 
 /**
- * Draws the calendar. A covered day is darker the more news it had, and hollow if it had none, because silence is not a gap.
- * Other states also differ by shape.
+ * Returns how a day is drawn. A covered day is darker the more news it had, and hollow if it had none, because silence is not a
+ * gap. Failed and refused also differ by shape.
  */
-export function drawCalendar(canvas: HTMLCanvasElement, days: DayStates, layout: CalendarLayout): void {
-  const colours = coloursOf([...states, 'never', 'quiet', 'paper']);
-  const context = clearedCanvas(canvas, layout.width, layout.height);
-  const size = layout.pitch - (layout.pitch > 6 ? 1.5 : 1);
-  const least = steps(days.news);
-  context.fillStyle = colours.quiet;
-  context.font = font(10);
-  context.textBaseline = 'top';
-  for (const [band, year] of layout.years.entries())
-    context.fillText(String(year), 0, head + band * layout.band + 1);
-  for (const [month, name] of [...'JFMAMJJASOND'].entries()) {
-    const [x] = placeOfDay(layout, `${layout.years[0]}-${String(month + 1).padStart(2, '0')}-01`);
-    context.fillText(name, x, 0);
-  }
-  for (let index = 0; index < days.state.length; index++) {
-    const [x, y] = placeOfDay(layout, plusDays(days.from, index));
-    const state = states[days.state[index]!];
-    context.fillStyle = context.strokeStyle = state ? colours[state] : colours.never;
-    context.lineWidth = 1;
-    if (state === 'covered' && days.news) {
-      const count = days.news[index]!;
-      if (count === 0) context.strokeRect(x + 0.5, y + 0.5, size - 1, size - 1);
-      else {
-        context.globalAlpha = shades[least.filter((one) => count >= one).length - 1]!;
-        context.fillRect(x, y, size, size);
-        context.globalAlpha = 1;
-      }
-    } else {
-      context.fillRect(x, y, size, size);
-      if (state === 'failed' || state === 'refused') cross(context, x, y, size, state, colours.paper);
-    }
-  }
-}
-
-/** Draws a cross for failed and a bar for refused, which differ even without colours. */
-function cross(
-  context: CanvasRenderingContext2D,
-  x: number,
-  y: number,
-  size: number,
-  state: 'failed' | 'refused',
-  colour: string,
-): void {
-  const inset = size / 4;
-  context.strokeStyle = colour;
-  context.beginPath();
-  if (state === 'failed') {
-    context.moveTo(x + inset, y + inset);
-    context.lineTo(x + size - inset, y + size - inset);
-    context.moveTo(x + size - inset, y + inset);
-    context.lineTo(x + inset, y + size - inset);
-  } else {
-    context.moveTo(x + inset, y + size / 2);
-    context.lineTo(x + size - inset, y + size / 2);
-  }
-  context.stroke();
+export function cellOfDay({ state, news }: DayStates, least: readonly number[], index: number): Cell {
+  const name = states[state[index]!];
+  const parts = [[`var(--${name ?? 'never'})`, 1]] as const;
+  if (name === 'failed') return { parts, mark: 'cross' };
+  if (name === 'refused') return { parts, mark: 'bar' };
+  if (name !== 'covered' || !news) return { parts };
+  const shade = least.filter((one) => news[index]! >= one).length - 1;
+  return shade < 0 ? { parts: [], mark: 'hollow' } : { parts, strength: shades[shade]! };
 }

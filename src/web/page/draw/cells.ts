@@ -1,6 +1,7 @@
 import type { listedSeries } from '../../../warehouse/questions/contents.ts';
 import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../api.ts';
+import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
@@ -165,12 +166,6 @@ export function inWords(days: Days): string {
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 
-/** A series that has days in some state. */
-export interface Place {
-  readonly row: number;
-  readonly column: number;
-}
-
 /** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
 export function failures({ cells, rows, columns }: Shown): Place[] {
   const failed = states.indexOf('failed');
@@ -182,4 +177,22 @@ export function failures({ cells, rows, columns }: Shown): Place[] {
       .filter((column) => cells.counts[(at.get(line)! * width + column) * states.length + failed]! > 0)
       .map((column) => ({ row, column })),
   );
+}
+
+/** Returns how a cell is drawn: a bar of its days by state, with a frame if any failed. */
+export function barOf({ cells, columns, counts }: Shown, row: number, column: number): Cell {
+  const at = (row * columns.length + column) * states.length;
+  const all = columns[column]!.of.length * cells.days;
+  const shares = states.map((_, index) => counts[at + index]! / all);
+  const [covered, settling] = [shares[0]!, shares[1]!];
+  // Nearly every series has a few settling days.
+  if (covered > 0 && settling < 0.05) [shares[0], shares[1]] = [covered + settling, 0];
+  const parts: [string, number][] = [];
+  let never = 1;
+  for (const [index, share] of shares.entries()) {
+    if (share > 0) parts.push([`var(--${states[index]})`, share]);
+    never -= share;
+  }
+  if (never > 1e-9) parts.push(['var(--never)', never]);
+  return { parts, mark: counts[at + states.indexOf('failed')]! > 0 ? 'frame' : undefined };
 }

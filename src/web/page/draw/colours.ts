@@ -41,3 +41,8 @@ export function hatching(context: CanvasRenderingContext2D, colour: string, pixe
   draw.stroke();
   return context.createPattern(tile, 'repeat')!;
 }
+
+/** Returns the page's font for a canvas, which does not inherit it. */
+export function font(pixels: number): string {
+  return `${pixels}px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif`;
+}

@@ -1,7 +1,6 @@
 import uPlot from 'uplot';
-import { font } from './canvas.ts';
-import { hatching } from './colours.ts';
-import type { Chart, Line } from './points.ts';
+import { font, hatching } from './colours.ts';
+import type { Chart, Line, SeriesPoints } from './points.ts';
 
 /** Colours of the style sheet that the lines use. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
@@ -11,12 +10,11 @@ type Colours = Record<(typeof inks)[number], string>;
 /** Shades what is not covered: hatched for some of the series, darker for all. */
 export function drawGaps(
   plot: uPlot,
-  { series, starts, ends }: Chart,
-  hidden: ReadonlySet<string>,
+  { starts, ends }: Chart,
+  shown: readonly SeriesPoints[],
   colours: Colours,
 ) {
   const { ctx: context, bbox } = plot;
-  const shown = series.filter(({ key }) => !hidden.has(key));
   const missing = starts.map((_, index) => shown.filter(({ states }) => states[index] !== 'covered').length);
   const pattern = hatching(context, colours.pending, 8 * uPlot.pxRatio);
   context.save();

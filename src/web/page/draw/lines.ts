@@ -1,14 +1,16 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { font } from './canvas.ts';
-import { coloursOf } from './colours.ts';
+import { coloursOf, font } from './colours.ts';
 import { drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
-import { allHeadlines, type Chart, type Line } from './points.ts';
+import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
 const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
+/** More series than this have a panel each, at least so wide, with a common range of scores. */
+const mostTogether = 4;
+const panel = { width: 300, height: 150 };
 /** Milliseconds in which a second click makes a double click. */
 const doubleClick = 250;
 
@@ -36,7 +38,7 @@ export interface Drawing {
   readonly destroy: () => void;
 }
 
-/** Draws lines, and below them the numbers of headlines, on one time axis. */
+/** Draws lines, together or in a panel for each series, and below them the numbers of headlines. */
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
@@ -50,13 +52,14 @@ export function drawLines(
   const series = chart.series.filter(({ key }) => !hidden.has(key));
   const counts = allHeadlines(series, starts.length);
   const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
-  const isLabelled = width >= 760 && shown.length > 1;
+  const isApart = series.length > mostTogether;
+  const isLabelled = width >= 760 && shown.length > 1 && !isApart;
   const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 18;
-  const isDense = (width - axisWidth - right) / starts.length < 1;
+  const wide = isApart ? Math.floor(width / Math.max(1, Math.floor(width / panel.width))) : width;
+  const isDense = (wide - axisWidth - right) / starts.length < 1;
   const tzDate = (at: number) => uPlot.tzDate(new Date(at), zoneOfAxis(by));
 
-  const shared = (): Pick<uPlot.Options, 'width' | 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
-    width,
+  const shared = (): Pick<uPlot.Options, 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
     ms: 1 as const,
     tzDate,
     legend: { show: false },
@@ -83,52 +86,72 @@ export function drawLines(
     values: (_, splits, __, ___, apart) => labelsOf(splits.map(tzDate), apart),
   };
   const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
+  /** The plot under the pointer; the others follow its cursor. */
+  let pointed: uPlot | undefined;
   const zoom = (plot: uPlot) => {
     const { left, width: chosen } = plot.select;
-    if (chosen < 6) return;
+    if (chosen < 6 || plot !== pointed) return;
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
   };
 
-  const top = new uPlot(
-    {
-      ...shared(),
-      height,
-      padding: [10, right, 0, 0],
-      scales: { x: timeScale, y: { range: () => scoreRange(shown) } },
-      axes: [
-        { ...xAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
-        { ...yAxis, values: signed },
-      ],
-      series: [
-        {},
-        ...shown.map(
-          (line): uPlot.Series => ({
-            stroke: colour(line),
-            width: isDense || shown.length > 6 ? 1 : 1.75,
-            ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
-            points: { show: true, size: 5, fill: colour(line), filter: alone },
-          }),
-        ),
-      ],
-      hooks: {
-        drawClear: [(plot) => drawGaps(plot, chart, hidden, colours)],
-        drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
-        draw: [
-          (plot) => drawLoose(plot, middles, shown, colour, colours.paper),
-          (plot) => isLabelled && drawLabels(plot, shown, colour),
+  const range = scoreRange(shown);
+  const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) =>
+    new uPlot(
+      {
+        ...shared(),
+        ...(isApart ? { width: wide, height: panel.height, title: of[0]!.title } : { width, height }),
+        padding: [10, right, 0, 0],
+        scales: { x: timeScale, y: { range: () => range } },
+        axes: [
+          isApart
+            ? { ...xAxis, size: 36 }
+            : { ...xAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
+          { ...yAxis, values: signed },
         ],
-        setCursor: [({ cursor }) => onHover(cursor.idx ?? null, axisWidth + (cursor.left ?? 0))],
-        setSelect: [zoom],
+        series: [
+          {},
+          ...lines.map(
+            (line): uPlot.Series => ({
+              stroke: colour(line),
+              width: isDense ? 1 : 1.75,
+              ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
+              points: { show: true, size: 5, fill: colour(line), filter: alone },
+            }),
+          ),
+        ],
+        hooks: {
+          drawClear: [(plot) => drawGaps(plot, chart, of, colours)],
+          drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
+          draw: [
+            (plot) => drawLoose(plot, middles, lines, colour, colours.paper),
+            (plot) => isLabelled && drawLabels(plot, lines, colour),
+          ],
+          setCursor: [
+            (plot) => {
+              const isTold = plot === (tops.find((top) => top === pointed) ?? tops[0]);
+              const left = plot.root.offsetLeft + axisWidth + (plot.cursor.left ?? 0);
+              if (isTold) onHover(plot.cursor.idx ?? null, left);
+            },
+          ],
+          setSelect: [zoom],
+        },
       },
-    },
-    [middles, ...shown.map(({ values }) => [...values])],
-    into,
-  );
+      [middles, ...lines.map(({ values }) => [...values])],
+      into,
+    );
+  const tops: readonly uPlot[] = isApart
+    ? series.map((one) =>
+        plotOf(
+          shown.filter((line) => line.series === one),
+          [one],
+        ),
+      )
+    : [plotOf(shown, series)];
   const bottom = new uPlot(
     {
       ...shared(),
-      height: countsHeight,
+      ...{ width, height: countsHeight },
       padding: [6, right, 0, 0],
       scales: { x: timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
       axes: [
@@ -151,15 +174,19 @@ export function drawLines(
           paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
         },
       ],
-      hooks: { drawClear: [(plot) => drawGaps(plot, chart, hidden, colours)], setSelect: [zoom] },
+      hooks: { drawClear: [(plot) => drawGaps(plot, chart, series, colours)], setSelect: [zoom] },
     },
     [middles, counts],
     into,
   );
 
   let opening: ReturnType<typeof setTimeout> | undefined;
-  for (const plot of [top, bottom]) {
+  const plots = [...tops, bottom];
+  for (const plot of plots) {
     let from = 0;
+    plot.over.addEventListener('pointerenter', () => {
+      pointed = plot;
+    });
     plot.over.addEventListener('pointerdown', ({ clientX }) => {
       from = clientX;
     });
@@ -168,7 +195,11 @@ export function drawLines(
       const index = plot.cursor.idx;
       const isDrag = Math.abs(event.clientX - from) > 5;
       if (isDrag || event.detail > 1 || index === null || index === undefined) return;
-      const line = nearest(plot === top ? plot : undefined, shown, index);
+      const top = tops.indexOf(plot);
+      const line =
+        isApart && top >= 0
+          ? shown.find((one) => one.series === series[top])
+          : nearest(top >= 0 ? plot : undefined, shown, index);
       opening = setTimeout(() => onOpen(index, line), doubleClick);
     });
   }
@@ -176,13 +207,14 @@ export function drawLines(
     // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
     point: (index) =>
       queueMicrotask(() => {
-        const left = index === null ? -10 : top.valToPos(middles[index]!, 'x');
-        for (const plot of [top, bottom]) plot.setCursor({ left, top: index === null ? -10 : 1 });
+        for (const plot of plots) {
+          const left = index === null ? -10 : plot.valToPos(middles[index]!, 'x');
+          plot.setCursor({ left, top: index === null ? -10 : 1 });
+        }
       }),
     destroy: () => {
       clearTimeout(opening);
-      top.destroy();
-      bottom.destroy();
+      for (const plot of plots) plot.destroy();
     },
   };
 }

@@ -39,7 +39,7 @@ export interface SeriesPoints extends SeriesKey {
 export interface Line {
   readonly series: SeriesPoints;
   readonly model: Model;
-  /** The drawn values: `undefined` without news, `null` where the line is interrupted. */
+  /** The drawn values: `undefined` without news, `null` where not all days behind them are covered. */
   readonly values: readonly (number | null | undefined)[];
   /** The means so far of incomplete buckets. */
   readonly loose: readonly (number | null)[];
@@ -88,7 +88,12 @@ export function chartOf(
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
-    const isCovered = coveredBy(coveredByKey.get(key) ?? [], end);
+    const ranges = coveredByKey.get(key) ?? [];
+    const isCovered = coveredBy(ranges, end);
+    const isLoaded = coveredBy(ranges, end);
+    const isFull = starts.map((_, index) =>
+      isLoaded(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
+    );
     const states = starts.map((start, index) =>
       isCovered(start, ends[index]!) ? 'covered' : headlines[index]! > 0 ? 'incomplete' : 'missing',
     );
@@ -104,7 +109,7 @@ export function chartOf(
       const drawn = means.map((mean, index) =>
         mean === null || smooth === 1 ? mean : scores[index]! / scored[index]!,
       );
-      const values = drawn.map((value, index) => (states[index] === 'covered' ? (value ?? undefined) : null));
+      const values = drawn.map((value, index) => (isFull[index] ? (value ?? undefined) : null));
       const loose = drawn.map((value, index) => (states[index] === 'incomplete' ? value : null));
       lines.push({ series: points, model, values, loose, means });
     }
@@ -137,7 +142,10 @@ function coveredBy(ranges: readonly CoveredRow[], end: number): (from: number, t
 }
 
 /** Returns when the headlines behind a drawn mean begin and end, in milliseconds. */
-export function behindOf({ starts, ends, smooth }: Chart, index: number): { from: number; to: number } {
+export function behindOf(
+  { starts, ends, smooth }: Pick<Chart, 'starts' | 'ends' | 'smooth'>,
+  index: number,
+): { from: number; to: number } {
   const to = ends[index]!;
   return { from: smooth > 1 ? Math.min(starts[index]!, to - smooth * aDay) : starts[index]!, to };
 }

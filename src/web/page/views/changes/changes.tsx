@@ -4,8 +4,9 @@ import { address, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { startOf } from '../../buckets.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Link, Scroll, Source, Switch } from '../../parts.tsx';
+import { Answered, Link, Source, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
 import { matches, models } from '../sentiment/asked.ts';
 import './changes.css';
@@ -51,6 +52,33 @@ export function Changes() {
   const names = new Map(
     listed.answer?.rows.filter(({ kind }) => kind === 'country').map(({ code, name }) => [code, name]),
   );
+  const linkTo = ({ country, topic }: ChangeRow) => ({
+    ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
+    ...(country !== null && { country }),
+    ...(topic !== null && { topic }),
+    ...{ model, match_type: match, by: span, smooth: null, as_of: null, of: null, list: 'stories' },
+    ...{ from: plusDays(to, -97), to, at: of === 'series' ? startOf(to, span) : null },
+  });
+  const country: Column<ChangeRow> = {
+    title: 'country',
+    show: (row) => (
+      <Link to={linkTo(row)}>{[row.country, names.get(row.country ?? '')].filter(Boolean).join(' ')}</Link>
+    ),
+    by: (row) => row.country,
+  };
+  const topic: Column<ChangeRow> = {
+    title: 'topic',
+    show: (row) => (of === 'topic' ? <Link to={linkTo(row)}>{row.topic}</Link> : row.topic),
+    by: (row) => row.topic,
+  };
+  const columns: Column<ChangeRow>[] = [
+    ...(of === 'topic' ? [] : [country]),
+    ...(of === 'country' ? [] : [topic]),
+    { title: 'z', kind: 'number', show: Z, by: ({ z }) => z },
+    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
+    { title: 'before', kind: 'number', show: ({ usual }) => score(usual), by: ({ usual }) => usual },
+    { title: 'headlines', kind: 'number', show: (row) => number(row.headlines), by: (row) => row.headlines },
+  ];
   const past = span === 'day' ? '90 days' : '12 weeks';
   return (
     <>
@@ -80,37 +108,14 @@ export function Changes() {
       </p>
       <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
         {({ rows }) => (
-          <Scroll label="What changed">
-            <table class="changes">
-              <thead>
-                <tr>
-                  {of !== 'topic' && <th scope="col">country</th>}
-                  {of !== 'country' && <th scope="col">topic</th>}
-                  <th scope="col" class="number">
-                    z
-                  </th>
-                  <th scope="col" class="number">
-                    mean
-                  </th>
-                  <th scope="col" class="number">
-                    before
-                  </th>
-                  <th scope="col" class="number">
-                    headlines
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row) => (
-                  <One
-                    key={`${row.country} ${row.topic}`}
-                    {...{ row, to, span, model, match }}
-                    name={names.get(row.country ?? '')}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <Table
+            label="What changed"
+            kind="changes"
+            rows={rows}
+            columns={columns}
+            keyOf={(row) => `${row.country} ${row.topic}`}
+            sort="sort"
+          />
         )}
       </Answered>
     </>
@@ -120,57 +125,19 @@ export function Changes() {
 /** The widest bar. */
 const most = 4;
 
-function One({
-  row: { country, topic, z, mean, usual, headlines },
-  name,
-  to,
-  span,
-  ...chosen
-}: {
-  row: ChangeRow;
-  name: string | null | undefined;
-  to: string;
-  span: keyof typeof spans;
-  model: string;
-  match: string;
-}) {
-  const isSeries = country !== null && topic !== null;
-  const link = {
-    view: 'sentiment',
-    show: isSeries ? 'lines' : country === null ? 'map' : 'heat',
-    ...(country !== null && { country }),
-    ...(topic !== null && { topic }),
-    ...{
-      model: chosen.model,
-      match_type: chosen.match,
-      by: span,
-      smooth: null,
-      as_of: null,
-      of: null,
-      list: 'stories',
-    },
-    ...{ from: plusDays(to, -97), to, at: isSeries ? startOf(to, span) : null },
-  };
-  const wide = (Math.min(Math.abs(z ?? 0), most) / most) * 50;
-  const isPositive = (z ?? 0) >= 0;
-  const shown = [country !== null && (name ? `${country} ${name}` : country), topic].filter(Boolean);
+function Z({ z }: Pick<ChangeRow, 'z'>) {
+  if (z === null) return <>–</>;
+  const wide = (Math.min(Math.abs(z), most) / most) * 50;
   return (
-    <tr>
-      {shown.map((title, index) => (
-        <td key={title}>{index === 0 ? <Link to={link}>{title}</Link> : title}</td>
-      ))}
-      <td class="number">
-        {z === null ? '–' : `${isPositive ? '+' : '−'}${Math.abs(z).toFixed(1)}`}
-        <span class="bar" aria-hidden="true">
-          <span
-            class={isPositive ? 'positive' : 'negative'}
-            style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
-          />
-        </span>
-      </td>
-      <td class="number">{score(mean)}</td>
-      <td class="number quiet">{score(usual)}</td>
-      <td class="number">{number(headlines)}</td>
-    </tr>
+    <>
+      {z < 0 ? '−' : '+'}
+      {Math.abs(z).toFixed(1)}
+      <span class="bar" aria-hidden="true">
+        <span
+          class={z < 0 ? 'negative' : 'positive'}
+          style={{ width: `${wide}%`, left: `${z < 0 ? 50 - wide : 50}%` }}
+        />
+      </span>
+    </>
   );
 }

@@ -1,15 +1,8 @@
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import {
-  calendarLayout,
-  type DayStates,
-  dayAt,
-  drawCalendar,
-  placeOfDay,
-  steps,
-} from '../../draw/calendar.ts';
-import { useWidth } from '../../draw/canvas.ts';
-import { isDark } from '../../draw/colours.ts';
+import { useMemo, useState } from 'preact/hooks';
+import { bandRows, calendarOf, cellOfDay, type DayStates, steps } from '../../draw/calendar.ts';
 import { states, stateTitles } from '../../draw/states.ts';
+import { Grid } from '../../grid.tsx';
+import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Link } from '../../parts.tsx';
 import { daysBetween, plusDays } from '../../time.ts';
@@ -24,58 +17,35 @@ export function Calendar({
   label: string;
   match_type: string;
 }) {
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(box);
-  const [hovered, setHovered] = useState<string>();
-  const last = plusDays(days.from, days.state.length - 1);
   const [chosen, setChosen] = useState<string>();
-  const layout = useMemo(() => (width > 0 ? calendarLayout(days, width) : undefined), [days, width]);
-  useLayoutEffect(() => {
-    if (layout && canvas.current) drawCalendar(canvas.current, days, layout);
-  }, [days, layout, isDark.value]);
-  const isInside = (day: string) => day >= days.from && day <= last;
-  const find = (event: MouseEvent) => {
-    const day = layout && dayAt(layout, event.offsetX, event.offsetY);
-    return day !== undefined && isInside(day) ? day : undefined;
-  };
-  const onKey = (event: KeyboardEvent) => {
-    const move = { ArrowUp: -1, ArrowDown: 1, ArrowLeft: -7, ArrowRight: 7, PageUp: 364, PageDown: -364 }[
-      event.key
-    ];
-    if (move === undefined) return;
-    const next = plusDays(chosen ?? last, chosen === undefined ? 0 : move);
-    if (isInside(next)) setChosen(next);
-    event.preventDefault();
-  };
-  const told = hovered ?? chosen;
-  const frame = (day: string) => {
-    const [x, y] = placeOfDay(layout!, day);
-    const size = `${layout!.pitch - 1}px`;
-    return { left: `${x}px`, top: `${y}px`, width: size, height: size };
-  };
-  const sentiment = chosen && { view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' };
+  const calendar = useMemo(() => calendarOf(days), [days]);
+  const cell = useMemo((): CellAt => {
+    const least = steps(days.news);
+    return (row, column) => {
+      const day = calendar.dayAt(row, column);
+      return day === undefined ? undefined : cellOfDay(days, least, daysBetween(days.from, day) - 1);
+    };
+  }, [calendar]);
   return (
-    <div class="calendar" ref={box}>
-      <div
-        class="days"
-        role="application"
-        aria-label={`${label}, by day: arrow keys go from day to day`}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: its days are reached by arrow keys
-        tabIndex={0}
-        onKeyDown={onKey}
-      >
-        <canvas
-          ref={canvas}
-          onPointerMove={(event) => setHovered(find(event))}
-          onPointerLeave={() => setHovered(undefined)}
-          onClick={(event) => setChosen(find(event))}
-        />
-        {layout && told && <div class="frame" style={frame(told)} />}
-      </div>
-      <p class="said" aria-live="polite">
-        {told ? said(days, told) : <Shades news={days.news} />}{' '}
-        {sentiment && days.news && told === chosen && <Link to={sentiment}>its news</Link>}
+    <div class="calendar">
+      <Grid
+        label={`${label}, by day: arrow keys go from day to day`}
+        {...{ ...calendar, cell }}
+        said={({ row, column }) => {
+          const day = calendar.dayAt(row, column)!;
+          return [day, said(days, day)];
+        }}
+        down={(across) => across}
+        widest={13}
+        page={bandRows}
+        start={calendar.placeOf(plusDays(days.from, days.state.length - 1))}
+        onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
+      />
+      <p class="said">
+        {chosen ? `${chosen}: ${said(days, chosen)}` : <Shades news={days.news} />}{' '}
+        {chosen && days.news && (
+          <Link to={{ view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' }}>its news</Link>
+        )}
       </p>
     </div>
   );
@@ -86,7 +56,7 @@ function said({ from, state, news }: DayStates, day: string): string {
   const title = stateTitles[states[state[index]!] ?? 'never'][0];
   const count = news?.[index] ?? 0;
   const told = news && (count > 0 || title === 'covered') ? `, ${number(count)} headlines` : '';
-  return `${day}: ${title}${told}`;
+  return `${title}${told}`;
 }
 
 /** Explains the shades of covered days. */

@@ -4,7 +4,8 @@ import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
-import { cellsOf, daysOf, failures, type Place, type Shown, shareAsked, shownOf } from '../../draw/cells.ts';
+import { cellsOf, daysOf, failures, type Shown, shareAsked, shownOf } from '../../draw/cells.ts';
+import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Period, Problem, Source, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';

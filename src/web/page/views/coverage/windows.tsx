@@ -1,17 +1,14 @@
-import { useState } from 'preact/hooks';
 import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
 import type { Wire } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { number } from '../../numbers.ts';
-import { Scroll } from '../../parts.tsx';
+import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, quoted } from '../commands.tsx';
 
 type Windows = readonly Wire<WindowShown>[];
 
 const order = ['failed', 'refused', 'draining', 'pending', 'drained'];
-/** How many windows are shown at first. */
-const first = 15;
 
 /** Returns the title of a state. A drained window may have days that are not settled yet. */
 function titleOf(state: string): string {
@@ -25,56 +22,47 @@ function shortened(day: string, other: string): string {
 
 /** Shows the windows of a series, those with a problem first. */
 export function Windows({ windows }: { windows: Windows }) {
-  const [isAll, setAll] = useState(false);
-  const sorted = windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
-  const shown = isAll ? sorted : sorted.slice(0, first);
   return (
-    <>
-      <Scroll label="Windows">
-        <table class="windows">
-          <thead>
-            <tr>
-              <th>days</th>
-              <th>state</th>
-              <th class="number">pages</th>
-              <th class="number">records</th>
-              <th class="number">attempts</th>
-              <th>finished</th>
-            </tr>
-          </thead>
-          {shown.map((one) => (
-            <tbody key={one.window_id}>
-              <tr class={one.last_error ? 'with-error' : undefined}>
-                <td class="nowrap">
-                  {one.first_day} – {shortened(one.last_day, one.first_day)}
-                </td>
-                <td class="nowrap">
-                  <i class={`swatch ${one.state === 'drained' ? 'covered' : stateOfWindow(one.state)}`} />
-                  {titleOf(one.state)}
-                  {one.is_half_drained && <span class="quiet">, half</span>}
-                </td>
-                <td class="number">{number(one.pages)}</td>
-                <td class="number">{number(one.records)}</td>
-                <td class="number">{number(one.attempts)}</td>
-                <td class="nowrap quiet">{one.finished_at ? moment(one.finished_at) : ''}</td>
-              </tr>
-              {one.last_error && (
-                <tr>
-                  <td colSpan={6} class="error">
-                    {one.last_error}
-                  </td>
-                </tr>
-              )}
-            </tbody>
-          ))}
-        </table>
-      </Scroll>
-      {windows.length > first && (
-        <button type="button" onClick={() => setAll(!isAll)}>
-          {isAll ? 'Show fewer' : `Show all ${number(windows.length)} windows`}
-        </button>
-      )}
-    </>
+    <Table
+      label="Windows"
+      kind="windows"
+      rows={windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))}
+      keyOf={({ window_id }) => window_id}
+      sort="windows"
+      first={15}
+      detail={({ last_error }) => last_error && <span class="bad">{last_error}</span>}
+      columns={[
+        {
+          title: 'days',
+          kind: 'nowrap',
+          by: ({ first_day }) => first_day,
+          show: (one) => `${one.first_day} – ${shortened(one.last_day, one.first_day)}`,
+        },
+        {
+          title: 'state',
+          kind: 'nowrap',
+          by: ({ state }) => order.indexOf(state),
+          show: ({ state, is_half_drained }) => (
+            <>
+              <i class={`swatch ${state === 'drained' ? 'covered' : stateOfWindow(state)}`} />
+              {titleOf(state)}
+              {is_half_drained && <span class="quiet">, half</span>}
+            </>
+          ),
+        },
+        ...(['pages', 'records', 'attempts'] as const).map((title) => ({
+          ...{ title, kind: 'number' as const },
+          by: (one: Windows[number]) => one[title],
+          show: (one: Windows[number]) => number(one[title]),
+        })),
+        {
+          title: 'finished',
+          kind: 'nowrap',
+          by: ({ finished_at }) => finished_at,
+          show: ({ finished_at }) => finished_at && <span class="quiet">{moment(finished_at)}</span>,
+        },
+      ]}
+    />
   );
 }
 

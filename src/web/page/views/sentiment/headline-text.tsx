@@ -1,9 +1,17 @@
 /** The text of a headline, as a link if the service sent a web address. */
-export function HeadlineText({ text, url }: { text: string | null; url: string | null }) {
+export function HeadlineText({
+  text,
+  url,
+  isRetracted = false,
+}: {
+  text: string | null;
+  url: string | null;
+  isRetracted?: boolean;
+}) {
   const said = text ?? '(without a text)';
   const link = linkOf(url);
   return (
-    <bdi class="said">
+    <bdi class={isRetracted ? 'said retracted' : 'said'}>
       {link ? (
         <a href={link} target="_blank" rel="noopener noreferrer">
           {said}

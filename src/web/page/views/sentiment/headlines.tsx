@@ -6,6 +6,7 @@ import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
 import { Answered, Problem, Source, Switch, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
 import { Stories } from './stories.tsx';
@@ -112,9 +113,12 @@ function List({
   const [lastPage, setLastPage] = useState(first.length);
   const [isAsking, setAsking] = useState(false);
   const [error, setError] = useState<Refusal>();
+  const [open, setOpen] = useState<string>();
   const isFirst = new Set(first.map((row) => row.headline_id));
   const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
   const last = rows.at(-1)!;
+  // Part of the headlines in order would look like all of them.
+  const sortable = (by: (row: Headline) => string | number | null) => (lastPage < pageSize ? by : undefined);
   const more = async () => {
     setAsking(true);
     const after = { after_time: last.published_at, after_id: last.headline_id };
@@ -130,28 +134,56 @@ function List({
   };
   return (
     <>
-      <table class="news">
-        <thead>
-          <tr>
-            <th scope="col">{zone.value}</th>
-            <th scope="col">Headline</th>
-            <th scope="col" class="number">
-              Directional
-            </th>
-            <th scope="col" class="number">
-              Semantic
-            </th>
-            <th scope="col" class="number">
-              Topic
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <One key={`${row.published_at} ${row.headline_id}`} row={row} series={series} asOf={asOf} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        label="Headlines"
+        kind="news"
+        rows={rows}
+        keyOf={keyOf}
+        sort="news"
+        detail={(row) => keyOf(row) === open && <Versions row={row} series={series} asOf={asOf} />}
+        columns={[
+          {
+            title: zone.value,
+            kind: 'time',
+            by: sortable(({ published_at }) => published_at),
+            show: ({ published_at }) => moment(published_at),
+          },
+          {
+            title: 'headline',
+            kind: 'text',
+            show: (row) => (
+              <>
+                <Said row={row} />
+                {versionsTitle(row) && (
+                  <button
+                    type="button"
+                    class="flat"
+                    aria-expanded={keyOf(row) === open}
+                    onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
+                  >
+                    {versionsTitle(row)}
+                  </button>
+                )}
+              </>
+            ),
+          },
+          ...(['directional', 'semantic'] as const).map(
+            (model): Column<Headline> => ({
+              title: model,
+              kind: 'number',
+              by: sortable((row) => row[`${model}_score`]),
+              show: (row) => <Score value={row[`${model}_score`]} />,
+            }),
+          ),
+          {
+            title: 'topic',
+            kind: 'number',
+            hint: 'How probable it is that the headline is about the topic',
+            by: sortable((row) => row.topic_probability),
+            show: (row) => percent(row.topic_probability),
+          },
+        ]}
+      />
       {error && <Problem error={error} />}
       {lastPage === pageSize && (
         <button type="button" disabled={isAsking} onClick={() => void more()}>
@@ -162,47 +194,28 @@ function List({
   );
 }
 
-function One({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf: string | null }) {
-  const [isOpen, setOpen] = useState(false);
-  const versions = versionsTitle(row);
+/** Identifies a headline: the same id may have been published twice. */
+function keyOf({ published_at, headline_id }: Headline): string {
+  return `${published_at} ${headline_id}`;
+}
+
+function Said({ row }: { row: Headline }) {
   return (
     <>
-      <tr class={row.retracted_at ? 'retracted' : undefined}>
-        <td class="time">{moment(row.published_at)}</td>
-        <td class="text">
-          <HeadlineText text={row.headline} url={row.url} />{' '}
-          <span class="quiet">
-            {[row.source, row.language].filter(Boolean).join(' · ')}
-            {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
-          </span>
-          {versions && (
-            <button type="button" class="flat" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {versions}
-            </button>
-          )}
-        </td>
-        <Score title="directional" value={row.directional_score} />
-        <Score title="semantic" value={row.semantic_score} />
-        <td class="number" data-title="topic">
-          {percent(row.topic_probability)}
-        </td>
-      </tr>
-      {isOpen && (
-        <tr>
-          <td colSpan={5}>
-            <Versions row={row} series={series} asOf={asOf} />
-          </td>
-        </tr>
-      )}
+      <HeadlineText text={row.headline} url={row.url} isRetracted={row.retracted_at !== null} />{' '}
+      <span class="quiet">
+        {[row.source, row.language].filter(Boolean).join(' · ')}
+        {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+      </span>
     </>
   );
 }
 
-function Score({ title, value }: { title: string; value: number | null }) {
+function Score({ value }: { value: number | null }) {
   const wide = Math.abs(value ?? 0) * 50;
   const isPositive = (value ?? 0) >= 0;
   return (
-    <td class="number" data-title={title}>
+    <>
       {score(value)}
       <span class="bar" aria-hidden="true">
         <span
@@ -210,7 +223,7 @@ function Score({ title, value }: { title: string; value: number | null }) {
           style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
         />
       </span>
-    </td>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { go } from '../../address.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
 import { type Chart, isTrailing, type Model, type SeriesPoints } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
-import { Scroll } from '../../parts.tsx';
+import { type Column, Table } from '../../table.tsx';
 
 const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
 
@@ -139,49 +139,42 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
 /** Shows the numbers behind the lines, the latest first. */
 export function Numbers({ chart }: { chart: Chart }) {
   const [isOpen, setOpen] = useState(false);
-  const most = 400;
-  const places = chart.starts.map((_, index) => index).toReversed();
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Numbers</summary>
       {isOpen && (
-        <Scroll label="Numbers">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{chart.by}</th>
-                {chart.lines.map(({ series, model }) => (
-                  <th key={`${series.key} ${model}`} scope="col" class="number">
-                    {series.title} {model}
-                  </th>
-                ))}
-                {chart.series.map((series) => (
-                  <th key={series.key} scope="col" class="number">
-                    {series.title} headlines{isTrailing(chart, 0) && ` in ${chart.smooth} days`}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {places.slice(0, most).map((index) => (
-                <tr key={index}>
-                  <th scope="row">{titleAt(chart, index)}</th>
-                  {chart.lines.map(({ series, model, values, loose }) => (
-                    <td key={`${series.key} ${model}`} class="number">
-                      {score(values[index] ?? loose[index] ?? null)}
-                    </td>
-                  ))}
-                  {chart.series.map(({ key, behind, states: of }) => (
-                    <td key={key} class="number">
-                      {number(behind[index]!)} {of[index] !== 'covered' && states[of[index]!]}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {places.length > most && <p class="quiet">The last {most}; the CSV has them all.</p>}
-        </Scroll>
+        <Table
+          label="Numbers"
+          rows={chart.starts.map((_, index) => index).toReversed()}
+          keyOf={(index) => index}
+          sort="numbers"
+          first={100}
+          columns={[
+            {
+              title: chart.by,
+              kind: 'head',
+              by: (index) => index,
+              show: (index) => titleAt(chart, index),
+            },
+            ...chart.lines.map(
+              ({ series, model, values, loose }): Column<number> => ({
+                title: `${series.title} ${model}`,
+                kind: 'number',
+                by: (index) => values[index] ?? loose[index] ?? null,
+                show: (index) => score(values[index] ?? loose[index] ?? null),
+              }),
+            ),
+            ...chart.series.map(
+              ({ title, behind, states: of }): Column<number> => ({
+                title: `${title} headlines${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
+                kind: 'number',
+                by: (index) => behind[index]!,
+                show: (index) =>
+                  `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
+              }),
+            ),
+          ]}
+        />
       )}
     </details>
   );

@@ -1,20 +1,19 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
-import { type Asked as Answering, addressOf, type Parameters, useAnswer } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
-import { useWidth } from '../../draw/canvas.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
 import { behindOf, type Chart, chartOf, isTrailing } from '../../draw/points.ts';
-import { Problem, Source } from '../../parts.tsx';
+import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { plusDays, zone } from '../../time.ts';
-import { type Asked, feed, mostLines, pointsOf, seriesOf } from './asked.ts';
+import { useWidth } from '../../width.ts';
+import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 import { Legend, Numbers, ReadOut } from './lines-read.tsx';
+import { useMeans } from './means.tsx';
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
 export function Lines({ asked }: { asked: Asked }) {
@@ -22,23 +21,21 @@ export function Lines({ asked }: { asked: Asked }) {
   const days = wholeBuckets(asked.from, asked.to, by);
   const isTooMuch = pointsOf(asked) > mostPoints;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
-  // The first trailing mean needs earlier days.
+  // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
-  const parameters: Parameters = { ...lists, from: lead, to: days.to, by, as_of: asOf };
-  const daysAsked: Parameters = { feed, ...lists, ...days, as_of: asOf };
-  const sentiment = useAnswer<Row<typeof sentimentOverTime>>('sentiment', isTooMuch ? undefined : parameters);
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isTooMuch ? undefined : daysAsked);
-  const rows = rowsOf(sentiment, 'sentiment', parameters);
-  const ranges = rowsOf(covered, 'coverage/days', daysAsked);
+  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentOverTime>>(
+    'sentiment',
+    { ...lists, from: lead, to: days.to, by, as_of: asOf },
+    !isTooMuch,
+  );
   const fresh = useMemo(
-    () => rows && ranges && chartOf(rows, ranges, { ...asked, ...days, series: seriesOf(asked) }),
-    [rows, ranges, address.value],
+    () => (isCurrent ? chartOf(rows!, ranges!, { ...asked, ...days, series: seriesOf(asked) }) : undefined),
+    [isCurrent, rows, ranges, address.value],
   );
   // The previous chart stays while the next is loading.
   const last = useRef<Chart>(undefined);
   if (fresh) last.current = fresh;
   const chart = last.current;
-  const error = sentiment.error ?? covered.error;
   if (isTooMuch) return <TooMuch asked={asked} />;
   return (
     <>
@@ -48,7 +45,7 @@ export function Lines({ asked }: { asked: Asked }) {
           <Shown chart={chart} asked={asked} />
           <div class="row below">
             <span class="quiet note">{notesOf(asked)}</span>
-            <Source path="sentiment" parameters={parameters} sql={sentiment.answer?.sql} />
+            {source}
           </div>
           <Numbers chart={chart} />
           <Opened chart={chart} asked={asked} />
@@ -60,17 +57,13 @@ export function Lines({ asked }: { asked: Asked }) {
   );
 }
 
-/** Returns the rows of an answer if it answers this question. */
-function rowsOf<One>({ answer }: Answering<One>, path: string, parameters: Parameters) {
-  return answer?.url === addressOf(path, parameters) ? answer.rows : undefined;
-}
-
 function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
     by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
-    smooth > 1 && `Each point is the mean of all headlines of the ${smooth} days up to it.`,
+    smooth > 1 &&
+      `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
   ]
     .filter(Boolean)
     .join(' ');

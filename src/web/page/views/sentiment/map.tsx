@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
-import { address, go } from '../../address.ts';
-import { addressOf, type Parameters, useAnswer } from '../../api.ts';
+import { go } from '../../address.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { number, score, share } from '../../numbers.ts';
-import { Problem, Source } from '../../parts.tsx';
+import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
-import { type Asked, feed, newsOf } from './asked.ts';
+import { type Asked, newsOf } from './asked.ts';
+import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
 import './map.css';
 
@@ -31,31 +31,15 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const parameters: Parameters = {
-    ...{ country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
-  };
-  const sentiment = useAnswer<Row<typeof sentimentByCountry>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByCountry>>(
     'sentiment/countries',
-    codes.length > 0 ? parameters : undefined,
+    { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
+    codes.length > 0,
   );
-  const daysAsked: Parameters = {
-    ...{ feed, country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
-  };
-  const covered = useAnswer<Row<typeof coveredDays>>(
-    'coverage/days',
-    codes.length > 0 ? daysAsked : undefined,
-  );
-  const error = sentiment.error ?? covered.error;
-  const rows = sentiment.answer?.rows;
-  const isCurrent =
-    sentiment.answer?.url === addressOf('sentiment/countries', parameters) &&
-    covered.answer?.url === addressOf('coverage/days', daysAsked);
-  if (!rows || !covered.answer) {
-    return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
-  }
+  if (!rows || !ranges) return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
   const byCode = new Map(rows.map((row) => [row.country, row]));
   const daysByCode = new Map<string, number>();
-  for (const { country, first_day, last_day } of covered.answer.rows)
+  for (const { country, first_day, last_day } of ranges)
     daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
   const shown = countries.map(({ code, name }): Shown => {
     const row = byCode.get(code);
@@ -74,11 +58,11 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
             Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows
             its line.
           </span>
-          <Source path="sentiment/countries" parameters={parameters} sql={sentiment.answer?.sql} />
+          {source}
         </div>
         <div class="world">
           <Drawn shown={shown} days={days} chosen={asked.countries} />
-          <Table shown={shown} days={days} />
+          <Countries shown={shown} days={days} />
         </div>
       </div>
     </>
@@ -206,58 +190,44 @@ function kindOf(one: Shown | undefined): string {
   return one.covered > 0 ? 'plain' : 'missing';
 }
 
-const sorts = { name: 'Country', mean: 'Mean', headlines: 'Headlines' };
-
-/** Shows the countries with news, sorted, and how many have none. */
-function Table({ shown, days }: { shown: readonly Shown[]; days: number }) {
-  const asked = address.value.get('sort');
-  const by = asked !== null && Object.hasOwn(sorts, asked) ? (asked as keyof typeof sorts) : 'mean';
-  const order = {
-    name: (a: Shown, b: Shown) => a.name.localeCompare(b.name),
-    mean: (a: Shown, b: Shown) => (b.mean ?? 0) - (a.mean ?? 0),
-    headlines: (a: Shown, b: Shown) => b.headlines - a.headlines,
-  }[by];
-  const withNews = shown.filter(({ mean }) => mean !== null).toSorted(order);
+/** Shows the countries with news, and how many have none. */
+function Countries({ shown, days }: { shown: readonly Shown[]; days: number }) {
+  const withNews = shown.filter(({ mean }) => mean !== null);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
   const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
-    <section class="countries" tabIndex={0} aria-label="Countries">
-      <table>
-        <thead>
-          <tr>
-            {Object.entries(sorts).map(([name, title]) => (
-              <th
-                key={name}
-                scope="col"
-                class={name === 'name' ? undefined : 'number'}
-                aria-sort={name === by ? (name === 'name' ? 'ascending' : 'descending') : undefined}
-              >
-                <button type="button" class="flat" onClick={() => go({ sort: name }, 'replace')}>
-                  {title}
-                  {name === by && <span aria-hidden="true"> {name === 'name' ? '↑' : '↓'}</span>}
-                </button>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {withNews.map((one) => (
-            <tr key={one.code}>
-              <th scope="row">
+    <section class="countries">
+      <Table
+        label="Countries"
+        rows={withNews}
+        keyOf={({ code }) => code}
+        sort="sort"
+        usually="mean"
+        columns={[
+          {
+            title: 'country',
+            kind: 'head',
+            by: ({ name }) => name,
+            show: (one) => (
+              <>
                 <button type="button" class="flat" onClick={() => openLine(one)}>
                   {one.name}
                 </button>
                 {one.covered < days && (
                   <span class="quiet part">{share(one.covered, days)} of the days loaded</span>
                 )}
-              </th>
-              <td class="number">{score(one.mean)}</td>
-              <td class="number">{number(one.headlines)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { title: 'mean', kind: 'number', by: ({ mean }) => mean, show: ({ mean }) => score(mean) },
+          {
+            title: 'headlines',
+            kind: 'number',
+            by: ({ headlines }) => headlines,
+            show: ({ headlines }) => number(headlines),
+          },
+        ]}
+      />
       {withoutNews.length > 0 && (
         <p class="quiet">No news: {withoutNews.map(({ name }) => name).join(', ')}.</p>
       )}

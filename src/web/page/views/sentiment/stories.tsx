@@ -3,6 +3,7 @@ import { type Parameters, useAnswer, type Wire } from '../../api.ts';
 import { number, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
 
@@ -41,37 +42,34 @@ export function Stories({
 }
 
 function Side({ title, rows }: { title: string; rows: readonly Wire<Story>[] }) {
+  const columns: Column<Wire<Story>>[] = [
+    {
+      title,
+      kind: 'text',
+      show: (row) => (
+        <>
+          <HeadlineText text={row.headline} url={row.url} /> <bdi class="quiet">{row.source}</bdi>
+          <span class="quiet">
+            {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
+              .filter((part) => part !== false)
+              .join(' · ')}
+            {` · directional ${score(row.directional)}, semantic ${score(row.semantic)}`}
+          </span>
+        </>
+      ),
+    },
+    { title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+  ];
   return (
-    <table class="news">
-      <thead>
-        <tr>
-          <th scope="col">{title}</th>
-          <th scope="col" class="number">
-            Contribution
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.last_at} ${row.headline}`}>
-            <td class="text">
-              <HeadlineText text={row.headline} url={row.url} />{' '}
-              <span class="quiet">
-                <bdi>{row.source}</bdi>
-                {[
-                  '',
-                  moment(row.last_at),
-                  row.headlines > 1 && `${number(row.headlines)} headlines`,
-                  `directional ${score(row.directional)}, semantic ${score(row.semantic)}`,
-                ]
-                  .filter((part) => part !== false)
-                  .join(' · ')}
-              </span>
-            </td>
-            <td class="number">{score(row.contribution)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div>
+      <Table
+        label={title}
+        kind="news"
+        rows={rows}
+        columns={columns}
+        keyOf={(row) => `${row.last_at} ${row.headline}`}
+        first={15}
+      />
+    </div>
   );
 }

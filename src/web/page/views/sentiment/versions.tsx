@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import type { headlinesOf, versionsOf } from '../../../../warehouse/questions/headlines.ts';
 import { type Parameters, useAnswer, type Wire } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { percent, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 
 export type Headline = Wire<Row<typeof headlinesOf>>;
@@ -23,81 +25,48 @@ export function Versions({
   const asked = useAnswer<Row<typeof versionsOf>>('headlines/versions', parameters);
   return (
     <Answered asked={asked}>
-      {({ rows, sql }) => (
-        <div class="versions">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Known from</th>
-                <th scope="col">Headline</th>
-                <th scope="col" class="number">
-                  Directional
-                </th>
-                <th scope="col" class="number">
-                  Semantic
-                </th>
-                <th scope="col" class="number">
-                  Topic
-                </th>
-                <th scope="col">Became</th>
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((version, index) => (
-                <Cells
-                  key={version.known_from}
-                  version={version}
-                  before={rows[index - 1]}
-                  isShown={isKnownAt(version, asOf)}
-                />
-              ))}
-            </tbody>
-          </table>
-          <Source path="headlines/versions" parameters={parameters} sql={sql} />
-        </div>
-      )}
+      {({ rows, sql }) => {
+        const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
+          title: titles[name] ?? name,
+          show: (version: Version, index: number) =>
+            index > 0 && rows[index - 1]![name] !== version[name] ? (
+              <mark>{show(version)}</mark>
+            ) : (
+              show(version)
+            ),
+        });
+        return (
+          <div class="versions">
+            <Table
+              label="Versions"
+              rows={rows}
+              keyOf={({ known_from }) => known_from}
+              isCurrent={(version) => isKnownAt(version, asOf)}
+              columns={[
+                { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+                changed('headline', ({ headline }) => headline ?? '–'),
+                { ...changed('directional_score', (one) => score(one.directional_score)), kind: 'number' },
+                { ...changed('semantic_score', (one) => score(one.semantic_score)), kind: 'number' },
+                { ...changed('topic_probability', (one) => percent(one.topic_probability)), kind: 'number' },
+                changed('retracted_at', ({ retracted_at }) => retracted_at && moment(retracted_at)),
+                {
+                  title: 'became',
+                  show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+                },
+              ]}
+            />
+            <Source path="headlines/versions" parameters={parameters} sql={sql} />
+          </div>
+        );
+      }}
     </Answered>
   );
 }
 
-function Cells({
-  version,
-  before,
-  isShown,
-}: {
-  version: Version;
-  before: Version | undefined;
-  isShown: boolean;
-}) {
-  const cell = (name: 'headline' | 'directional_score' | 'semantic_score' | 'topic_probability') => {
-    const value = version[name];
-    const text =
-      typeof value !== 'number'
-        ? (value ?? '–')
-        : name === 'topic_probability'
-          ? percent(value)
-          : score(value);
-    return before && before[name] !== value ? <mark>{text}</mark> : text;
-  };
-  return (
-    <tr aria-current={isShown || undefined}>
-      <td class="time">{moment(version.known_from)}</td>
-      <td>
-        {cell('headline')}
-        {version.retracted_at && (
-          <span class="quiet">
-            {' · '}
-            {before?.retracted_at ? 'retracted' : <mark>retracted {moment(version.retracted_at)}</mark>}
-          </span>
-        )}
-      </td>
-      <td class="number">{cell('directional_score')}</td>
-      <td class="number">{cell('semantic_score')}</td>
-      <td class="number">{cell('topic_probability')}</td>
-      <td>{version.reason ?? (version.retracted_at ? 'retracted' : 'stands')}</td>
-    </tr>
-  );
-}
+const titles: Partial<Record<keyof Version, string>> = {
+  ...{ directional_score: 'directional', semantic_score: 'semantic' },
+  ...{ topic_probability: 'topic', retracted_at: 'retracted' },
+};
 
 function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
   if (asOf === null) return known_to === null;

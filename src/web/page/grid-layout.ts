@@ -1,0 +1,186 @@
+/** Where something is in a grid. */
+export interface Place {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface GridRow {
+  readonly title: string;
+  /** True if the row has a title and no cells. */
+  readonly isHeading?: boolean;
+}
+
+export interface GridColumn {
+  readonly title: string;
+  /** Neighbours of one group share a head; empty if there is none. */
+  readonly group: string;
+  readonly isFolded?: boolean;
+}
+
+export interface Cell {
+  /** CSS colours from left to right, with their shares of the cell. */
+  readonly parts: readonly (readonly [colour: string, share: number])[];
+  /** Opacity of the colours; default 1. */
+  readonly strength?: number;
+  /** Shows a state without relying on colours. */
+  readonly mark?: 'frame' | 'hollow' | 'cross' | 'bar' | 'hatch' | undefined;
+}
+
+/** Returns the cell at a place; `undefined` if the place has none. */
+export type CellAt = (row: number, column: number) => Cell | undefined;
+
+/** Columns with a common head. */
+export interface Group {
+  readonly title: string;
+  readonly isFolded: boolean;
+  readonly left: number;
+  readonly width: number;
+}
+
+/** Positions in CSS pixels, from the top left cell. */
+export interface Layout {
+  readonly rows: readonly GridRow[];
+  readonly columns: readonly GridColumn[];
+  /** Distance from one column to the next, and from one row to the next. */
+  readonly across: number;
+  readonly down: number;
+  /** The edges of each column. */
+  readonly lefts: readonly number[];
+  readonly rights: readonly number[];
+  readonly width: number;
+  readonly height: number;
+  readonly groups: readonly Group[];
+  readonly titles: 'none' | 'level' | 'upright';
+  /** The height of the columns' titles. */
+  readonly head: number;
+}
+
+const betweenGroups = 5;
+/** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
+export const letter = 6.2;
+
+/** Returns the layout that fills a width. */
+export function layoutOf(
+  rows: readonly GridRow[],
+  columns: readonly GridColumn[],
+  width: number,
+  {
+    widest,
+    isApart,
+    down,
+  }: {
+    /** The most pixels of a column. */
+    readonly widest: number;
+    /** True for a gap between groups. */
+    readonly isApart: boolean;
+    readonly down: (across: number) => number;
+  },
+): Layout {
+  const begins = columns.map(({ group }, index) => index > 0 && group !== columns[index - 1]!.group);
+  const gap = isApart ? betweenGroups : 0;
+  const room = width - begins.filter(Boolean).length * gap;
+  const across = Math.max(2, Math.min(widest, room / Math.max(1, columns.length)));
+  let gaps = 0;
+  const exact = columns.map((_, index) => {
+    if (begins[index]) gaps += gap;
+    return index * across + gaps;
+  });
+  const lefts = exact.map(Math.round);
+  const rights = exact.map((left) => Math.round(left + across));
+  const groups: { -readonly [Name in keyof Group]: Group[Name] }[] = [];
+  for (const [index, { group, isFolded = false }] of columns.entries()) {
+    const left = lefts[index]!;
+    if (index === 0 || begins[index]) groups.push({ title: group, isFolded, left, width: 0 });
+    const last = groups.at(-1)!;
+    last.width = rights[index]! - last.left;
+  }
+  const longest = Math.max(0, ...columns.map(({ title }) => title.length)) * letter + 8;
+  const titles = longest === 8 || across < 9 ? 'none' : across >= Math.min(68, longest) ? 'level' : 'upright';
+  const high = down(across);
+  return {
+    ...{ rows, columns, across, down: high, lefts, rights, titles },
+    groups: groups.some(({ title }) => title) ? groups : [],
+    width: Math.ceil(columns.length * across + gaps),
+    height: Math.ceil(rows.length * high),
+    head: { none: 0, level: longest > across ? 32 : 18, upright: Math.min(longest, 150) }[titles],
+  };
+}
+
+/** Returns where a cell is drawn, without the gap to its neighbours. */
+export function boxOf({ lefts, rights, across, down }: Layout, { row, column }: Place) {
+  const left = lefts[column]!;
+  const top = Math.round(row * down);
+  const width = Math.max(1, rights[column]! - left - (across >= 5 ? 1 : 0));
+  return { left, top, width, height: Math.round((row + 1) * down) - top - 1 };
+}
+
+/** Returns the place at a point, if it has a cell. */
+export function placeAt({ rows, lefts, rights, down }: Layout, cell: CellAt, x: number, y: number) {
+  const column = lefts.findLastIndex((left) => left <= x);
+  const row = Math.floor(y / down);
+  const isInside = rows[row] && column >= 0 && x < rights[column]!;
+  return isInside && cell(row, column) ? { row, column } : undefined;
+}
+
+/** Returns the first place with a cell, from a place on in steps of rows and columns. */
+export function seek({ rows, columns }: Layout, cell: CellAt, from: Place, down: number, across: number) {
+  let { row, column } = from;
+  for (; row >= 0 && row < rows.length && column >= 0 && column < columns.length; row += down) {
+    if (cell(row, column)) return { row, column };
+    column += across;
+  }
+  return undefined;
+}
+
+/** The outline of all parts or marks that look the same: an SVG path. */
+export interface Drawn {
+  readonly mark: Cell['mark'] | 'fill';
+  readonly colour: string;
+  readonly strength: number;
+  readonly path: string;
+}
+
+/** Draws the cells as a few paths, because thousands of elements would be slow. */
+export function pathsOf(layout: Layout, cell: CellAt): Drawn[] {
+  const drawn = new Map<string, { -readonly [Name in keyof Drawn]: Drawn[Name] }>();
+  const add = (mark: Drawn['mark'], path: string, colour = '', strength = 1) => {
+    const key = `${mark} ${colour} ${strength}`;
+    const same = drawn.get(key);
+    if (same) same.path += path;
+    else drawn.set(key, { mark, colour, strength, path });
+  };
+  for (const row of layout.rows.keys())
+    for (const column of layout.columns.keys()) {
+      const one = cell(row, column);
+      if (!one) continue;
+      const { left, top, width, height } = boxOf(layout, { row, column });
+      let [x, shares, others] = [left, 0, one.parts.length];
+      // Every part is visible, however short its share is.
+      const least = Math.min(2, width >> 2);
+      for (const [colour, share] of one.parts) {
+        shares += share;
+        others -= 1;
+        const wanted = Math.max(left + Math.round(shares * width), x + least);
+        const until = Math.min(wanted, left + width - others * least);
+        if (until > x) add('fill', rectangle(x, top, until - x, height), colour, one.strength);
+        x = Math.max(x, until);
+      }
+      if (one.mark) add(one.mark, markPath(one.mark, left, top, width, height));
+    }
+  // Marks are above colours.
+  return [...drawn.values()].toSorted((a, b) => Number(a.mark !== 'fill') - Number(b.mark !== 'fill'));
+}
+
+function rectangle(x: number, y: number, width: number, height: number): string {
+  return `M${x} ${y}h${width}v${height}h${-width}z`;
+}
+
+function markPath(mark: NonNullable<Cell['mark']>, x: number, y: number, width: number, height: number) {
+  if (mark === 'hatch') return rectangle(x, y, width, height);
+  if (mark === 'frame' || mark === 'hollow')
+    return rectangle(x + 0.5, y + 0.5, Math.max(0, width - 1), Math.max(0, height - 1));
+  const [wide, high] = [width / 2, height / 2];
+  const [left, top] = [x + width / 4, y + height / 4];
+  if (mark === 'bar') return `M${left} ${y + high}h${wide}`;
+  return `M${left} ${top}l${wide} ${high}M${left + wide} ${top}l${-wide} ${high}`;
+}

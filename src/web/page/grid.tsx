@@ -1,0 +1,289 @@
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useIsReport } from './api.ts';
+import {
+  boxOf,
+  type CellAt,
+  type Drawn,
+  type GridColumn,
+  type GridRow,
+  type Group,
+  type Layout,
+  layoutOf,
+  letter,
+  type Place,
+  pathsOf,
+  placeAt,
+  seek,
+} from './grid-layout.ts';
+import { useWidth } from './width.ts';
+import './grid.css';
+
+/** The width of a grid in a report, in CSS pixels. */
+const reportWidth = 900;
+
+/**
+ * Shows cells in rows and columns. Arrow keys go from cell to cell; a report has a picture instead. For keyboards and screen
+ * readers only the current row and cell are elements: thousands of elements would make every key slow.
+ */
+export function Grid({
+  label,
+  rows,
+  columns,
+  cell,
+  said,
+  down,
+  widest = Number.POSITIVE_INFINITY,
+  page = 10,
+  start,
+  open,
+  reveal,
+  onOpen,
+  onMove,
+  onFold,
+  onRow,
+}: {
+  label: string;
+  rows: readonly GridRow[];
+  columns: readonly GridColumn[];
+  cell: CellAt;
+  /** Describes a cell by its title and its words. */
+  said: (place: Place) => readonly [title: string, words: string];
+  /** Returns the height of a row for the width of a column. */
+  down: (across: number) => number;
+  /** The most pixels of a column. */
+  widest?: number;
+  /** The rows that Page Up and Page Down move by. */
+  page?: number;
+  /** Where the cursor is at first; the first cell by default. */
+  start?: Place;
+  /** The cell that is open. */
+  open?: Place | undefined;
+  /** Moves the cursor there whenever it changes. */
+  reveal?: Place | undefined;
+  onOpen?: (place: Place) => void;
+  /** Called when the cursor moves by key or click. */
+  onMove?: (place: Place) => void;
+  /** Called with a group whose head was clicked. */
+  onFold?: (group: string) => void;
+  /** Called with a row whose title was clicked. */
+  onRow?: (row: number) => void;
+}) {
+  const isReport = useIsReport();
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const mark = useRef<HTMLDivElement>(null);
+  const measured = useWidth(box);
+  const width = isReport ? reportWidth : measured;
+  const [hovered, setHovered] = useState<Place>();
+  const [cursor, setCursor] = useState(start);
+  const [hasFocus, setFocus] = useState(false);
+  const isApart = onFold !== undefined;
+  const layout = useMemo(
+    () => layoutOf(rows, columns, width, { widest, isApart, down }),
+    [rows, columns, width, isApart],
+  );
+  const cells = useMemo(
+    () => width > 0 && <Cells drawn={pathsOf(layout, cell)} {...layout} />,
+    [layout, cell],
+  );
+  useEffect(() => {
+    if (reveal) setCursor(reveal);
+  }, [reveal]);
+  const isCell = (place: Place | undefined) =>
+    place && rows[place.row] && columns[place.column] && cell(place.row, place.column) && place;
+  const first = rows.findIndex(({ isHeading }) => !isHeading);
+  const at = isCell(cursor) ?? isCell(start) ?? { row: first, column: 0 };
+  useEffect(() => {
+    if (hasFocus || reveal) mark.current?.scrollIntoView({ block: 'nearest' });
+  }, [at.row, at.column, hasFocus, reveal]);
+
+  const told = isCell(hovered) ?? (hasFocus ? at : undefined);
+  const words = told && said(told);
+  const moveTo = (place: Place | undefined) => {
+    if (!place) return;
+    setCursor(place);
+    onMove?.(place);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const { row, column } = at;
+    const last = { row: rows.length - 1, column: columns.length - 1 };
+    const go = (from: Place, down: number, across: number) => seek(layout, cell, from, down, across);
+    const moves: Record<string, () => Place | undefined> = {
+      ArrowUp: () => go({ row: row - 1, column }, -1, 0),
+      ArrowDown: () => go({ row: row + 1, column }, 1, 0),
+      ArrowLeft: () => go({ row, column: column - 1 }, 0, -1),
+      ArrowRight: () => go({ row, column: column + 1 }, 0, 1),
+      PageUp: () => go({ row: Math.max(0, row - page), column }, 1, 0),
+      PageDown: () => go({ row: Math.min(last.row, row + page), column }, -1, 0),
+      Home: () => (event.ctrlKey ? go({ row: 0, column: 0 }, 1, 0) : go({ row, column: 0 }, 0, 1)),
+      End: () => (event.ctrlKey ? go(last, -1, 0) : go({ row, column: last.column }, 0, -1)),
+    };
+    if (event.key === 'Enter' || event.key === ' ') onOpen?.(at);
+    else if (moves[event.key]) moveTo(moves[event.key]!());
+    else return;
+    setHovered(undefined);
+    event.preventDefault();
+  };
+  const find = (event: MouseEvent) => placeAt(layout, cell, event.offsetX, event.offsetY);
+  return (
+    <div class="grid">
+      <div class="heads" style={{ height: `${layout.head + (layout.groups.length > 0 ? 22 : 0)}px` }}>
+        {layout.groups.map((group) => (
+          <Head key={`${group.title} ${group.left}`} group={group} onFold={onFold} />
+        ))}
+        {layout.titles !== 'none' &&
+          columns.map(({ title }, column) => (
+            <span
+              key={title}
+              class={`title ${layout.titles}`}
+              aria-hidden="true"
+              style={{
+                left: `${layout.lefts[column]}px`,
+                ...(layout.titles === 'upright'
+                  ? { lineHeight: `${layout.across}px`, maxHeight: `${layout.head - 4}px` }
+                  : { width: `${layout.across - 4}px` }),
+              }}
+            >
+              {title}
+            </span>
+          ))}
+      </div>
+      <RowTitles layout={layout} onRow={onRow} />
+      {isReport ? (
+        <div class="cells" role="img" aria-label={label}>
+          {cells}
+        </div>
+      ) : (
+        // biome-ignore lint/a11y/useSemanticElements: a table cannot hold a picture of its cells
+        <div
+          ref={box}
+          class={hovered && onOpen ? 'cells pointed' : 'cells'}
+          style={{ height: `${layout.height}px` }}
+          role="grid"
+          tabIndex={0}
+          aria-label={label}
+          aria-rowcount={rows.length}
+          aria-colcount={columns.length}
+          aria-activedescendant={id}
+          onKeyDown={onKey}
+          onFocus={() => setFocus(true)}
+          onBlur={() => setFocus(false)}
+          onPointerMove={(event) => setHovered(find(event))}
+          onPointerLeave={() => setHovered(undefined)}
+          onClick={(event) => {
+            const place = find(event);
+            moveTo(place);
+            if (place) onOpen?.(place);
+          }}
+        >
+          {cells}
+          {/* biome-ignore lint/a11y/useSemanticElements: as above */}
+          <div role="row" tabIndex={-1} class="hidden" aria-rowindex={at.row + 1}>
+            {/* biome-ignore lint/a11y/useSemanticElements: as above */}
+            <div role="gridcell" tabIndex={-1} id={id} aria-colindex={at.column + 1}>
+              {isCell(at) ? said(at).join(': ') : 'nothing'}
+            </div>
+          </div>
+          {isCell(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
+          {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
+          <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
+          {words && <Tip layout={layout} place={told!} words={words} />}
+        </div>
+      )}
+      {!isReport && (
+        <p class="hidden" role="status">
+          {words?.join(': ')}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Head({
+  group: { title, isFolded, left, width },
+  onFold,
+}: {
+  group: Group;
+  onFold: ((group: string) => void) | undefined;
+}) {
+  const style = { left: `${left}px`, width: `${width - 1}px` };
+  const shown = (width >= 40 || title.length * letter + 4 <= width) && title;
+  if (!onFold)
+    return (
+      <span class="head" aria-hidden="true" style={style}>
+        {shown}
+      </span>
+    );
+  return (
+    <button
+      type="button"
+      class="head"
+      aria-label={title}
+      aria-expanded={!isFolded}
+      title={`${title}: ${isFolded ? 'show its topics' : 'sum up its topics'}`}
+      style={style}
+      onClick={() => onFold(title)}
+    >
+      {!isFolded && shown}
+    </button>
+  );
+}
+
+function RowTitles({ layout, onRow }: { layout: Layout; onRow: ((row: number) => void) | undefined }) {
+  const down = `${layout.down}px`;
+  return (
+    <div class="rows" style={{ lineHeight: down, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}>
+      {layout.rows.map(({ title, isHeading }, row) =>
+        onRow && !isHeading ? (
+          <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
+            {title}
+          </button>
+        ) : (
+          <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: down }}>
+            {title}
+          </span>
+        ),
+      )}
+    </div>
+  );
+}
+
+function Cells({ drawn, width, height }: { drawn: readonly Drawn[]; width: number; height: number }) {
+  return (
+    <svg width={width} height={height} aria-hidden="true">
+      {drawn.some(({ mark }) => mark === 'hatch') && (
+        <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <rect width="1" height="5" />
+        </pattern>
+      )}
+      {drawn.map(({ mark, colour, strength, path }) => (
+        <path
+          key={`${mark} ${colour} ${strength}`}
+          class={`mark-${mark}`}
+          style={colour ? { fill: colour, opacity: strength } : undefined}
+          d={path}
+        />
+      ))}
+    </svg>
+  );
+}
+
+function Tip({ layout, place, words }: { layout: Layout; place: Place; words: readonly [string, string] }) {
+  const { left, top, width, height } = boxOf(layout, place);
+  const [x, y] = [left + width / 2, top];
+  // On the side with room, so that it stays within the grid.
+  const side = x > layout.width / 2 ? { right: `calc(100% - ${x}px)` } : { left: `${x}px` };
+  const level =
+    y < layout.height / 2 ? { top: `${y + height + 6}px` } : { bottom: `calc(100% - ${y - 6}px)` };
+  return (
+    <div class="tip" aria-hidden="true" style={{ ...side, ...level }}>
+      <strong>{words[0]}</strong>
+      <br />
+      {words[1]}
+    </div>
+  );
+}
+
+function inPixels(box: Readonly<Record<string, number>>) {
+  return Object.fromEntries(Object.entries(box).map(([side, pixels]) => [side, `${pixels}px`]));
+}

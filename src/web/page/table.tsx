@@ -1,0 +1,145 @@
+import { type ComponentChildren, Fragment } from 'preact';
+import { useState } from 'preact/hooks';
+import { address, go } from './address.ts';
+import { useIsReport } from './api.ts';
+import { number } from './numbers.ts';
+import { Scroll } from './parts.tsx';
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  /** `number` is aligned to the right and sorted from the largest; `head` names its row; others are classes. */
+  readonly kind?: 'number' | 'head' | 'nowrap' | 'time' | 'text' | 'reason';
+  readonly hint?: string;
+  readonly show: (row: Row, index: number) => ComponentChildren;
+  /** Returns what the rows are sorted by; `null` comes last. Without it, the column cannot be sorted. */
+  readonly by?: ((row: Row) => number | string | null) | undefined;
+}
+
+/** Shows rows. A click on a title sorts them, and a second click turns them round; a report has no buttons. */
+export function Table<Row>({
+  label,
+  rows,
+  columns,
+  keyOf,
+  sort,
+  usually = '',
+  first = Number.POSITIVE_INFINITY,
+  detail,
+  isCurrent,
+  kind,
+}: {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  keyOf: (row: Row) => string | number;
+  /** The parameter of the address that names the sorted column, with `-` before it if turned round. */
+  sort?: string;
+  /** The column that is sorted if the address names none. */
+  usually?: string;
+  /** How many rows are shown at first. */
+  first?: number;
+  /** Returns what is shown below a row. */
+  detail?: (row: Row) => ComponentChildren;
+  isCurrent?: (row: Row) => boolean;
+  /** The class of the table. */
+  kind?: string;
+}) {
+  const isReport = useIsReport();
+  const [isAll, setAll] = useState(false);
+  const asked = (sort && address.value.get(sort)) || usually;
+  const sorted = columns.find(({ title, by }) => by && title === asked.replace(/^-/, ''));
+  const isDescending = (sorted?.kind === 'number') !== asked.startsWith('-');
+  const inOrder = sorted ? inOrderOf(rows, sorted.by!, isDescending) : rows;
+  return (
+    <>
+      <Scroll label={label}>
+        <table class={kind}>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th
+                  key={column.title}
+                  scope="col"
+                  class={column.kind}
+                  title={column.hint}
+                  aria-sort={column === sorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+                >
+                  {sort && column.by && !isReport ? (
+                    <button
+                      type="button"
+                      class="flat"
+                      onClick={() =>
+                        go({ [sort]: column.title === asked ? `-${asked}` : column.title }, 'replace')
+                      }
+                    >
+                      {column.title}
+                      {column === sorted && <span aria-hidden="true"> {isDescending ? '↓' : '↑'}</span>}
+                    </button>
+                  ) : (
+                    column.title
+                  )}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => {
+              const below = detail?.(row);
+              return (
+                <Fragment key={keyOf(row)}>
+                  <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
+                    {columns.map((column) => (
+                      <Cell key={column.title} column={column}>
+                        {column.show(row, rows.indexOf(row))}
+                      </Cell>
+                    ))}
+                  </tr>
+                  {below && (
+                    <tr>
+                      <td colSpan={columns.length}>{below}</td>
+                    </tr>
+                  )}
+                </Fragment>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {rows.length > first && (
+        <button type="button" onClick={() => setAll(!isAll)}>
+          {isAll ? 'Show fewer' : `Show all ${number(rows.length)}`}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Cell({
+  column: { title, kind },
+  children,
+}: {
+  column: Pick<Column<never>, 'title' | 'kind'>;
+  children: ComponentChildren;
+}) {
+  if (kind === 'head') return <th scope="row">{children}</th>;
+  return (
+    <td class={kind} data-title={title}>
+      {children}
+    </td>
+  );
+}
+
+function inOrderOf<Row>(
+  rows: readonly Row[],
+  by: (row: Row) => number | string | null,
+  isDescending: boolean,
+): Row[] {
+  const sign = isDescending ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    const [one, other] = [by(a), by(b)];
+    if (one === null || other === null) return Number(one === null) - Number(other === null);
+    if (typeof one === 'string' && typeof other === 'string') return sign * one.localeCompare(other);
+    return sign * (Number(one) - Number(other));
+  });
+}

@@ -1,0 +1,22 @@
+import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
+import { addressOf, type Parameters, useAnswer } from '../../api.ts';
+import { Source } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { feed } from './asked.ts';
+
+/** Queries means, and the covered days of their series and period. The previous answers stay while the next are loading. */
+export function useMeans<One>(path: string, parameters: Parameters, isReady = true) {
+  const days: Parameters = { feed, ...parameters, by: null };
+  const means = useAnswer<One>(path, isReady ? parameters : undefined);
+  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isReady ? days : undefined);
+  return {
+    rows: means.answer?.rows,
+    ranges: covered.answer?.rows,
+    /** True if both answer this question. */
+    isCurrent:
+      means.answer?.url === addressOf(path, parameters) &&
+      covered.answer?.url === addressOf('coverage/days', days),
+    error: means.error ?? covered.error,
+    source: <Source path={path} parameters={parameters} sql={means.answer?.sql} />,
+  };
+}

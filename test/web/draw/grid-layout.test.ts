@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import {
+  boxOf,
+  type Cell,
+  type CellAt,
+  layoutOf,
+  pathsOf,
+  placeAt,
+  seek,
+} from '../../../src/web/page/grid-layout.ts';
+
+const rows = [{ title: 'a heading', isHeading: true }, { title: 'US' }, { title: 'GB' }];
+const columns = ['Prices', 'Prices', 'Work'].map((group, index) => ({ title: `topic ${index}`, group }));
+const sizes = { widest: 100, isApart: true, down: () => 20 };
+const full: Cell = { parts: [['blue', 1]] };
+const below: CellAt = (row) => (row === 0 ? undefined : full);
+
+describe('the layout of a grid', () => {
+  it('fills the width, with one head for neighbours of a group and a gap between groups', () => {
+    const layout = layoutOf(rows, columns, 155, sizes);
+    expect(layout).toMatchObject({ lefts: [0, 50, 105], width: 155, height: 60 });
+    expect(layout.groups.map(({ title, left, width }) => [title, left, width])).toEqual([
+      ['Prices', 0, 100],
+      ['Work', 105, 50],
+    ]);
+  });
+
+  it('has no column wider than the widest, and no heads without groups', () => {
+    const alone = layoutOf(rows, [{ title: 'all', group: '' }], 900, sizes);
+    expect(alone).toMatchObject({ width: 100, groups: [], titles: 'level' });
+  });
+
+  it('turns titles that do not fit, and drops those of narrow columns', () => {
+    const titlesAt = (width: number) => layoutOf(rows, columns, width, { ...sizes, isApart: false }).titles;
+    expect([300, 90, 20].map(titlesAt)).toEqual(['level', 'upright', 'none']);
+  });
+
+  it.each([20, 155, 900])('finds each cell where it is drawn, at %d px', (width) => {
+    const layout = layoutOf(rows, columns, width, sizes);
+    for (const row of [1, 2])
+      for (const column of columns.keys()) {
+        const box = boxOf(layout, { row, column });
+        const place = placeAt(layout, below, box.left + box.width / 2, box.top + box.height / 2);
+        expect(place).toEqual({ row, column });
+      }
+    expect(placeAt(layout, below, 1, 5)).toBeUndefined();
+    expect(placeAt(layout, below, layout.width + 1, 30)).toBeUndefined();
+    expect(placeAt(layout, below, 1, layout.height + 1)).toBeUndefined();
+  });
+
+  it('seeks over places without a cell, and not beyond the edge', () => {
+    const layout = layoutOf(rows, columns, 155, sizes);
+    expect(seek(layout, below, { row: 0, column: 1 }, 1, 0)).toEqual({ row: 1, column: 1 });
+    expect(seek(layout, below, { row: 0, column: 1 }, -1, 0)).toBeUndefined();
+    expect(seek(layout, below, { row: 1, column: 3 }, 0, 1)).toBeUndefined();
+  });
+});
+
+describe('the drawing of cells', () => {
+  const drawn = (cell: Cell, wide = 21) => {
+    const layout = layoutOf([{ title: '' }], [{ title: '', group: '' }], wide, { ...sizes, widest: wide });
+    return pathsOf(layout, () => cell).map(({ mark, colour, path }) => [mark, colour, path]);
+  };
+
+  it('shares a cell out among its parts, and leaves room for the shortest', () => {
+    const parts = [
+      ['green', 0.999],
+      ['red', 0.001],
+    ] as const;
+    expect(drawn({ parts })).toEqual([
+      ['fill', 'green', 'M0 0h18v19h-18z'],
+      ['fill', 'red', 'M18 0h2v19h-2z'],
+    ]);
+    expect(drawn({ parts: [['green', 0.5]] })).toEqual([['fill', 'green', 'M0 0h10v19h-10z']]);
+  });
+
+  it('puts marks above colours, and draws the same looks as one path', () => {
+    const layout = layoutOf(rows, columns, 155, sizes);
+    const paths = pathsOf(layout, (row) => (row > 0 && { ...full, mark: 'frame' }) || undefined);
+    expect(paths.map(({ mark }) => mark)).toEqual(['fill', 'frame']);
+    expect(paths.map(({ path }) => path.split('M').length - 1)).toEqual([6, 6]);
+  });
+});
