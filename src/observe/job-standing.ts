@@ -16,6 +16,7 @@ import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {
+  /** With what a probe learned about its feed. */
   readonly job: Job;
   /** `undefined` if its series are not known: before anything was loaded, or if it names something that does not exist. */
   readonly scope: WindowScope | undefined;
@@ -58,13 +59,13 @@ export function standingsReader(
     const used = apiKey && (await usedRequests(warehouse, keyFingerprint(apiKey), monthOf(now)));
     let perDay = 0;
     const coverages: Omit<JobStanding, 'budget'>[] = [];
-    for (const job of jobs) {
+    for (const one of jobs) {
       // Job files with a start in the future are refused, so a period always has a day.
-      const period = wantedDays(job, today)!;
-      const { job: asRead } = await withLearnedReading(warehouse, job);
-      const scope = knownScope(asRead, period, lookups);
+      const period = wantedDays(one, today)!;
+      const { job } = await withLearnedReading(warehouse, one);
+      const scope = knownScope(job, period, lookups);
       const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
-      perDay += await requestsPerDay(asRead, scope, today);
+      perDay += await requestsPerDay(job, scope, today);
       coverages.push({ job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now) });
     }
     const outlook = ({ budget: { requestsPerMonth } }: Job) =>
