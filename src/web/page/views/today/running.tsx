@@ -54,22 +54,25 @@ export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonl
   const running = loads.filter(({ state }) => state === 'running');
   const ticks = useTicks(running);
   const timeLeft = useTimeLeft(jobs);
-  if (running.length === 0) return <p class="quiet">Nothing runs now.</p>;
+  if (running.length === 0) return null;
   return (
-    <ul class="loading">
-      {running.map((load) => {
-        const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
-        return (
-          <One
-            key={load.load_id}
-            load={load}
-            ticks={ticks.get(load.load_id) ?? []}
-            job={job}
-            left={job && timeLeft(job)}
-          />
-        );
-      })}
-    </ul>
+    <section aria-labelledby="now">
+      <h2 id="now">Running now</h2>
+      <ul class="loading">
+        {running.map((load) => {
+          const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
+          return (
+            <One
+              key={load.load_id}
+              load={load}
+              ticks={ticks.get(load.load_id) ?? []}
+              job={job}
+              left={job && timeLeft(job)}
+            />
+          );
+        })}
+      </ul>
+    </section>
   );
 }
 
