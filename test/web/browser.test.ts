@@ -420,6 +420,30 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(await today.page.getByText('gmsi backfill all-history').count()).toBe(0);
   });
 
+  it('shows the speed of a running load and the time left, and proposes no command for its job', async () => {
+    await using today = await aToday({ food: {} });
+    await today.load('food');
+    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
+    await sql`
+      insert into gmsi.loads (job, command, feed, run_by, started_at, heartbeat_at, records, requests, windows_planned, windows_drained)
+      values ('food', 'backfill', 'gmsi-headlines', 'here', now() - interval '2 minutes', now() + interval '1 hour', 24000, 120, 100, 40)`.execute(
+      today.db,
+    );
+    await sql`update gmsi.loads set started_at = heartbeat_at - interval '2 minutes' where run_by = 'here'`.execute(
+      today.db,
+    );
+    await today.open();
+    const running = today.page.getByRole('region', { name: 'Running now' });
+    for (const said of ['12,000 a minute now', '60 a minute now', 'about 3 min left'])
+      await running.getByText(said).waitFor();
+    await expect.poll(() => today.page.locator('.summary').innerText()).toContain('food is being loaded');
+    await today.page
+      .getByRole('row', { name: /failed No answer/ })
+      .getByText('a load of the job is running')
+      .waitFor();
+    expect(await today.page.getByText('gmsi backfill').count()).toBe(0);
+  });
+
   it('puts a job that lacks days before complete ones, with the command that loads them', async () => {
     await using today = await aToday({ a: {}, b: { countries: ['NO'] } });
     await today.load('a');

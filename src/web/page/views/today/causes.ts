@@ -113,7 +113,8 @@ function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
   });
 }
 
-function failedWindows({ failures = [], jobs = [] }: Known): Cause[] {
+function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
+  const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
   return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
     const isRefused = state === 'refused';
     const of = jobs.find((one) => one.job === job);
@@ -122,13 +123,18 @@ function failedWindows({ failures = [], jobs = [] }: Known): Cause[] {
       isFailure: !isRefused,
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
-      where: [where, `${first_day} to ${last_day}`],
-      ...(job !== null && {
-        command: `npx gmsi backfill ${quoted(job)}${isRefused ? ' --retry-refused' : ''}`,
-        cost: of?.backfill_requests
-          ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
-          : `at least ${counted(windows, 'request')}`,
-      }),
+      where: [
+        where,
+        `${first_day} to ${last_day}`,
+        ...(job !== null && isRunning(job) ? ['a load of the job is running'] : []),
+      ],
+      ...(job !== null &&
+        !isRunning(job) && {
+          command: `npx gmsi backfill ${quoted(job)}${isRefused ? ' --retry-refused' : ''}`,
+          cost: of?.backfill_requests
+            ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
+            : `at least ${counted(windows, 'request')}`,
+        }),
     };
   });
 }

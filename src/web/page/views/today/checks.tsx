@@ -80,7 +80,7 @@ function Findings({ checks }: { checks: readonly Check[] }) {
               <td>{reason ?? title}</td>
               <td class="nowrap">{moment(checked_at)}</td>
               <td>
-                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} />
+                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
               </td>
             </tr>
           ))}
