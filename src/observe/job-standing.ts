@@ -16,6 +16,7 @@ import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {
+  /** With what a probe learned about its feed. */
   readonly job: Job;
   /** `undefined` if its series are not known: before anything was loaded, or if it names something that does not exist. */
   readonly scope: WindowScope | undefined;
@@ -56,20 +57,21 @@ export function standingsReader(
     const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
     const lookups = await readLookups(warehouse);
     const used = apiKey && (await usedRequests(warehouse, keyFingerprint(apiKey), monthOf(now)));
-    let perDay = 0;
-    const coverages: Omit<JobStanding, 'budget'>[] = [];
-    for (const job of jobs) {
-      // Job files with a start in the future are refused, so a period always has a day.
-      const period = wantedDays(job, today)!;
-      const { job: asRead } = await withLearnedReading(warehouse, job);
-      const scope = knownScope(asRead, period, lookups);
-      const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
-      perDay += await requestsPerDay(asRead, scope, today);
-      coverages.push({ job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now) });
-    }
+    const read = await Promise.all(
+      jobs.map(async (one) => {
+        // Job files with a start in the future are refused, so a period always has a day.
+        const period = wantedDays(one, today)!;
+        const { job } = await withLearnedReading(warehouse, one);
+        const scope = knownScope(job, period, lookups);
+        const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
+        const perDay = await requestsPerDay(job, scope, today);
+        return { job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now), perDay };
+      }),
+    );
+    const perDay = read.reduce((total, one) => total + one.perDay, 0);
     const outlook = ({ budget: { requestsPerMonth } }: Job) =>
       used === undefined ? undefined : budgetOutlook(used, requestsPerMonth, perDay, now);
-    return coverages.map((coverage) => ({ ...coverage, budget: outlook(coverage.job) }));
+    return read.map(({ perDay: _, ...standing }) => ({ ...standing, budget: outlook(standing.job) }));
   };
 }
 

@@ -54,17 +54,21 @@ function windowsOf(counts: readonly WindowsOfLength[]): number {
   return counts.reduce((total, { windows }) => total + windows, 0);
 }
 
-/** Counts the windows of each length that the gaps need. Most series have the same days, so few lengths are computed. */
+/** Counts the windows of each length that the gaps need. Most series have the same gaps, so each set of days is cut only once. */
 function countOfGaps(gaps: readonly Gap[], job: Job, today: Day): WindowsOfLength[] {
-  const alike = new Map<string, number>();
-  for (const { first_day, last_day } of cutGaps(gaps, job, today)) {
-    const days = `${first_day}/${last_day}`;
-    alike.set(days, (alike.get(days) ?? 0) + 1);
+  const lengths = (of: readonly Gap[], windows: number) =>
+    [...cutGaps(of, job, today)].map(({ first_day, last_day }) => ({
+      days: daysIn(dayRange(first_day, last_day)),
+      windows,
+    }));
+  // Answers that run to now join the gaps of a series.
+  if (job.service.endDate === 'ignored') return lengths(gaps, 1);
+  const alike = new Map<string, { readonly gap: Gap; readonly series: number }>();
+  for (const gap of gaps) {
+    const days = `${gap.from}/${gap.to}`;
+    alike.set(days, { gap, series: (alike.get(days)?.series ?? 0) + 1 });
   }
-  return [...alike].map(([days, windows]) => {
-    const [first, last] = days.split('/') as [string, string];
-    return { days: daysIn(dayRange(first, last)), windows };
-  });
+  return [...alike.values()].flatMap(({ gap, series }) => lengths([gap], series));
 }
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import {
   coverageOfSeries,
   coveredDays,
-  failedWindows,
+  failuresByCause,
   windowsOfSeries,
 } from '../warehouse/questions/coverage.ts';
 import { endpoint, moment, period, several, text, time } from './endpoint.ts';
@@ -59,21 +59,19 @@ export const coverageEndpoints = [
         asked.as_of,
       ),
   }),
-  endpoint('windows/failed', 'The last windows that failed or were refused (50 at most)', {
+  endpoint('failures', 'Windows that failed or were refused, by cause (50 causes at most)', {
     takes: z.object({}),
     row: z.object({
-      window_id: z.int(),
       feed: z.string(),
-      ...seriesColumns,
-      match_type: z.string(),
-      ...{
-        first_day: z.string(),
-        last_day: z.string(),
-        state: z.string(),
-        last_error: z.string().nullable(),
-      },
+      state: z.enum(['failed', 'refused']),
+      job: z.string().nullable(),
+      cause: z.string().nullable(),
+      windows: z.int(),
+      series: z.int(),
+      first_day: z.string(),
+      last_day: z.string(),
     }),
-    ask: () => failedWindows,
+    ask: () => failuresByCause,
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: z.object({ feed, match_type: matchType, ...series, ...period }),

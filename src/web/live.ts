@@ -6,7 +6,7 @@ const every = 1_000;
 const looksBetweenSigns = 15;
 
 /**
- * Streams server-sent events: `state` when the warehouse has changed, `lost` when it does not answer. Looks at the warehouse once a
+ * Streams server-sent events: `state` at first and when the warehouse has changed, `lost` when it does not answer. Looks at the warehouse once a
  * second for all listeners together; never without listeners.
  */
 export function liveStates(look: () => Promise<string>) {
@@ -15,21 +15,23 @@ export function liveStates(look: () => Promise<string>) {
   news.setMaxListeners(0);
   let listeners = 0;
   let timer: NodeJS.Timeout | undefined;
+  /** The latest event; empty before the first look. */
+  let latest = '';
 
-  async function lookOnce(last: { text: string }): Promise<void> {
+  async function lookOnce(): Promise<void> {
     const text = await look().then(
       (state) => event('state', state),
       () => event('lost', 'The warehouse does not answer.'),
     );
-    if (text !== last.text) news.emit('news', text);
-    last.text = text;
+    if (text !== latest) news.emit('news', text);
+    latest = text;
   }
 
   function begin(): void {
-    const last = { text: '' };
+    latest = '';
     let looks = 0;
     const again = async () => {
-      await lookOnce(last);
+      await lookOnce();
       if (++looks % looksBetweenSigns === 0) news.emit('news', ':\n\n');
       if (listeners > 0) timer = setTimeout(again, every);
     };
@@ -46,7 +48,10 @@ export function liveStates(look: () => Promise<string>) {
       if (listeners === 1) begin();
       try {
         yield 'retry: 3000\n\n';
-        for await (const [text] of on(news, 'news', { signal })) yield text as string;
+        // Begun before the next yield, so that nothing is missed during it.
+        const heard = on(news, 'news', { signal });
+        if (latest !== '') yield latest;
+        for await (const [text] of heard) yield text as string;
       } catch (error) {
         if (!signal.aborted) throw error;
       } finally {

@@ -9,6 +9,7 @@ import {
   servedBy,
 } from '../warehouse/questions/contents.ts';
 import {
+  fieldChanges,
   lastChecks,
   lastLoads,
   livingWorkers,
@@ -104,6 +105,13 @@ export function runsEndpoints(leaseSeconds: number, apiKey: Secret | undefined) 
       rights: 'own',
       row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: time }),
       ask: () => openAlerts,
+    }),
+    endpoint('fields', 'Fields of the service that appeared or vanished in the last 7 days', {
+      takes: nothing,
+      rights: 'own',
+      isLive: true,
+      row: z.object({ feed: z.string(), field: z.string(), change: z.enum(['new', 'gone']) }),
+      ask: () => fieldChanges,
     }),
     endpoint('checks', 'The last result of each check, findings first', {
       takes: nothing,

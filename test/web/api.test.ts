@@ -85,7 +85,7 @@ const questions: Readonly<Record<string, string>> = {
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
-  'windows/failed': '',
+  ...{ failures: '', fields: '' },
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
@@ -122,7 +122,7 @@ describe('the API', () => {
       const { row } = page.endpoints.find((one) => one.path === path)!;
       const rows = await rowsOf(`${path}?${query}`);
       // Nothing works for the warehouse here, and nothing is wrong with it.
-      const mayBeEmpty = ['alerts', 'workers', 'requests'].includes(path);
+      const mayBeEmpty = ['alerts', 'workers', 'requests', 'fields'].includes(path);
       expect(rows.length).toBeGreaterThanOrEqual(mayBeEmpty ? 0 : 1);
       for (const one of rows) {
         const withMoments = Object.entries(one).map(([column, value]) => {
@@ -186,10 +186,9 @@ describe('the API', () => {
   it('shows the jobs of the folder, and what is wrong with the others', async () => {
     const rows = await rowsOf('jobs');
     expect(rows.find(({ job }) => job === 'mine')).toMatchObject({
-      series: 1,
-      covered: 31,
-      wanted: 31,
-      problem: null,
+      ...{ series: 1, complete: 1, complete_to: '2026-10-31', covered: 31, wanted: 31 },
+      // The job that loaded its days has another name.
+      ...{ last_load_at: null, backfill_requests: null, failed: 0, problem: null },
     });
     expect(
       rows
@@ -224,6 +223,53 @@ describe('the API', () => {
     expect(stories.length).toBeGreaterThan(1);
     expect(sum('contribution')).toBeCloseTo(Number(day!.directional), 9);
     expect(sum('headlines')).toBe(day!.headlines);
+  });
+
+  it('says what a backfill of a job that was loaded costs, and counts recent days as not missing', async () => {
+    const file = (name: string, of: object) =>
+      writeFile(
+        join(page.folder, 'jobs', `${name}.yaml`),
+        JSON.stringify({
+          feed: 'gmsi-headlines',
+          countries: ['US', 'NO'],
+          topics: ['Inflation-Food'],
+          ...of,
+        }),
+      );
+    await file('test', { ...period, step: 'P10D' });
+    // It is 2026-11-20 for the server, and no day after October is loaded.
+    await file('settling', { start_date: '2026-10-01', lookback: 'P20D' });
+    const rows = await rowsOf('jobs');
+    const named = (name: string) => rows.find(({ job }) => job === name)!;
+    expect(named('test')).toMatchObject({
+      complete: 1,
+      complete_to: '2026-10-31',
+      failed: 1,
+      backfill_requests: 1,
+    });
+    expect(named('test').last_load_at).not.toBeNull();
+    expect(named('settling')).toMatchObject({ complete: 1, complete_to: '2026-10-31' });
+  });
+
+  it('counts failed windows of one cause once for all series', async () => {
+    const failed = await rowsOf('failures');
+    expect(failed).toMatchObject([{ job: 'test', state: 'failed', windows: 1, series: 1 }]);
+    await sql`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '/NO', '/US')
+              where feed = 'gmsi-headlines' and country = 'US' and first_day = (select min(first_day) from gmsi.windows)`.execute(
+      warehouse.db,
+    );
+    await sql`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '422', '503')
+              where feed = 'gmsi-headlines' and country = 'US' and first_day = (select max(first_day) from gmsi.windows)`.execute(
+      warehouse.db,
+    );
+    const counts = (await rowsOf('failures')).map(({ windows, series }) => [windows, series]);
+    expect(counts).toEqual([
+      [3, 3],
+      [2, 2],
+    ]);
+    await sql`update gmsi.windows set state = 'drained', last_error = null where feed = 'gmsi-headlines' and country = 'US'`.execute(
+      warehouse.db,
+    );
   });
 
   it('pages through headlines without losing or repeating one', async () => {

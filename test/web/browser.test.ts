@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inPackage } from '../../src/package.ts';
 import { keyFingerprint } from '../../src/rate/budget.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -42,7 +43,7 @@ const series = `country=US&topic=Inflation-Food&${days}`;
 const views = [
   { view: `view=coverage&${days}`, shows: /failed/ },
   { view: `view=coverage&${days}&country=NO&topic=Inflation-Food`, shows: /gmsi backfill test/ },
-  { view: 'view=runs', shows: 'Last loads' },
+  { view: 'view=today', shows: /windows? failed/ },
   { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
@@ -134,7 +135,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using served = await aPage(empty.db, built);
     await using tab = await aTab(loaded.browser);
     const { page } = tab;
-    for (const view of ['coverage', 'runs', 'sentiment', 'changes']) {
+    for (const view of ['today', 'coverage', 'sentiment', 'changes']) {
       await page.goto(`${served.url}/?view=${view}`);
       await page
         .getByText(/npx gmsi/)
@@ -169,18 +170,18 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       const { page } = tab;
       await page.goto(`${loaded.served.url}/?view=coverage&${days}`);
       await page.getByRole('heading', { name: 'Coverage' }).waitFor();
-      await page.keyboard.press('2');
-      await page.getByRole('heading', { name: 'Runs' }).waitFor();
-      expect(page.url()).toContain('view=runs');
+      await page.keyboard.press('1');
+      await page.getByRole('heading', { name: 'Today' }).waitFor();
+      expect(page.url()).toContain('view=today');
       await page.goBack();
       await page.getByRole('heading', { name: 'Coverage' }).waitFor();
       await page.goForward();
-      await page.getByRole('heading', { name: 'Runs' }).waitFor();
+      await page.getByRole('heading', { name: 'Today' }).waitFor();
       sent = page.url();
     }
     await using other = await aTab(loaded.browser);
     await other.page.goto(sent);
-    await other.page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await other.page.getByRole('heading', { name: 'Today' }).waitFor();
   });
 
   it('leads from what changed most to the headlines behind it', async () => {
@@ -219,9 +220,11 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await sql`
       insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
       values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1, '{}')`.execute(odd.db);
-    const { tab, page } = await open('view=runs', 'No gaps', undefined, served.url);
+    const { tab, page } = await open('', 'No gaps', undefined, served.url);
     await using _ = tab;
-    const label = await page.getByRole('button', { name: /^Copy npx gmsi check/ }).getAttribute('aria-label');
+    const label = await page
+      .getByRole('button', { name: /^Copy npx gmsi check .*--only/ })
+      .getAttribute('aria-label');
     expect(label).toBe(String.raw`Copy npx gmsi check 'a'\'' touch x[2J' --only gaps`);
   });
 
@@ -234,7 +237,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       sandbox: loaded.sandbox,
     });
     await using tab = await aTab(loaded.browser);
-    await tab.page.goto(`${page.url}/?view=runs`);
+    await tab.page.goto(`${page.url}/`);
     const loads = tab.page.getByRole('row').filter({ hasText: 'backfill' });
     await expect.poll(() => loads.count()).toBe(1);
     await runBackfill({
@@ -249,7 +252,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const token = 'a-token-of-thirty-two-characters-or-more';
     await using page = await aPage(loaded.warehouse.db, { ...built, token: new Secret(token) });
     await using tab = await aTab(loaded.browser);
-    await tab.page.goto(`${page.url}/?view=runs`);
+    await tab.page.goto(`${page.url}/`);
     const field = tab.page.getByLabel('Token');
     await field.fill('wrong');
     await tab.page.keyboard.press('Enter');
@@ -402,31 +405,180 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     await expect.poll(() => news.inputValue()).toBe('DOMESTIC');
     await page.getByText(/· [\d,]+ headlines/).waitFor();
   });
+});
 
-  it('counts the requests of its key, as gmsi status does, and promises no run without a worker', async () => {
-    await using busy = await aWarehouse();
-    await using served = await aPage(busy.db, built);
-    const schedule = { sync: '0 22 * * *' };
-    const file = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'] };
-    await mkdir(join(served.folder, 'jobs'));
-    await writeFile(
-      join(served.folder, 'jobs', 'food.yaml'),
-      JSON.stringify({ ...file, start_date: '2026-09-01', schedule }),
+/** Today's view over a warehouse of its own. */
+async function aToday(files: Readonly<Record<string, object>>) {
+  const warehouse = await aWarehouse();
+  const served = await aPage(warehouse.db, built);
+  await mkdir(join(served.folder, 'jobs'));
+  for (const [name, file] of Object.entries(files))
+    await writeFile(join(served.folder, 'jobs', `${name}.yaml`), JSON.stringify({ ...food, ...file }));
+  const tab = await aTab(loaded.browser);
+  return {
+    db: warehouse.db,
+    page: tab.page,
+    load: (name: string, sandbox: Pick<Sandbox, 'url'> = loaded.sandbox) => {
+      const job = { ...aJob({ ...food, ...files[name] }), name };
+      return runBackfill({ job, db: warehouse.db, sandbox }).catch(() => {});
+    },
+    open: () => tab.page.goto(`${served.url}/`),
+    async [Symbol.asyncDispose]() {
+      await tab[Symbol.asyncDispose]();
+      await served[Symbol.asyncDispose]();
+      await warehouse[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], ...period };
+const own = keyFingerprint(new Secret('sandbox-key'));
+
+describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
+  it('says in one calm sentence that nothing is wrong', async () => {
+    await using today = await aToday({ food: {} });
+    await today.load('food');
+    await today.open();
+    const summary = today.page.locator('.summary');
+    await expect
+      .poll(() => summary.innerText())
+      .toMatch(
+        /^1 of 1 series complete to 2026-10-31; nothing failed; last load (\S+ )?\d\d:\d\d; 9\d\.\d% of the month's requests left\.$/,
+      );
+    expect(await today.page.getByText('What is wrong').count()).toBe(0);
+  });
+
+  it('groups failures by cause, with one command and its cost for all of them', async () => {
+    const countries = ['US', 'NO', 'GB', 'DE'];
+    await using today = await aToday({ food: { countries, step: 'P20D' } });
+    await using sandbox = await startSandbox({
+      ...{ limits: null, volume: 0.1 },
+      faults: {
+        script: [{ kind: 'refuse', status: 422, times: 9, match: ({ path }) => /\/(NO|GB|DE)$/.test(path) }],
+      },
+    });
+    await today.load('food', sandbox);
+    await today.open();
+    const row = today.page.getByRole('row', { name: /windows failed|windows refused/ });
+    await row.first().waitFor();
+    const { rows } = await sql<{ windows: number; countries: number }>`
+      select count(*)::int as windows, count(distinct country)::int as countries from gmsi.windows where state = 'failed'`.execute(
+      today.db,
     );
+    const banner = today.page.locator('.banner tbody tr');
+    expect(await banner.count()).toBe(1);
+    const { windows, countries: failed } = rows[0]!;
+    expect(failed).toBeGreaterThan(1);
+    await expect
+      .poll(() => banner.innerText())
+      .toMatch(
+        new RegExp(
+          `${windows} windows failed.*with 422.*${failed} series of food.*npx gmsi backfill food.*about \\d+ requests`,
+          's',
+        ),
+      );
+  });
+
+  it('folds jobs away that were never loaded, and proposes to load none of them', async () => {
+    const all = { countries: 'all', topics: 'all', start_date: '2016-01-01' };
+    await using today = await aToday({ 'all-history': all, food: {} });
+    await today.load('food');
+    await today.open();
+    const folded = today.page.getByRole('group').filter({ hasText: '1 job was never loaded' });
+    await folded.waitFor();
+    const plan = folded.getByText('npx gmsi plan all-history');
+    expect(await plan.isVisible()).toBe(false);
+    await folded.getByText('1 job was never loaded').click();
+    await plan.waitFor();
+    expect(await today.page.getByText('gmsi backfill all-history').count()).toBe(0);
+  });
+
+  it('shows the speed of a running load and the time left, and proposes no command for its job', async () => {
+    await using today = await aToday({ food: {} });
+    await today.load('food');
+    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
+    await sql`
+      insert into gmsi.loads (job, command, feed, run_by, started_at, heartbeat_at, records, requests, windows_planned, windows_drained)
+      values ('food', 'backfill', 'gmsi-headlines', 'here', now() - interval '2 minutes', now() + interval '1 hour', 24000, 120, 100, 40)`.execute(
+      today.db,
+    );
+    await sql`update gmsi.loads set started_at = heartbeat_at - interval '2 minutes' where run_by = 'here'`.execute(
+      today.db,
+    );
+    await today.open();
+    const running = today.page.getByRole('region', { name: 'Running now' });
+    for (const said of ['12,000 a minute now', '60 a minute now', 'about 3 min left'])
+      await running.getByText(said).waitFor();
+    await expect.poll(() => today.page.locator('.summary').innerText()).toContain('food is being loaded');
+    await today.page
+      .getByRole('row', { name: /failed No answer/ })
+      .getByText('a load of the job is running')
+      .waitFor();
+    expect(await today.page.getByText('gmsi backfill').count()).toBe(0);
+  });
+
+  it('puts a job that lacks days before complete ones, with the command that loads them', async () => {
+    await using today = await aToday({ a: {}, b: { countries: ['NO'] } });
+    await today.load('a');
+    await today.load('b');
+    await sql`update gmsi.coverage set days = days - datemultirange(daterange('2026-09-10', '2026-09-12')) where country = 'NO'`.execute(
+      today.db,
+    );
+    await today.open();
+    const jobs = today.page.getByRole('region', { name: 'Table of jobs' }).locator('tbody');
+    await expect.poll(() => jobs.count()).toBe(2);
+    await expect
+      .poll(() => jobs.first().innerText())
+      .toMatch(/b\s+0 of 1.*npx gmsi backfill b.*about 1 request/s);
+    expect(await jobs.nth(1).innerText()).toMatch(/a\s+1 of 1\s+2026-10-31\s+all/);
+  });
+
+  it('counts the requests of its key as gmsi status does, and misses a worker while something is scheduled', async () => {
+    await using today = await aToday({ food: { end_date: 'today', schedule: { sync: '0 22 * * *' } } });
+    await today.load('food');
     const month = `${new Date().toISOString().slice(0, 7)}-01`;
-    const own = keyFingerprint(new Secret('sandbox-key'));
-    await runBackfill({ job: aJob({ ...period, ...file }), db: busy.db, sandbox: loaded.sandbox });
-    await sql`delete from gmsi.api_usage`.execute(busy.db);
+    await sql`delete from gmsi.api_usage`.execute(today.db);
     await sql`insert into gmsi.api_usage (key_fingerprint, month, requests)
-      values (${own}, ${month}, 1888), ('another', ${month}, 663)`.execute(busy.db);
-    const { tab, page } = await open('view=runs', '1,888', undefined, served.url);
-    await using _ = tab;
+      values (${own}, ${month}, 1888), ('another', ${month}, 663)`.execute(today.db);
+    await today.open();
+    const { page } = today;
+    await page.getByText('1,888').waitFor();
     await page.getByText('663').waitFor();
-    const job = page.getByRole('row', { name: 'food' });
-    await job.getByText('no worker').waitFor();
+    const missing = page.getByRole('row', { name: 'No worker' });
+    await missing.getByText('npx gmsi work').waitFor();
+    await missing.getByText(/about [\d,]+ requests/).waitFor();
     await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
-      values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(busy.db);
-    await job.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
+      values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
+    await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
+    expect(await missing.count()).toBe(0);
+  });
+
+  it('says what is wrong with the key, the budget, files, checks and fields, each with its cure', async () => {
+    await using today = await aToday({ food: {}, broken: { countries: ['XX'] } });
+    await today.load('food');
+    const month = `${new Date().toISOString().slice(0, 7)}-01`;
+    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${month}, 250000)
+      on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
+    await sql`insert into gmsi.alerts (kind, job, message, details) values ('key refused', 'food', 'The service refuses the key.', '{}')`.execute(
+      today.db,
+    );
+    await sql`insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
+      values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1, '{}')`.execute(today.db);
+    await sql`update gmsi.loads set started_at = now() - interval '3 days'`.execute(today.db);
+    await sql`insert into gmsi.loads (job, command, feed, run_by) values ('food', 'sync', 'gmsi-headlines', 'here')`.execute(
+      today.db,
+    );
+    await sql`insert into gmsi.wire_fields select feed, 'mood', 'extra', max(load_id), max(load_id) from gmsi.loads group by feed`.execute(
+      today.db,
+    );
+    await today.open();
+    const row = (name: string | RegExp) => today.page.getByRole('row', { name });
+    await row('API key refused').getByText('npx gmsi doctor').waitFor();
+    await row('Budget spent').getByText('npx gmsi plan food').waitFor();
+    await row('broken cannot be used').getByText('XX').waitFor();
+    await row('1 check failed').getByText('npx gmsi check food').waitFor();
+    await row('1 field new').getByText('npx gmsi repair --dry-run').waitFor();
+    expect(await axeFindings(today.page)).toEqual([]);
   });
 });
 

@@ -49,6 +49,17 @@ it('the warehouse is looked at once for all who listen, and not at all if nobody
   expect(looks).toBe(before);
 });
 
+it('who follows later hears the state at once, not only the next change', async () => {
+  const live = liveStates(async () => 'the same');
+  const stops = [new AbortController(), new AbortController()];
+  for (const { signal } of stops) {
+    const stream = live.listen(signal);
+    await stream.next();
+    expect((await stream.next()).value).toContain('the same');
+  }
+  for (const stop of stops) stop.abort();
+});
+
 it('only so many may follow, and a place is free again once a reader has gone', async () => {
   await using warehouse = await aWarehouse();
   await using page = await aPage(warehouse.db);

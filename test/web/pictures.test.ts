@@ -18,7 +18,7 @@ const topics = ['Inflation-*', 'Labour Market-*', 'Market Stress', 'Elections'];
 /** What is pictured, and what it shows once it is drawn. */
 const views = {
   coverage: { view: `view=coverage&${days}`, shows: 'failed' },
-  runs: { view: 'view=runs', shows: 'Last loads' },
+  today: { view: 'view=today', shows: 'Last loads' },
   sentiment: {
     view: `view=sentiment&country=US&country=GB&topic=Inflation-Food&from=2025-01-01&to=2025-12-31&smooth=7`,
     shows: 'Beneath, their number',
@@ -41,7 +41,7 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     });
     const load = (overrides: Record<string, unknown>) =>
       runBackfill({
-        job: aJob({ ...period, ...overrides }),
+        job: { ...aJob({ ...period, ...overrides }), name: 'desks' },
         db: warehouse.db,
         sandbox,
         clock: () => new Date(),

@@ -45,14 +45,7 @@ it('is one file with coverage, failures, jobs, budget, checks and loads, and not
   expect(stdout).toMatch(/^<!doctype html>/);
   expect(stdout).not.toMatch(/<script|<img|<link|<button|https?:\/\/(?!www\.w3\.org)/);
   expect(stdout).toContain('&lt;script>');
-  for (const title of [
-    'Coverage',
-    'Failed and refused windows',
-    'Jobs',
-    'Requests in',
-    'Checks',
-    'Last loads',
-  ])
+  for (const title of ['Coverage', 'npx gmsi backfill food', 'Jobs', 'Requests in', 'Checks', 'Last loads'])
     expect(stdout).toContain(title);
   expect(stdout).not.toContain('sandbox-key');
   expect(stdout).not.toContain('Asking');

@@ -116,23 +116,34 @@ export function windowsOfSeries(
   };
 }
 
-/** A window that failed or was refused. */
-export interface FailedWindow extends Series {
-  readonly window_id: number;
+/** Windows of a job that failed or were refused for the same cause. */
+export interface Failures {
+  readonly feed: string;
+  readonly state: 'failed' | 'refused';
+  /** The job that last requested them; `null` if an import did. */
+  readonly job: string | null;
+  /** The message of one of the windows. */
+  readonly cause: string | null;
+  readonly windows: number;
+  readonly series: number;
   readonly first_day: Day;
   readonly last_day: Day;
-  readonly state: string;
-  readonly last_error: string | null;
 }
 
-/** Returns windows of all series, the latest first, without those that were skipped because others were refused. */
-export const failedWindows: Question<FailedWindow> = {
-  about: 'Windows that failed or were refused, the latest first',
-  query: sql<FailedWindow>`
-      select window_id, feed, country, topic, ticker, match_type, variant, first_day, last_day, state, last_error
-      from gmsi.windows
-      where state = 'failed' or (state = 'refused' and refused_with is not null)
-      order by state, finished_at desc, window_id limit 50`,
+/**
+ * Returns failed and refused windows by cause, failed and most windows first, without those that were skipped because others
+ * were refused. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
+ */
+export const failuresByCause: Question<Failures> = {
+  about: 'Windows that failed or were refused, by cause',
+  query: sql<Failures>`
+      select w.feed, w.state, nullif(l.job, '') as job, min(w.last_error) as cause, count(*) as windows,
+             count(distinct (country, topic, ticker, match_type, variant)) as series,
+             min(w.first_day) as first_day, max(w.last_day) as last_day
+      from gmsi.windows w left join gmsi.loads l using (load_id)
+      where w.state = 'failed' or (w.state = 'refused' and w.refused_with is not null)
+      group by 1, 2, 3, regexp_replace(w.last_error, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
+      order by w.state, windows desc, 1, 3, 4 limit 50`,
 };
 
 /** A range of days of a series that is covered. */

@@ -66,6 +66,35 @@ export function requestsByKey(month: Day, ownKey: string | null): Question<Reque
   };
 }
 
+/** A field of a feed's records that appeared or vanished. */
+export interface FieldChange {
+  readonly feed: string;
+  readonly field: string;
+  readonly change: 'new' | 'gone';
+}
+
+/**
+ * Returns fields that appeared in the last 7 days, and fields that vanished in that time: the last three loads with records did
+ * not receive them. Fields that a feed's first day of loads has received are not new.
+ */
+export const fieldChanges: Question<FieldChange> = {
+  about: 'Fields of the service that appeared or vanished in the last 7 days',
+  query: sql<FieldChange>`
+      with known as (
+        select f.feed, f.field, first.started_at as first_at, last.started_at as last_at,
+               min(first.started_at) over (partition by f.feed) as known_since,
+               (select count(*) from gmsi.loads l where l.feed = f.feed and l.load_id > f.last_load_id and l.records > 0) as loads_since
+        from gmsi.wire_fields f
+        join gmsi.loads first on first.load_id = f.first_load_id
+        join gmsi.loads last on last.load_id = f.last_load_id
+        where last.started_at > now() - interval '7 days'
+      )
+      select feed, field, case when loads_since >= 3 then 'gone' else 'new' end as change
+      from known
+      where loads_since >= 3 or first_at > greatest(now() - interval '7 days', known_since + interval '1 day')
+      order by 1, 3, 2 limit 50`,
+};
+
 export interface OpenAlert {
   readonly kind: string;
   readonly job: string;

@@ -10,8 +10,10 @@ import {
   period,
   sameSeries,
   seriesIn,
+  seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
+import { isUncovered } from './coverage.ts';
 
 /** How much of a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
@@ -212,6 +214,50 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
     ) as series
   `.execute(db);
   return rows[0]!.day;
+}
+
+/** How far the series of a job are loaded. */
+export interface Completeness {
+  /** Series that have every settled day of the period. */
+  readonly complete: number;
+  /** The last day that all of these series have, settled or not; `null` if there are none. */
+  readonly complete_to: Day | null;
+  /** Windows. */
+  readonly failed: number;
+  readonly refused: number;
+}
+
+/** @param firstUnsettled the first day that may still change: a series is complete without it */
+export async function completenessOf(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  firstUnsettled: Day,
+): Promise<Completeness> {
+  const { rows } = await sql<Completeness>`
+    with standing as (
+      select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
+             -- A day is not over before the day after it.
+             max(least(last_day, (finished_at at time zone 'UTC')::date - 1)) filter (where state = 'drained') as last
+      from gmsi.windows w where ${inScope(scope)} and ${isUncovered} group by ${seriesOf('w')}
+    ), series as (
+      select failed, refused, greatest(least(upper(c.days) - 1, ${scope.to}::date), standing.last) as loaded_to,
+             isempty(datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date)) - coalesce(c.days, '{}')) as is_complete
+      from ${askedSeries(scope)}
+      left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
+    )
+    select count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
+           coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
+    from series
+  `.execute(db);
+  return rows[0]!;
+}
+
+/** Returns when each job was last loaded: when its last load ended, or showed its last sign of life. */
+export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<string, Date>> {
+  const { rows } = await sql<{ job: string; at: Date }>`
+    select job, max(coalesce(finished_at, heartbeat_at)) as at from gmsi.loads group by job
+  `.execute(db);
+  return new Map(rows.map(({ job, at }) => [job, at]));
 }
 
 /** Windows of a job that have failed and were not drained since, and the most common reasons. */

@@ -76,8 +76,11 @@ export async function showToken(token: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** A text that changes whenever something in the warehouse has changed. */
-export const warehouseState = signal('');
+/**
+ * A text that changes whenever something in the warehouse has changed; empty if the server cannot say so. While it is not known,
+ * nothing is asked: each answer would have to be asked for again with the first state.
+ */
+export const warehouseState = signal<string | undefined>(undefined);
 /** True while the server reports changes. */
 export const isLive = signal(false);
 
@@ -89,7 +92,11 @@ export function followChanges(): void {
       warehouseState.value = data;
       isLive.value = true;
     });
-    for (const trouble of ['lost', 'error']) source.addEventListener(trouble, () => (isLive.value = false));
+    for (const trouble of ['lost', 'error'])
+      source.addEventListener(trouble, () => {
+        warehouseState.value ??= '';
+        isLive.value = false;
+      });
     return () => source.close();
   });
 }
@@ -137,7 +144,7 @@ export function useAnswer<Row>(
     return () => stop.abort();
   }, [url, isOpen]);
   useEffect(() => {
-    if (url === undefined || !isOpen) return;
+    if (url === undefined || !isOpen || state === undefined) return;
     const { stop, at } = question.current;
     const wait = Math.max(0, at + secondsBetween * 1000 - Date.now());
     if (at === 0) setAsked((before) => ({ ...before, isAsking: true }));

@@ -7,19 +7,19 @@ import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
-import { Runs } from './views/runs/runs.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
+import { Today } from './views/today/today.tsx';
 
 const views = {
-  coverage: { title: 'Coverage', key: '1', view: Coverage },
-  runs: { title: 'Runs', key: '2', view: Runs },
+  today: { title: 'Today', key: '1', view: Today },
+  coverage: { title: 'Coverage', key: '2', view: Coverage },
   sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
   changes: { title: 'Changes', key: '4', view: Changes },
 };
 type View = keyof typeof views;
 
 function viewOf(text: string | null): View {
-  return text !== null && Object.hasOwn(views, text) ? (text as View) : 'coverage';
+  return text !== null && Object.hasOwn(views, text) ? (text as View) : 'today';
 }
 
 /** The period that each view showed last: a zoom in one view does not shorten the others. */

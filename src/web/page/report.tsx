@@ -1,19 +1,18 @@
 import { renderToString } from 'preact-render-to-string';
 import type { listedSeries, loadedFeeds, servedBy } from '../../warehouse/questions/contents.ts';
-import type { coverageOfSeries, failedWindows } from '../../warehouse/questions/coverage.ts';
+import type { coverageOfSeries } from '../../warehouse/questions/coverage.ts';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
 import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
-import { number } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
 import { Legend } from './views/coverage/legend.tsx';
 import { Matrix } from './views/coverage/matrix.tsx';
-import { Runs } from './views/runs/runs.tsx';
+import { Today } from './views/today/today.tsx';
 import './style.css';
 
-/** Writes the report: coverage of each feed, what failed, and the view of runs. */
+/** Writes the report: the view of today, and the coverage of each feed. */
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   const answers = new Map<string, Answer<unknown>>();
   async function answer<Asked>(path: string, parameters: Parameters = {}): Promise<Answer<Row<Asked>>> {
@@ -25,17 +24,16 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   const feeds = await answer<typeof loadedFeeds>('feeds');
   const listed = await answer<typeof listedSeries>('series');
   const origin = await answer<typeof servedBy>('origin');
-  const failed = await answer<typeof failedWindows>('windows/failed');
   const coverage = [];
   for (const { feed, match_type, oldest, newest } of feeds.rows) {
     const asked = { feed, match_type, from: oldest, to: newest };
     const { rows } = await answer<typeof coverageOfSeries>('coverage', asked);
     coverage.push({ ...asked, cells: cellsOf(feed, daysBetween(oldest, newest), rows, listed.rows) });
   }
-  // The view of runs needs these.
+  // The view of today needs these.
   await answer('loads', { limit: 50 });
   await answer('requests', { month: today().slice(0, 7) });
-  for (const path of ['jobs', 'alerts', 'workers', 'checks']) await answer(path);
+  for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields']) await answer(path);
 
   const body = renderToString(
     <Report.Provider value={answers}>
@@ -47,13 +45,12 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
         <span class="quiet">as of {moment(about.at.getTime())} UTC</span>
       </header>
       <main class="report">
+        <Today />
         <h1>Coverage</h1>
         {coverage.length === 0 && <p class="quiet">Nothing has been loaded yet.</p>}
         {coverage.map((one) => (
           <OfFeed key={`${one.feed}/${one.match_type}`} {...one} />
         ))}
-        <Failed windows={failed.rows} />
-        <Runs />
       </main>
     </Report.Provider>,
   );
@@ -105,47 +102,6 @@ function OfFeed({
           <Matrix shown={shown} />
         </Scroll>
       )}
-    </section>
-  );
-}
-
-function Failed({ windows }: { windows: Answer<Row<typeof failedWindows>>['rows'] }) {
-  if (windows.length === 0) return null;
-  return (
-    <section>
-      <h2>Failed and refused windows</h2>
-      {windows.length >= 50 && <p class="quiet">The last {number(windows.length)}.</p>}
-      <Scroll label="Failed and refused windows">
-        <table>
-          <thead>
-            <tr>
-              <th>series</th>
-              <th>days</th>
-              <th>state</th>
-              <th>why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {windows.map((one) => (
-              <tr key={one.window_id}>
-                <td>
-                  {[one.feed, one.country, one.topic, one.ticker, one.match_type, one.variant]
-                    .filter(Boolean)
-                    .join(' · ')}
-                </td>
-                <td class="nowrap">
-                  {one.first_day} to {one.last_day}
-                </td>
-                <td class="nowrap">
-                  <i class={`swatch ${one.state}`} />
-                  {one.state}
-                </td>
-                <td class="reason">{one.last_error}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
     </section>
   );
 }

@@ -1,3 +1,4 @@
+import { number } from '../numbers.ts';
 import { Copy } from '../parts.tsx';
 
 /** Quotes a name for a shell. Removes control characters, which a terminal would obey; no job's name has any. */
@@ -6,12 +7,21 @@ export function quoted(job: string): string {
   return /^[\w./@%+=:-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
 }
 
-/** A command, and a button that copies it. */
-export function Copied({ text }: { text: string }) {
+/** A command with its cost, and a button that copies it. */
+export function Copied({ text, cost }: { text: string; cost?: string | undefined }) {
   return (
     <span class="copied">
       <code>{text}</code>
       <Copy text={text} label={`Copy ${text}`} />
+      {cost && <span class="quiet">{cost}</span>}
     </span>
   );
 }
+
+/** Writes what a command costs. @param requests a forecast; `null` if it is not known */
+export function costOf(requests: number | null | undefined): string {
+  if (requests === null || requests === undefined) return 'cost not known';
+  return `about ${number(requests)} ${requests === 1 ? 'request' : 'requests'}`;
+}
+
+export const free = 'no requests';

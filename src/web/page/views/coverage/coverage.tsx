@@ -34,8 +34,8 @@ export function Coverage() {
 function NothingYet() {
   return (
     <>
-      Nothing has been loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads a job,{' '}
-      <code>npx gmsi init</code> makes one; what they load shows up here as it comes.
+      Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
+      <code>npx gmsi init</code> makes a job.
     </>
   );
 }

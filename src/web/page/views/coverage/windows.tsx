@@ -1,10 +1,11 @@
 import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
-import type { Wire } from '../../api.ts';
+import type { JobShown } from '../../../jobs.ts';
+import { useAnswer, type Wire } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { number } from '../../numbers.ts';
 import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
-import { Copied, quoted } from '../commands.tsx';
+import { Copied, costOf, quoted } from '../commands.tsx';
 
 type Windows = readonly Wire<WindowShown>[];
 
@@ -66,8 +67,9 @@ export function Windows({ windows }: { windows: Windows }) {
   );
 }
 
-/** Shows the commands that load what is not drained. */
+/** Shows the commands that load what is not drained, with their cost. */
 export function Commands({ windows }: { windows: Windows }) {
+  const known = useAnswer<JobShown>('jobs', {}, 60).answer?.rows;
   const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
   const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
   // A window without a load probably belongs to the job that loaded the others.
@@ -87,10 +89,11 @@ export function Commands({ windows }: { windows: Windows }) {
           refused > 0 && `${number(refused)} refused`,
         ].filter(Boolean);
         const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${refused > 0 ? ' --retry-refused' : ''}`;
+        const requests = known?.find((one) => one.job === job)?.backfill_requests;
         return (
           <li key={job}>
-            <span class="quiet">To take up the {parts.join(', ')}:</span>
-            <Copied text={command} />
+            <span class="quiet">To load the {parts.join(', ')}:</span>
+            <Copied text={command} cost={known && `${costOf(requests)}: all that the job still misses`} />
             {job === '' && (
               <span class="quiet">
                 The job of this series is not known: <code>npx gmsi jobs</code> lists them.

@@ -5,7 +5,6 @@ import { useIsReport, type Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
 import { Scroll } from '../../parts.tsx';
 import { moment, span } from '../../time.ts';
-import { Copied, quoted } from '../commands.tsx';
 
 type Load = Wire<LoadShown>;
 
@@ -114,9 +113,6 @@ function One({ load }: { load: Load }) {
             <p>
               {meaning} {load.error && <span class="bad">{load.error}</span>}
             </p>
-            {['backfill', 'sync'].includes(load.command) && load.job && (
-              <Copied text={`npx gmsi ${load.command} ${quoted(load.job)}`} />
-            )}
           </td>
         </tr>
       )}

@@ -12,9 +12,10 @@ interface Tick {
   readonly at: number;
   readonly requests: number;
   readonly records: number;
+  readonly windows_drained: number;
 }
 
-/** How many ticks of a load, or counts of a job, are kept to compute its speed. */
+/** How many ticks of a load are kept to compute its speed. */
 const kept = 120;
 /** Milliseconds that count as now. */
 const recent = 60_000;
@@ -22,72 +23,38 @@ const recent = 60_000;
 /** Notes the totals of loads whenever they change, while the view is open. */
 function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> {
   const ticks = useRef(new Map<number, Tick[]>()).current;
-  for (const { load_id, ended_at, requests, records } of loads) {
+  for (const { load_id, ended_at, requests, records, windows_drained } of loads) {
     const known = ticks.get(load_id) ?? [];
     const at = Date.parse(ended_at);
-    if (at > (known.at(-1)?.at ?? 0)) known.push({ at, requests, records });
+    if (at > (known.at(-1)?.at ?? 0)) known.push({ at, requests, records, windows_drained });
     ticks.set(load_id, known.slice(-kept));
   }
   return ticks;
-}
-
-/** Notes how many days of a job are covered. @returns a function for the seconds until nothing is missing, if known */
-function useTimeLeft(jobs: readonly Wire<JobShown>[]) {
-  const seen = useRef(new Map<string, { readonly at: number; readonly covered: number }[]>()).current;
-  for (const { job, covered } of jobs) {
-    const known = seen.get(job) ?? [];
-    if (covered !== null && covered !== known.at(-1)?.covered) known.push({ at: Date.now(), covered });
-    seen.set(job, known.slice(-kept));
-  }
-  return ({ job, covered, wanted }: Wire<JobShown>): number | undefined => {
-    const known = seen.get(job) ?? [];
-    const [first, last] = [known[0], known.at(-1)];
-    if (!first || !last || covered === null || wanted === null || last.at - first.at < 10_000)
-      return undefined;
-    const perSecond = (last.covered - first.covered) / ((last.at - first.at) / 1000);
-    return perSecond > 0 ? (wanted - covered) / perSecond : undefined;
-  };
 }
 
 /** Shows the loads that run now. */
 export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Wire<JobShown>[] }) {
   const running = loads.filter(({ state }) => state === 'running');
   const ticks = useTicks(running);
-  const timeLeft = useTimeLeft(jobs);
-  if (running.length === 0) return <p class="quiet">Nothing runs now.</p>;
+  if (running.length === 0) return null;
   return (
-    <ul class="loading">
-      {running.map((load) => {
-        const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
-        return (
-          <One
-            key={load.load_id}
-            load={load}
-            ticks={ticks.get(load.load_id) ?? []}
-            job={job}
-            left={job && timeLeft(job)}
-          />
-        );
-      })}
-    </ul>
+    <section aria-labelledby="now">
+      <h2 id="now">Running now</h2>
+      <ul class="loading">
+        {running.map((load) => {
+          const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
+          return <One key={load.load_id} load={load} ticks={ticks.get(load.load_id) ?? []} job={job} />;
+        })}
+      </ul>
+    </section>
   );
 }
 
-function One({
-  load,
-  ticks,
-  job,
-  left,
-}: {
-  load: Load;
-  ticks: readonly Tick[];
-  job: Wire<JobShown> | undefined;
-  left: number | undefined;
-}) {
+function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Wire<JobShown> | undefined }) {
   const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
   const last = ticks.at(-1);
   const before = last && (ticks.find(({ at }) => at >= last.at - recent) ?? last);
-  const perMinute = (of: 'requests' | 'records') => {
+  const perMinute = (of: 'requests' | 'records' | 'windows_drained') => {
     const [now, all] = [
       last && before && last.at > before.at
         ? ((last[of] - before[of]) / (last.at - before.at)) * 60_000
@@ -96,6 +63,7 @@ function One({
     ];
     return { now, all };
   };
+  const left = minutesLeft(load, job, (of) => perMinute(of).now ?? perMinute(of).all ?? 0);
   return (
     <li>
       <div class="row">
@@ -106,13 +74,13 @@ function One({
       </div>
       {job?.wanted ? (
         <div class="row progress">
-          <Bar part={job.covered ?? 0} all={job.wanted} label={`Covered days of ${job.job}`} />
+          <Bar part={job.covered ?? 0} all={job.wanted} label={`Loaded days of ${job.job}`} />
           <span>
-            {number(job.covered ?? 0)} of {number(job.wanted)} days covered (
+            {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
             {share(job.covered ?? 0, job.wanted)})
             {left !== undefined && (
               <>
-                , <b>about {span(left)} left</b>
+                , <b>about {span(left * 60)} left</b>
               </>
             )}
           </span>
@@ -131,6 +99,22 @@ function One({
       </dl>
     </li>
   );
+}
+
+/**
+ * Returns how long a load will still take, if that is known. Loads that share windows do not know how many they have planned;
+ * the requests that their job still needs are the next best guess.
+ */
+function minutesLeft(
+  { windows_planned, windows_drained, windows_failed }: Load,
+  job: Wire<JobShown> | undefined,
+  perMinute: (of: 'requests' | 'windows_drained') => number,
+): number | undefined {
+  const [left, speed] =
+    windows_planned === null
+      ? [job?.backfill_requests ?? 0, perMinute('requests')]
+      : [windows_planned - windows_drained - windows_failed, perMinute('windows_drained')];
+  return left > 0 && speed > 0 ? left / speed : undefined;
 }
 
 function Figure({

@@ -6,32 +6,32 @@ import { Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 
-/** The most requests in a month, as jobs set it. Jobs with the same limit share a bar. */
-export interface Limit {
+/** The most requests in a month that any job allows for the server's key. */
+interface Limit {
   readonly perMonth: number;
   readonly reserve: number;
-  readonly jobs: readonly string[];
   /** The total at the end of the month, if something is scheduled. */
   readonly projected: number | null;
   /** When the limit will be reached, if that is before the month ends. */
   readonly spentBy: string | null;
+  /** Jobs that stop earlier, by their own limit. */
+  readonly lower: readonly Wire<JobShown>[];
 }
 
-export function limitsOf(jobs: readonly Wire<JobShown>[]): Limit[] {
-  const limits = new Map<string, Limit>();
-  for (const { job, requests_per_month: perMonth, reserve, spent_by, projected } of jobs) {
-    if (perMonth === null) continue;
-    const key = `${perMonth}/${reserve}`;
-    const others = limits.get(key)?.jobs ?? [];
-    limits.set(key, {
-      perMonth,
-      reserve: reserve ?? 0,
-      jobs: [...others, job],
-      projected,
-      spentBy: spent_by,
-    });
-  }
-  return [...limits.values()].toSorted((a, b) => b.perMonth - a.perMonth || a.reserve - b.reserve);
+function limitOf(jobs: readonly Wire<JobShown>[]): Limit | undefined {
+  const limited = jobs
+    .filter((job) => job.requests_per_month !== null)
+    .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
+  const most = limited[0];
+  if (!most) return undefined;
+  const isMost = (job: Wire<JobShown>) => job.requests_per_month === most.requests_per_month;
+  return {
+    perMonth: most.requests_per_month!,
+    reserve: Math.max(...limited.filter(isMost).map(({ reserve }) => reserve ?? 0)),
+    projected: most.projected,
+    spentBy: most.spent_by,
+    lower: limited.filter((job) => !isMost(job)),
+  };
 }
 
 export type Requests = Asked<Row<typeof requestsByKey>>;
@@ -44,9 +44,9 @@ export function useRequests(): Requests {
 export function Budget({ jobs, requests }: { jobs: readonly Wire<JobShown>[]; requests: Requests }) {
   const month = today().slice(0, 7);
   const { answer, error } = requests;
+  const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
-  const used = answer?.rows.find(({ is_own }) => is_own)?.requests ?? 0;
-  const limits = limitsOf(jobs);
+  const limit = limitOf(jobs);
   return (
     <section aria-labelledby="requests">
       <div class="row heading">
@@ -55,26 +55,25 @@ export function Budget({ jobs, requests }: { jobs: readonly Wire<JobShown>[]; re
         <Source path="requests" parameters={{ month }} sql={answer?.sql} />
       </div>
       <Trouble error={error} what="requests" />
-      {answer && limits.length === 0 && answer.rows.some(({ is_own }) => is_own) && (
+      {answer && limit && <Bullet limit={limit} used={own?.requests ?? 0} />}
+      {own && !limit && (
         <p>
-          <b>{number(used)}</b> requests. No job sets a budget.
+          <b>{number(own.requests)}</b> requests. No job sets a budget.
         </p>
       )}
-      {answer && limits.map((limit) => <Bullet key={limit.jobs[0]} limit={limit} used={used} />)}
       {others.map(({ key, requests }) => (
         <p key={key}>
-          <b>{number(requests)}</b> requests with {others.length === answer?.rows.length ? 'the' : 'another'}{' '}
-          key <code>{key}</code>
+          <b>{number(requests)}</b> requests with {own ? 'another' : 'the'} key <code>{key}</code>
         </p>
       ))}
-      {answer?.rows.length === 0 && limits.length === 0 && <p class="quiet">None yet.</p>}
+      {answer?.rows.length === 0 && !limit && <p class="quiet">None yet.</p>}
     </section>
   );
 }
 
 /** Draws the requests of a key against a budget, with its reserve and the forecast. */
 function Bullet({ limit, used }: { limit: Limit; used: number }) {
-  const { perMonth, reserve, jobs, projected, spentBy } = limit;
+  const { perMonth, reserve, projected, spentBy, lower } = limit;
   const most = Math.max(perMonth, used, projected ?? 0, 1);
   const percent = (requests: number) => `${(100 * requests) / most}%`;
   const left = Math.max(0, perMonth - used);
@@ -108,7 +107,8 @@ function Bullet({ limit, used }: { limit: Limit; used: number }) {
         .{' '}
         <span class="quiet">
           {reserve > 0 && `Backfills leave ${number(reserve)} for syncs. `}
-          Budget of {jobs.length > 4 ? `${number(jobs.length)} jobs` : jobs.join(', ')}.
+          {lower.length > 0 &&
+            `Lower limits: ${lower.map(({ job, requests_per_month }) => `${job} ${number(requests_per_month!)}`).join(', ')}.`}
         </span>
       </p>
     </div>

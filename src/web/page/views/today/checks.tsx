@@ -1,11 +1,11 @@
 import type { lastChecks } from '../../../../warehouse/questions/runs.ts';
 import type { JobShown } from '../../../jobs.ts';
-import { useAnswer, type Wire } from '../../api.ts';
+import type { Answer, Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
 import { Scroll, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
-import { Copied, quoted } from '../commands.tsx';
+import { Copied, free, quoted } from '../commands.tsx';
 
 type Check = Wire<Row<typeof lastChecks>>;
 
@@ -15,12 +15,14 @@ const colours: Readonly<Record<string, string>> = {
 };
 
 /** Shows what `gmsi check` found in its last run. */
-export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
-  const { answer } = useAnswer<Row<typeof lastChecks>>('checks', {});
-  // An older server has no such endpoint.
-  if (!answer) return null;
-  const { rows, sql } = answer;
-  const job = jobs.find(({ problem }) => problem === null)?.job;
+export function Checks({
+  answer: { rows, sql },
+  jobs,
+}: {
+  answer: Answer<Row<typeof lastChecks>>;
+  jobs: readonly Wire<JobShown>[];
+}) {
+  const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
   const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
   return (
     <section aria-labelledby="checks">
@@ -32,8 +34,8 @@ export function Checks({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
       </div>
       {rows.length === 0 ? (
         <>
-          <p class="quiet">No check has been run. They look for errors in what is loaded:</p>
-          <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} />
+          <p class="quiet">No check has been run. Checks look for errors in what is loaded:</p>
+          <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />
         </>
       ) : (
         noted.length > 0 && <Findings checks={noted} />
@@ -78,7 +80,7 @@ function Findings({ checks }: { checks: readonly Check[] }) {
               <td>{reason ?? title}</td>
               <td class="nowrap">{moment(checked_at)}</td>
               <td>
-                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} />
+                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
               </td>
             </tr>
           ))}

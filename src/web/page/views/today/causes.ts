@@ -1,0 +1,211 @@
+import { number } from '../../numbers.ts';
+import { moment } from '../../time.ts';
+import { costOf, free, quoted } from '../commands.tsx';
+import { isNeverLoaded, type Known } from './known.ts';
+
+/** Something that is wrong, and the command that cures it. */
+export interface Cause {
+  /** False if it only may become a failure. */
+  readonly isFailure: boolean;
+  readonly what: string;
+  readonly why: string;
+  /** Jobs, series and days that it is about. */
+  readonly where?: readonly string[];
+  readonly command?: string;
+  /** The cost of the command. */
+  readonly cost?: string;
+}
+
+/** Returns all that is wrong, failures first. */
+export function causesOf(known: Known): Cause[] {
+  const causes = [
+    ...keyRefused(known),
+    ...budgets(known),
+    ...endedLoads(known),
+    ...failedWindows(known),
+    ...unreadableJobs(known),
+    ...failedChecks(known),
+    ...noWorker(known),
+    ...otherAlerts(known),
+    ...changedFields(known),
+  ];
+  return causes.toSorted((a, b) => Number(b.isFailure) - Number(a.isFailure));
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+/** Lists names; counts those after the third. */
+function listed(names: readonly string[]): string {
+  const shown = [...new Set(names)];
+  return shown.length <= 4
+    ? shown.join(', ')
+    : `${shown.slice(0, 3).join(', ')} and ${number(shown.length - 3)} others`;
+}
+
+/** Groups rows by a text. */
+function groups<One>(rows: readonly One[], by: (row: One) => string): (readonly [One, ...One[]])[] {
+  const found = new Map<string, [One, ...One[]]>();
+  for (const row of rows) {
+    const others = found.get(by(row));
+    if (others) others.push(row);
+    else found.set(by(row), [row]);
+  }
+  return [...found.values()];
+}
+
+const refusal = 'key refused';
+
+function keyRefused({ alerts = [] }: Known): Cause[] {
+  const refused = alerts.filter(({ kind }) => kind === refusal);
+  if (refused.length === 0) return [];
+  return [
+    {
+      isFailure: true,
+      what: 'API key refused',
+      why: refused[0]!.message,
+      command: 'npx gmsi doctor',
+      cost: costOf(1),
+    },
+  ];
+}
+
+function budgets({ jobs = [] }: Known): Cause[] {
+  const limited = jobs.filter((job) => job.spent_by !== null && !isNeverLoaded(job));
+  return groups(limited, ({ requests_per_month }) => String(requests_per_month)).map((of) => {
+    const { job, requests_per_month, requests_used, spent_by } = of[0];
+    const isSpent = requests_used! >= requests_per_month!;
+    const names = listed(of.map(({ job }) => job));
+    return {
+      isFailure: isSpent,
+      what: isSpent ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
+      why: `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month. ${
+        isSpent
+          ? `Until the next one begins, nothing loads ${names}.`
+          : `The schedule of ${names} needs more.`
+      } The plan says what would save requests.`,
+      command: `npx gmsi plan ${quoted(job)}`,
+      cost: free,
+    };
+  });
+}
+
+/** Finds jobs whose last load failed as a whole or was killed. */
+function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
+  const last = groups(loads, ({ job, feed }) => `${job}\n${feed}`).map(([load]) => load);
+  const isNamed = (job: string) => alerts.some((alert) => alert.kind === refusal && alert.job === job);
+  const ended = last.filter(({ state, job }) => ['failed', 'killed'].includes(state) && !isNamed(job));
+  return groups(ended, ({ state, error }) => `${state}\n${error}`).map((of) => {
+    const [{ state, error, command, job }] = of;
+    const isKilled = state === 'killed';
+    const name = job || command;
+    const cost = jobs.find((one) => one.job === job)?.backfill_requests;
+    return {
+      isFailure: true,
+      what: of.length === 1 ? `Load of ${name} ${state}` : `${number(of.length)} loads ${state}`,
+      why: error ?? 'It ended without an outcome.',
+      ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
+      ...(isKilled && job
+        ? { command: `npx gmsi backfill ${quoted(job)}`, cost: costOf(cost) }
+        : { command: 'npx gmsi doctor', cost: costOf(1) }),
+    };
+  });
+}
+
+function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
+  const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
+  return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
+    const isRefused = state === 'refused';
+    const of = jobs.find((one) => one.job === job);
+    const where = `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}`;
+    return {
+      isFailure: !isRefused,
+      what: `${counted(windows, 'window')} ${state}`,
+      why: cause ?? 'The reason is not known.',
+      where: [
+        where,
+        `${first_day} to ${last_day}`,
+        ...(job !== null && isRunning(job) ? ['a load of the job is running'] : []),
+      ],
+      ...(job !== null &&
+        !isRunning(job) && {
+          command: `npx gmsi backfill ${quoted(job)}${isRefused ? ' --retry-refused' : ''}`,
+          cost: of?.backfill_requests
+            ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
+            : `at least ${counted(windows, 'request')}`,
+        }),
+    };
+  });
+}
+
+function unreadableJobs({ jobs = [] }: Known): Cause[] {
+  const broken = jobs.filter(({ problem }) => problem !== null);
+  return broken.map(({ job, problem }) => ({
+    isFailure: true,
+    what: `${job} cannot be used`,
+    why: problem!,
+  }));
+}
+
+function failedChecks({ checks = [] }: Known): Cause[] {
+  const failed = checks.filter(({ result }) => result === 'failed');
+  if (failed.length === 0) return [];
+  const jobs = [...new Set(failed.map(({ job }) => job))];
+  return [
+    {
+      isFailure: true,
+      what: `${counted(failed.length, 'check')} failed`,
+      why: `${listed(jobs)}: not true that ${listed(failed.map(({ title }) => `“${title}”`))}.`,
+      command: `npx gmsi check ${jobs.map(quoted).join(' ')}`,
+      cost: free,
+    },
+  ];
+}
+
+function noWorker({ jobs = [], workers }: Known): Cause[] {
+  const scheduled = jobs.filter(({ next_run }) => next_run !== null);
+  if (workers === undefined || workers.length > 0 || scheduled.length === 0) return [];
+  const { projected, requests_used } = scheduled[0]!;
+  const cost = projected === null || requests_used === null ? null : projected - requests_used;
+  return [
+    {
+      isFailure: true,
+      what: 'No worker',
+      why: `Nothing runs what is scheduled: ${listed(scheduled.map(({ job }) => job))}.`,
+      command: 'npx gmsi work',
+      cost: `${costOf(cost)} until the month ends`,
+    },
+  ];
+}
+
+/** Returns the alerts that the other causes do not tell: late jobs, failed exports. */
+function otherAlerts({ alerts = [] }: Known): Cause[] {
+  const told = [refusal, 'budget', 'failed windows'];
+  return alerts
+    .filter(({ kind }) => !told.includes(kind))
+    .map(({ kind, job, message }) => ({
+      isFailure: kind !== 'late',
+      what: `${job}: ${kind}`,
+      why: message,
+      command: `npx gmsi status ${quoted(job)}`,
+      cost: free,
+    }));
+}
+
+function changedFields({ fields = [] }: Known): Cause[] {
+  return groups(fields, ({ feed, change }) => `${feed}\n${change}`).map((of) => {
+    const [{ feed, change }] = of;
+    const names = listed(of.map(({ field }) => field));
+    return {
+      isFailure: false,
+      what: `${counted(of.length, 'field')} ${change}`,
+      why:
+        change === 'new'
+          ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
+          : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
+      command: 'npx gmsi repair --dry-run',
+      cost: free,
+    };
+  });
+}

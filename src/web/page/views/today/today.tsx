@@ -1,0 +1,130 @@
+import type { failuresByCause } from '../../../../warehouse/questions/coverage.ts';
+import type {
+  fieldChanges,
+  lastChecks,
+  lastLoads,
+  livingWorkers,
+  openAlerts,
+} from '../../../../warehouse/questions/runs.ts';
+import type { JobShown } from '../../../jobs.ts';
+import { address } from '../../address.ts';
+import { useAnswer, type Wire } from '../../api.ts';
+import { number } from '../../numbers.ts';
+import { Answered, Source, Trouble } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { moment } from '../../time.ts';
+import { Copied, free, quoted } from '../commands.tsx';
+import { Banner } from './banner.tsx';
+import { Budget, useRequests } from './budget.tsx';
+import { causesOf } from './causes.ts';
+import { Checks } from './checks.tsx';
+import { Jobs } from './jobs.tsx';
+import { Loads } from './loads.tsx';
+import { Running } from './running.tsx';
+import { summaryOf } from './summary.ts';
+import '../shared.css';
+import './today.css';
+
+/** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
+export function Today() {
+  const limit = Math.min(500, Number(address.value.get('loads')) || 50);
+  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
+  const loads = useAnswer<Row<typeof lastLoads>>('loads', { limit }, 1, 15);
+  const jobs = useAnswer<JobShown>('jobs', {}, 5, 60);
+  const requests = useRequests();
+  const workers = useAnswer<Row<typeof livingWorkers>>('workers', {}, 5, 30);
+  const failures = useAnswer<Row<typeof failuresByCause>>('failures', {});
+  const checks = useAnswer<Row<typeof lastChecks>>('checks', {});
+  const fields = useAnswer<Row<typeof fieldChanges>>('fields', {}, 60);
+  const alerts = useAnswer<Row<typeof openAlerts>>('alerts', {});
+  const errors = { jobs, workers, failures, checks, fields, alerts };
+  return (
+    <div class="today">
+      <h1>Today</h1>
+      {Object.entries(errors).map(([what, { error }]) => (
+        <Trouble key={what} error={error} what={what} />
+      ))}
+      <Answered asked={loads}>
+        {({ rows, sql }) => {
+          const known = {
+            loads: rows,
+            jobs: jobs.answer?.rows,
+            requests: requests.answer?.rows,
+            workers: workers.answer?.rows,
+            failures: failures.answer?.rows,
+            checks: checks.answer?.rows,
+            fields: fields.answer?.rows,
+            alerts: alerts.answer?.rows,
+          };
+          const { jobs: found = [] } = known;
+          return (
+            <>
+              {rows.length > 0 ? (
+                <p class="summary">{summaryOf(known)}</p>
+              ) : (
+                known.jobs && <NothingYet jobs={found} />
+              )}
+              <Banner causes={causesOf(known)} />
+              <Running loads={rows} jobs={found} />
+              <Workers workers={known.workers ?? []} />
+              <div class="halves">
+                <Jobs jobs={found} loads={rows} hasWorkers={known.workers?.length !== 0} />
+                <Budget jobs={found} requests={requests} />
+              </div>
+              {checks.answer && rows.length + checks.answer.rows.length > 0 && (
+                <Checks answer={checks.answer} jobs={found} />
+              )}
+              {rows.length > 0 && (
+                <>
+                  <div class="row heading">
+                    <h2>Last loads</h2>
+                    <span class="grow" />
+                    <Source path="loads" parameters={{ limit }} sql={sql} />
+                  </div>
+                  <Loads loads={rows} limit={limit} />
+                </>
+              )}
+            </>
+          );
+        }}
+      </Answered>
+    </div>
+  );
+}
+
+/** Says how to begin, with the job that has the fewest days. */
+function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
+  const usable = jobs.filter(({ problem }) => problem === null);
+  const smallest = usable.toSorted((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0))[0];
+  if (!smallest)
+    return (
+      <>
+        <p class="summary">Nothing has been loaded yet, and there is no job. This makes one:</p>
+        <Copied text="npx gmsi init" cost="about 5 requests" />
+      </>
+    );
+  return (
+    <>
+      <p class="summary">Nothing has been loaded yet. This says what a load costs:</p>
+      {smallest.wanted === null ? (
+        <Copied text={`npx gmsi lookups && npx gmsi plan ${quoted(smallest.job)}`} cost="5 requests" />
+      ) : (
+        <Copied text={`npx gmsi plan ${quoted(smallest.job)}`} cost={free} />
+      )}
+    </>
+  );
+}
+
+function Workers({ workers }: { workers: readonly Wire<Row<typeof livingWorkers>>[] }) {
+  if (workers.length === 0) return null;
+  const each = workers.map(
+    ({ run_by, concurrency, started_at }) =>
+      `${run_by} (${number(concurrency)} at once, since ${moment(started_at)})`,
+  );
+  return (
+    <p>
+      {number(workers.length)} {workers.length === 1 ? 'worker' : 'workers'}:{' '}
+      <span class="quiet">{each.join(' · ')}</span>
+    </p>
+  );
+}
