@@ -8,9 +8,9 @@ import { labelsOf, zoneOfAxis } from './time-axis.ts';
 const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
-/** More series than this have a panel each, at least so wide, with a common range of scores. */
+/** More series than this have a panel each, at least so large, with a common range of scores. */
 const mostTogether = 4;
-const panel = { width: 300, height: 150 };
+const panel = { width: 300, height: 150, title: 27 };
 /** Milliseconds in which a second click makes a double click. */
 const doubleClick = 250;
 
@@ -55,7 +55,9 @@ export function drawLines(
   const isApart = series.length > mostTogether;
   const isLabelled = width >= 760 && shown.length > 1 && !isApart;
   const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 18;
-  const wide = isApart ? Math.floor(width / Math.max(1, Math.floor(width / panel.width))) : width;
+  const across = isApart ? Math.max(1, Math.floor(width / panel.width)) : 1;
+  const wide = Math.floor(width / across);
+  const panelHeight = Math.max(panel.height, height / Math.ceil(series.length / across) - panel.title);
   const isDense = (wide - axisWidth - right) / starts.length < 1;
   const tzDate = (at: number) => uPlot.tzDate(new Date(at), zoneOfAxis(by));
 
@@ -100,7 +102,7 @@ export function drawLines(
     new uPlot(
       {
         ...shared(),
-        ...(isApart ? { width: wide, height: panel.height, title: of[0]!.title } : { width, height }),
+        ...(isApart ? { width: wide, height: panelHeight, title: of[0]!.title } : { width, height }),
         padding: [10, right, 0, 0],
         scales: { x: timeScale, y: { range: () => range } },
         axes: [

@@ -101,14 +101,14 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
   const open = placeOf(chart, address.value.get('at'));
   const dark = isDark.value;
+  const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 430));
 
   useEffect(() => {
     if (width === 0) return;
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const isSmall = width < 600;
-      const size = { width, height: isSmall ? 240 : 340, hidden, open };
+      const size = { width, height, hidden, open };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -132,7 +132,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, hidden, open, dark, zone.value]);
+  }, [chart, width, height, hidden, open, dark, zone.value]);
 
   const empty = whyEmpty(chart, hidden, asked.asOf);
   const onKey = (event: KeyboardEvent) => {
@@ -158,6 +158,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
       <div
         ref={box}
         class="canvas"
+        style={{ minHeight: `${height + 96}px` }}
         role="application"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
         tabIndex={0}
