@@ -1,7 +1,7 @@
 import { number } from '../../numbers.ts';
 import { moment } from '../../time.ts';
 import { costOf, free, quoted } from '../commands.tsx';
-import { isNeverLoaded, type Known } from './known.ts';
+import { isNeverLoaded, isSpent, type Known } from './known.ts';
 
 /** Something that is wrong, and the command that cures it. */
 export interface Cause {
@@ -75,16 +75,14 @@ function budgets({ jobs = [] }: Known): Cause[] {
   const limited = jobs.filter((job) => job.spent_by !== null && !isNeverLoaded(job));
   return groups(limited, ({ requests_per_month }) => String(requests_per_month)).map((of) => {
     const { job, requests_per_month, requests_used, spent_by } = of[0];
-    const isSpent = requests_used! >= requests_per_month!;
     const names = listed(of.map(({ job }) => job));
+    const isOver = isSpent(of[0]);
+    const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
     return {
-      isFailure: isSpent,
-      what: isSpent ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
-      why: `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month. ${
-        isSpent
-          ? `Until the next one begins, nothing loads ${names}.`
-          : `The schedule of ${names} needs more.`
-      } The plan says what would save requests.`,
+      isFailure: isOver,
+      what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
+      why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
+      where: [names],
       command: `npx gmsi plan ${quoted(job)}`,
       cost: free,
     };
@@ -114,23 +112,24 @@ function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
 }
 
 function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
-  const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
   return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
-    const isRefused = state === 'refused';
     const of = jobs.find((one) => one.job === job);
-    const where = `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}`;
+    const isRunning = loads.some((load) => load.job === job && load.state === 'running');
+    const retry = state === 'refused' ? ' --retry-refused' : '';
     return {
-      isFailure: !isRefused,
+      isFailure: state === 'failed',
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
       where: [
-        where,
+        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}`,
         `${first_day} to ${last_day}`,
-        ...(job !== null && isRunning(job) ? ['a load of the job is running'] : []),
+        ...(isRunning ? ['a load of the job is running'] : []),
       ],
+      // A running load retries them, and a spent budget allows no request.
       ...(job !== null &&
-        !isRunning(job) && {
-          command: `npx gmsi backfill ${quoted(job)}${isRefused ? ' --retry-refused' : ''}`,
+        !isRunning &&
+        !(of && isSpent(of)) && {
+          command: `npx gmsi backfill ${quoted(job)}${retry}`,
           cost: of?.backfill_requests
             ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
             : `at least ${counted(windows, 'request')}`,

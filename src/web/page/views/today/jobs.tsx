@@ -5,7 +5,7 @@ import { number, share } from '../../numbers.ts';
 import { Scroll } from '../../parts.tsx';
 import { moment } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
-import { isComplete, isNeverLoaded } from './known.ts';
+import { isComplete, isNeverLoaded, isSpent } from './known.ts';
 import { Bar } from './running.tsx';
 
 type Job = Wire<JobShown>;
@@ -60,16 +60,23 @@ function trouble(job: Job): number {
   return (job.refused ?? 0) > 0 ? 1 : 0;
 }
 
+function stateOf(job: Job, isRunning: boolean): string {
+  if ((job.failed ?? 0) > 0) return 'failed';
+  if (isRunning) return 'running';
+  if ((job.refused ?? 0) > 0) return 'refused';
+  return isComplete(job) ? 'covered' : 'pending';
+}
+
 function One({ job, isRunning, hasWorkers }: { job: Job; isRunning: boolean; hasWorkers: boolean }) {
-  const { series, complete, complete_to, covered, wanted, failed, backfill_requests } = job;
+  const { series, complete, complete_to, covered, wanted, failed, refused, backfill_requests } = job;
   const isDone = isComplete(job);
-  // The banner proposes how to retry failures.
-  const isProposed = !isDone && !isRunning && failed === 0 && series !== null;
+  // The banner proposes how to retry what failed or was refused.
+  const isProposed = !isDone && !isRunning && failed === 0 && refused === 0 && !isSpent(job);
   return (
     <tbody>
       <tr class={isProposed ? 'with-command' : undefined}>
         <td class="nowrap" title={job.feed ?? ''}>
-          <i class={`swatch ${failed ? 'failed' : isRunning ? 'running' : isDone ? 'covered' : 'pending'}`} />
+          <i class={`swatch ${stateOf(job, isRunning)}`} />
           {job.job}
         </td>
         <td class="nowrap">
@@ -79,6 +86,7 @@ function One({ job, isRunning, hasWorkers }: { job: Job; isRunning: boolean; has
             `${number(complete ?? 0)} of ${number(series)}`
           )}
           {failed ? <span class="bad">, {number(failed)} windows failed</span> : null}
+          {!failed && refused ? `, ${number(refused)} windows refused` : null}
         </td>
         <td class="nowrap">{complete_to ?? <span class="quiet">–</span>}</td>
         <td class="nowrap">

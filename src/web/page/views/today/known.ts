@@ -34,3 +34,8 @@ export function isComplete({ complete, series }: Wire<JobShown>): boolean {
 export function isNeverLoaded(job: Wire<JobShown>): boolean {
   return job.problem === null && job.last_load_at === null && !isComplete(job);
 }
+
+/** True if a job may send no more requests this month. */
+export function isSpent({ requests_used, requests_per_month }: Wire<JobShown>): boolean {
+  return requests_used !== null && requests_per_month !== null && requests_used >= requests_per_month;
+}
