@@ -30,6 +30,9 @@ export const coverageEndpoints = [
       refused: days,
       pending: days,
       settling: days,
+      timeline: z
+        .string()
+        .describe('The days in order, as lengths of equal states: covered 300, failed 20, never 45.'),
     }),
     ask: ({ match_type, ...asked }) => coverageOfSeries({ matchType: match_type, ...asked }),
   }),

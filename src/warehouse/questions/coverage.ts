@@ -25,6 +25,8 @@ export interface SeriesCoverage {
   readonly pending: number;
   readonly failed: number;
   readonly refused: number;
+  /** The days from the first to the last, as lengths of equal states: `covered 300, failed 20, never 45`. */
+  readonly timeline: string;
 }
 
 /**
@@ -38,13 +40,23 @@ export const isUncovered = sql<boolean>`case when state = 'drained' then last_da
  * settling. Reads only ranges, never a list of days.
  */
 export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
-  // Counts days that have this state and none of the states before it. Most series have only covered windows, and nothing to
-  // count.
-  const days = (state: string, ...before: readonly string[]) => {
-    const others = before.map((other) => ` - coalesce(${other}, '{}')`).join('');
-    return sql.raw(`case when ${state} is null then 0
-                  else (select coalesce(sum(upper(r) - lower(r)), 0) from unnest(missing * ${state}${others}) as r)::int end`);
+  // Days that have this state and none of the states before it.
+  const ranges = (state: string, ...before: readonly string[]) =>
+    `missing * ${state}${before.map((other) => ` - coalesce(${other}, '{}')`).join('')}`;
+  const states = {
+    covered: 'covered',
+    running: ranges('draining'),
+    failed: ranges('failed', 'draining'),
+    refused: ranges('refused', 'draining', 'failed'),
+    pending: ranges('pending', 'draining', 'failed', 'refused'),
+    settling: ranges('drained', 'draining', 'failed', 'refused', 'pending'),
+    never: ranges('days', 'draining', 'failed', 'refused', 'pending', 'drained'),
   };
+  const days = (state: keyof typeof states) =>
+    sql.raw(
+      `(select coalesce(sum(upper(r) - lower(r)), 0) from unnest(${states[state]}) as r)::int as ${state}`,
+    );
+  const parts = Object.entries(states).map(([state, of]) => `select '${state}' as state, unnest(${of}) as r`);
   return {
     about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
     query: sql<SeriesCoverage>`
@@ -66,17 +78,14 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
           and ${isUncovered}
         group by 1, 2, 3, 4
       ), parts as (
-        select country, topic, ticker, variant, coalesce(covered.days, '{}') as covered,
+        select country, topic, ticker, variant, asked.days, coalesce(covered.days, '{}') as covered,
                asked.days - coalesce(covered.days, '{}') as missing, draining, failed, refused, pending, drained
         from covered full join standing using (country, topic, ticker, variant) cross join asked
       )
       select country, topic, ticker, variant,
-             (select coalesce(sum(upper(r) - lower(r)), 0) from unnest(covered) as r)::int as covered,
-             ${days('draining')} as running,
-             ${days('failed', 'draining')} as failed,
-             ${days('refused', 'draining', 'failed')} as refused,
-             ${days('pending', 'draining', 'failed', 'refused')} as pending,
-             ${days('drained', 'draining', 'failed', 'refused', 'pending')} as settling
+             ${days('covered')}, ${days('running')}, ${days('failed')}, ${days('refused')}, ${days('pending')}, ${days('settling')},
+             (select string_agg(state || ' ' || (upper(r) - lower(r)), ', ' order by lower(r))
+              from (${sql.raw(parts.join(' union all '))}) as parts) as timeline
       from parts
       order by country, topic, ticker, variant`,
   };

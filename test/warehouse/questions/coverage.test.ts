@@ -34,7 +34,8 @@ const aWindow: fc.Arbitrary<PlannedWindow> = fc.record({
 
 /** Each day of the period once, in the order of precedence. */
 function counted(covered: readonly { begin: number; end: number }[], windows: readonly PlannedWindow[]) {
-  const totals = { covered: 0, running: 0, failed: 0, refused: 0, pending: 0, settling: 0 };
+  const totals = { covered: 0, running: 0, failed: 0, refused: 0, pending: 0, settling: 0, never: 0 };
+  const spans: [state: string, days: number][] = [];
   const isIn = (n: number, { begin, end }: { begin: number; end: number }) => begin <= n && n <= end;
   for (let n = 5; n <= 34; n++) {
     const state = states.find((one) =>
@@ -50,10 +51,13 @@ function counted(covered: readonly { begin: number; end: number }[], windows: re
       pending: 'pending',
       drained: 'settling',
     } as const;
-    if (covered.some((range) => isIn(n, range))) totals.covered += 1;
-    else if (state) totals[names[state]] += 1;
+    const name = covered.some((range) => isIn(n, range)) ? 'covered' : state ? names[state] : 'never';
+    totals[name] += 1;
+    if (spans.at(-1)?.[0] === name) spans.at(-1)![1] += 1;
+    else spans.push([name, 1]);
   }
-  return totals;
+  const { never: _, ...known } = totals;
+  return { ...known, timeline: spans.map((span) => span.join(' ')).join(', ') };
 }
 
 it('counts each day of a period once, however ranges and windows overlap', async () => {
@@ -82,7 +86,15 @@ it('counts each day of a period once, however ranges and windows overlap', async
         const { rows } = await whileReading(warehouse.db, 'reader', (reading) =>
           question.query.execute(reading),
         );
-        const none = { covered: 0, running: 0, failed: 0, refused: 0, pending: 0, settling: 0 };
+        const none = {
+          covered: 0,
+          running: 0,
+          failed: 0,
+          refused: 0,
+          pending: 0,
+          settling: 0,
+          timeline: 'never 30',
+        };
         const { country, topic, ticker, variant, ...found } = (rows[0] ?? none) as SeriesCoverage;
         expect(rows.length).toBeLessThanOrEqual(1);
         expect(found).toEqual(counted(covered, windows));

@@ -6,7 +6,7 @@ import {
   failures,
   inWords,
   type Shown,
-  shareAsked,
+  seriesIn,
   shownOf,
 } from '../../../src/web/page/draw/cells.ts';
 
@@ -14,7 +14,7 @@ const feed = 'gmsi-headlines';
 const none = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
 
 function aSeries(country: string, topic: string, days: Partial<typeof none>) {
-  return { ...{ country, topic, ticker: '', variant: '' }, ...none, ...days };
+  return { ...{ country, topic, ticker: '', variant: '', timeline: '' }, ...none, ...days };
 }
 
 const country = (code: string) => ({ kind: 'country' as const, code, name: `Land ${code}` });
@@ -46,16 +46,16 @@ describe('the cells', () => {
       [1, 2],
     ] as const)
       expect(inWords(at(shown, row, column))).toBe('never requested');
-    expect(shareAsked(cells)).toBeCloseTo(1 / 6);
+    expect(seriesIn(cells)).toEqual({ asked: 1, complete: 0 });
     expect(failures(shown)).toEqual([{ row: 1, column: 1 }]);
   });
 
   it('are none if nothing is listed and nothing found, and one if there is one', () => {
     const empty = cellsOf(feed, 1, [], []);
-    expect([empty.rows, empty.columns, shareAsked(empty)]).toEqual([[], [], 0]);
+    expect([empty.rows, empty.columns, seriesIn(empty).asked]).toEqual([[], [], 0]);
     expect(inWords(daysOf(shownOf(empty, false, unfolded), [], []))).toBe('never requested');
     const one = cellsOf(feed, 1, [aSeries('US', 'Stress', { covered: 1 })], []);
-    expect([one.rows.length, one.columns.length, shareAsked(one)]).toEqual([1, 1, 1]);
+    expect([one.rows.length, one.columns.length, seriesIn(one)]).toEqual([1, 1, { asked: 1, complete: 1 }]);
     expect(inWords(at(shownOf(one, true, unfolded), 0, 0))).toBe('1 of 1 days covered (100%)');
   });
 
@@ -134,8 +134,19 @@ describe('the bar of a cell', () => {
     });
   });
 
-  it('tells a few settling days from covered ones only if no day is covered', () => {
-    expect(barWith({ covered: 97, settling: 3 }).parts).toEqual([['var(--covered)', 1]]);
-    expect(barWith({ settling: 3 }).parts[0]).toEqual(['var(--settling)', 0.03]);
+  it('goes from the first day to the last', () => {
+    const timeline = 'covered 30, failed 20, covered 40, settling 3, never 7';
+    const days = { covered: 70, failed: 20, settling: 3 };
+    const one = { ...aSeries('US', 'Stress', days), timeline };
+    expect(barOf(shownOf(cellsOf(feed, 100, [one], []), false, unfolded), 0, 0)).toEqual({
+      parts: [
+        ['var(--covered)', 0.3],
+        ['var(--failed)', 0.2],
+        ['var(--covered)', 0.4],
+        ['var(--settling)', 0.03],
+        ['var(--never)', 0.07],
+      ],
+      mark: 'frame',
+    });
   });
 });

@@ -29,6 +29,8 @@ export interface Cells {
   readonly days: number;
   /** Days by row, column and state. */
   readonly counts: Int32Array;
+  /** Timelines by row and column. */
+  readonly timelines: readonly (string | undefined)[];
 }
 
 /** Arranges the series of a feed. Includes countries and topics that the service lists but nobody has requested. */
@@ -63,14 +65,17 @@ export function cellsOf(
   const rowOf = new Map(rows.map(({ code }, index) => [code, index]));
   const columnOf = new Map(columns.map(({ topic, variant }, index) => [`${topic}\n${variant}`, index]));
   const counts = new Int32Array(rows.length * columns.length * states.length);
+  const timelines = new Array<string | undefined>(rows.length * columns.length);
   for (const one of found) {
     const column = columnOf.get(`${one.topic}\n${one.variant}`)!;
-    const at = (rowOf.get(codeOf(one))! * columns.length + column) * states.length;
+    const place = rowOf.get(codeOf(one))! * columns.length + column;
+    const at = place * states.length;
+    timelines[place] = one.timeline;
     states.forEach((state, index) => {
       counts[at + index] = one[state];
     });
   }
-  return { rows, columns, by: isByCountry ? 'country' : 'ticker', days, counts };
+  return { rows, columns, by: isByCountry ? 'country' : 'ticker', days, counts, timelines };
 }
 
 function compare(a: string, b: string): number {
@@ -94,11 +99,16 @@ export interface Shown {
   readonly counts: Int32Array;
 }
 
-/** Returns the share of cells that have any requested day. */
-export function shareAsked({ counts, rows, columns }: Cells): number {
-  let asked = 0;
-  for (let at = 0; at < counts.length; at += states.length) asked += Number(isAnything(counts, at));
-  return asked / Math.max(1, rows.length * columns.length);
+/** Counts series: those with any requested day, and those of them that have all days, settled or not. */
+export function seriesIn({ counts, days }: Cells): { readonly asked: number; readonly complete: number } {
+  let [asked, complete] = [0, 0];
+  for (let at = 0; at < counts.length; at += states.length) {
+    asked += Number(isAnything(counts, at));
+    complete += Number(
+      counts[at + states.indexOf('covered')]! + counts[at + states.indexOf('settling')]! === days,
+    );
+  }
+  return { asked, complete };
 }
 
 /** @param onlyAsked omits rows and columns that were never requested */
@@ -179,20 +189,21 @@ export function failures({ cells, rows, columns }: Shown): Place[] {
   );
 }
 
-/** Returns how a cell is drawn: a bar of its days by state, with a frame if any failed. */
-export function barOf({ cells, columns, counts }: Shown, row: number, column: number): Cell {
-  const at = (row * columns.length + column) * states.length;
-  const all = columns[column]!.of.length * cells.days;
-  const shares = states.map((_, index) => counts[at + index]! / all);
-  const [covered, settling] = [shares[0]!, shares[1]!];
-  // Nearly every series has a few settling days.
-  if (covered > 0 && settling < 0.05) [shares[0], shares[1]] = [covered + settling, 0];
-  const parts: [string, number][] = [];
-  let never = 1;
-  for (const [index, share] of shares.entries()) {
-    if (share > 0) parts.push([`var(--${states[index]})`, share]);
-    never -= share;
-  }
-  if (never > 1e-9) parts.push(['var(--never)', never]);
-  return { parts, mark: counts[at + states.indexOf('failed')]! > 0 ? 'frame' : undefined };
+/**
+ * Returns how a cell is drawn: a series from its first day to its last, a folded group by state; with a frame if any day
+ * failed.
+ */
+export function barOf(shown: Shown, row: number, column: number): Cell {
+  const { cells, rows, columns } = shown;
+  const of = columns[column]!.of;
+  const at = cells.rows.indexOf(rows[row]!) * cells.columns.length + of[0]!;
+  const timeline = of.length === 1 ? cells.timelines[at] : undefined;
+  const days = daysOf(shown, [row], [column]);
+  const spans = timeline
+    ? timeline.split(', ').map((span) => span.split(' ') as [State | 'never', string])
+    : ([...states, 'never'] as const).map((state) => [state, days[state]] as const);
+  const parts = spans
+    .filter(([, length]) => Number(length) > 0)
+    .map(([state, length]) => [`var(--${state})`, Number(length) / days.all] as const);
+  return { parts, mark: days.failed > 0 ? 'frame' : undefined };
 }

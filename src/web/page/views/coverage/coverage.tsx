@@ -4,7 +4,7 @@ import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
-import { cellsOf, daysOf, failures, type Shown, shareAsked, shownOf } from '../../draw/cells.ts';
+import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Period, Problem, Source, Switch } from '../../parts.tsx';
@@ -130,7 +130,8 @@ function Arranged({
     () => cellsOf(feed, Math.max(1, daysBetween(from, to)), answer.rows, listed.rows),
     [answer, listed, feed, from, to],
   );
-  const isAsked = shareAsked(cells);
+  const counted = seriesIn(cells);
+  const isAsked = counted.asked / Math.max(1, cells.rows.length * cells.columns.length);
   const only = address.value.get('only') ?? (isAsked > 0 && isAsked < 1 / 3 ? 'asked' : 'all');
   const groups = [...new Set(cells.columns.map(({ group }) => group))].filter(Boolean);
   const isOnly = only === 'asked';
@@ -183,7 +184,13 @@ function Arranged({
         </>,
       )}
       <div class="row above">
+        <span>
+          <b>{number(counted.complete)}</b> of {number(counted.asked)} series complete
+        </span>
         <Legend days={days} />
+        <span class="quiet">
+          left to right: {from} to {to}
+        </span>
         <span class="grow" />
         {failed.length > 0 && (
           <button type="button" class="failures" onClick={toNextFailure}>
