@@ -517,6 +517,25 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(await today.page.getByText('gmsi backfill').count()).toBe(0);
   });
 
+  it('begins with what is cheap, before anything is loaded', async () => {
+    const all = { countries: 'all', topics: 'all', start_date: '2016-01-01' };
+    await using today = await aToday({ 'all-history': all, food: {} });
+    await today.open();
+    await today.page.getByText('npx gmsi lookups').waitFor();
+    for (const [table, column] of [
+      ['countries', 'country'],
+      ['topics', 'topic'],
+    ])
+      await sql`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`.execute(
+        today.db,
+      );
+    await today.page
+      .getByText(/^npx gmsi plan food/)
+      .first()
+      .waitFor();
+    expect(await today.page.getByText('npx gmsi backfill').count()).toBe(0);
+  });
+
   it('puts a job that lacks days before complete ones, with the command that loads them', async () => {
     await using today = await aToday({ a: {}, b: { countries: ['NO'] } });
     await today.load('a');

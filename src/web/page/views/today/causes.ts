@@ -166,14 +166,15 @@ function noWorker({ jobs = [], workers }: Known): Cause[] {
   const scheduled = jobs.filter(({ next_run }) => next_run !== null);
   if (workers === undefined || workers.length > 0 || scheduled.length === 0) return [];
   const { projected, requests_used } = scheduled[0]!;
-  const cost = projected === null || requests_used === null ? null : projected - requests_used;
+  const isKnown = projected !== null && scheduled.every(({ series }) => series !== null);
+  const cost = isKnown ? projected - requests_used! : null;
   return [
     {
       isFailure: true,
       what: 'No worker',
       why: `Nothing runs what is scheduled: ${listed(scheduled.map(({ job }) => job))}.`,
       command: 'npx gmsi work',
-      cost: `${costOf(cost)} until the month ends`,
+      cost: cost === null ? costOf(null) : `${costOf(cost)} until the month ends`,
     },
   ];
 }

@@ -85,8 +85,8 @@ function One({ job, isRunning, hasWorkers }: { job: Job; isRunning: boolean; has
           ) : (
             `${number(complete ?? 0)} of ${number(series)}`
           )}
-          {failed ? <span class="bad">, {number(failed)} windows failed</span> : null}
-          {!failed && refused ? `, ${number(refused)} windows refused` : null}
+          {failed ? <div class="bad">{number(failed)} windows failed</div> : null}
+          {refused ? <div>{number(refused)} windows refused</div> : null}
         </td>
         <td class="nowrap">{complete_to ?? <span class="quiet">–</span>}</td>
         <td class="nowrap">

@@ -13,7 +13,7 @@ import { number } from '../../numbers.ts';
 import { Answered, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
-import { Copied, free, quoted } from '../commands.tsx';
+import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Banner } from './banner.tsx';
 import { Budget, useRequests } from './budget.tsx';
 import { causesOf } from './causes.ts';
@@ -92,25 +92,19 @@ export function Today() {
   );
 }
 
-/** Says how to begin, with the job that has the fewest days. */
+/** Says how to begin: with the job that has the fewest days, if the lists of series are known. */
 function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
-  const usable = jobs.filter(({ problem }) => problem === null);
-  const smallest = usable.toSorted((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0))[0];
-  if (!smallest)
-    return (
-      <>
-        <p class="summary">Nothing has been loaded yet, and there is no job. This makes one:</p>
-        <Copied text="npx gmsi init" cost="about 5 requests" />
-      </>
-    );
+  const counted = jobs.filter(({ wanted }) => wanted !== null);
+  const smallest = counted.toSorted((a, b) => a.wanted! - b.wanted!)[0];
+  const [says, command, cost] = smallest
+    ? ['This says what a first load costs:', `npx gmsi plan ${quoted(smallest.job)}`, free]
+    : jobs.length > 0
+      ? ['This fetches the lists of series, so that jobs can be planned:', 'npx gmsi lookups', costOf(5)]
+      : ['This makes a job:', 'npx gmsi init', costOf(5)];
   return (
     <>
-      <p class="summary">Nothing has been loaded yet. This says what a load costs:</p>
-      {smallest.wanted === null ? (
-        <Copied text={`npx gmsi lookups && npx gmsi plan ${quoted(smallest.job)}`} cost="5 requests" />
-      ) : (
-        <Copied text={`npx gmsi plan ${quoted(smallest.job)}`} cost={free} />
-      )}
+      <p class="summary">Nothing has been loaded yet. {says}</p>
+      <Copied text={command} cost={cost} />
     </>
   );
 }
