@@ -5,6 +5,7 @@ import { ConfigError } from './errors.ts';
 import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
 import { ended, program } from './program.ts';
 import { outputFailure, printError, printJson, surviveClosedOutput } from './terminal/print.ts';
+import { asTyped } from './terminal/table.ts';
 
 // Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
 // garbage, which takes a third more memory and saves hardly any time.
@@ -50,6 +51,6 @@ function misuse(error: CommanderError): ConfigError {
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint =
     suggestion?.replace(/^\((.*)\)$/, '$1') ??
-    'gmsi --help lists the commands; gmsi <command> --help lists the options of one.';
+    `${asTyped('--help')} lists the commands, and each command's --help its options.`;
   return new ConfigError(`${what.replace(/\.$/, '')}.`, { hint, cause: error });
 }

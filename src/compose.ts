@@ -19,6 +19,7 @@ import { type Client, type ClientEvent, createClient } from './service/client.ts
 import type { AnsweredAddresses } from './service/first-contact.ts';
 import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
+import { asTyped } from './terminal/table.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
@@ -150,7 +151,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
       ' and ',
     );
     throw new ConfigError(`${missing} is not set.`.replace(/ and (.*) is/, ' and $1 are'), {
-      hint: 'The vendor gives you both; put them into .env. Without a key: npx gmsi sandbox, or npx gmsi demo.',
+      hint: `${asTyped('init')} sets them up, with or without a key.`,
     });
   }
   for (const [name, url] of Object.entries({

@@ -28,7 +28,7 @@ export function stopOnSignals(screen: { write(text: string): void }): AbortSigna
       screen.write('Stopped. A load continues after its last committed page when you run it again.\n');
       process.exit(exitCodes.interrupted);
     }
-    screen.write('Finishing requests in flight. Ctrl-C again to stop now.\n');
+    screen.write('Stopping. Press Ctrl-C again to stop at once.\n');
     controller.abort(new StoppedBySignal(signal));
   };
   process.on('SIGINT', onSignal);

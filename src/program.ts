@@ -15,7 +15,7 @@ export const program = new Command('gmsi')
   .helpOption('-h, --help', 'print help')
   .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 20 })
   .option('--json', 'print the result as one JSON document')
-  .option('-q, --quiet', 'no progress, only warnings')
+  .option('-q, --quiet', 'no progress, and no log but warnings; the result is still printed')
   .option('-v, --verbose', 'log more, and show where an error came from')
   .addHelpText(
     'after',
@@ -25,7 +25,7 @@ Examples:
   gmsi init                       create .env and a first job
   gmsi plan g7-inflation          show what loading it would cost
   gmsi backfill g7-inflation      load it; run it again to continue
-  gmsi sync g7-inflation --quiet  load what is new; for cron
+  gmsi sync g7-inflation          load what is new
   gmsi psql -c "select count(*) from gmsi.headlines"
 
 Exit codes:
@@ -35,8 +35,8 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Requests: init sends 2, doctor 1 and lookups 5; backfill, sync and work send what
-gmsi plan shows. No other command sends any.
+Requests: init sends 2, doctor 1 (--probe 12), lookups 5; backfill, sync and
+work send what gmsi plan shows. No other command sends any to the vendor.
 
 Documentation: ${inPackage('docs')}
 `,
@@ -173,7 +173,10 @@ withPart(program.command('sync'))
   .option(...reason)
   .addHelpText(
     'after',
-    examples('gmsi sync g7-inflation', '15 * * * *  gmsi sync g7-inflation --quiet    as a crontab line'),
+    examples(
+      'gmsi sync g7-inflation',
+      '15 * * * *  gmsi sync g7-inflation --quiet >/dev/null    as a crontab line',
+    ),
   )
   .action(runs(async () => (await import('./commands/load.ts')).syncCommand));
 program
@@ -333,7 +336,7 @@ program
   )
   .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
-  .addOption(new Option('--archive <folder>', "write bulk archives like the vendor's, and exit").hideHelp())
+  .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
   .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program

@@ -69,6 +69,7 @@ export async function exportCommand(
   const { storage } = session.config;
   const run = { warehouse: warehouse.db, scope, format, out, storage, mode, since } as const;
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
+  progress[Symbol.dispose]();
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json) printJson(summaryOf(exported, format, seconds));
   else print(describe(exported, scope, { format, seconds, omitted }));

@@ -66,8 +66,7 @@ export async function initCommand(session: Session): Promise<number> {
   }
 }
 
-const archives =
-  "Do you have the vendor's bulk archives? They load without a request: gmsi import <folder>.\nThe job then loads only what they lack.";
+const archives = `Do you have the vendor's bulk archives? They load without a request: ${asTyped('import <folder>')}\nThe job then loads only what they lack.`;
 
 /** Ctrl-C or Escape instead of an answer. */
 class Cancelled extends Error {}
@@ -98,7 +97,7 @@ async function save(answers: Readonly<Record<string, string | undefined>>, writt
   const { isIgnored, isChanged } = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
   if (isChanged) written.push('.gitignore');
   log.success(
-    `Service and warehouse work. Saved to ${file}, which contains your key${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
+    `Service and warehouse work. Saved to ${file}, which contains ${answers.GMSI_API_KEY === sandbox.GMSI_API_KEY ? "the sandbox's address and key" : 'your key'}${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
   );
 }
 
@@ -202,7 +201,7 @@ async function firstJob(
   if (!(await answered(confirm({ message: 'Make a job file?' })))) return undefined;
   const countries = await answered(
     autocompleteMultiselect({
-      message: 'Countries',
+      message: 'Countries (Tab or Space selects, Enter ends)',
       // Two capitals are a country code.
       filter: (search, { value, label = '' }) =>
         /^[A-Z]{2}$/.test(search) ? value === search : label.toLowerCase().includes(search.toLowerCase()),
@@ -216,7 +215,7 @@ async function firstJob(
   );
   const topics = await answered(
     autocompleteMultiselect({
-      message: 'Topics',
+      message: 'Topics (Tab or Space selects, Enter ends)',
       options: lookups.topics.map((topic) => ({ value: topic.name, label: printable(topic.name) })),
       required: true,
       maxItems: 8,
@@ -250,7 +249,7 @@ async function firstJob(
     ...(isScheduled && { schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } }),
   };
   const head =
-    '# yaml-language-server: $schema=./job.schema.json\n# All settings: docs/loading.md, or completion by the schema.\n\n';
+    '# yaml-language-server: $schema=./job.schema.json\n# All settings: job.schema.json, which editors read.\n\n';
   await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
   written.push(pathOf(name));
   log.success(`Saved to ${pathOf(name)}.`);

@@ -4,7 +4,7 @@ import { JobFileError } from '../config/problems.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { type Cell, count, nextStep, share, table } from '../terminal/table.ts';
+import { asTyped, type Cell, count, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
@@ -56,7 +56,9 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
     nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
-  const note = unknown ? `\n${count(unknown, 'job')} cannot be counted yet. Run gmsi lookups.\n` : '';
+  const note = unknown
+    ? `\n${count(unknown, 'job')} cannot be counted yet. It needs the lists of the service: ${asTyped('lookups')}\n`
+    : '';
   const head = ['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'];
   return `${table(head, rows, { least: ['feed', 'from', 'to', 'series'] })}\n${note}`;
 }

@@ -6,6 +6,7 @@ import { inPackage } from '../package.ts';
 import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
@@ -32,22 +33,29 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
-    const use = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]}`;
+    const isSetUp = session.config.baseUrl === sandbox.url;
+    const use = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]} GMSI_HOME=.gmsi/sandbox `;
     print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another shell:\n  ${use} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another shell:\n  ${isSetUp ? '' : use}npx gmsi ${isSetUp ? 'jobs' : 'backfill demo'}\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
   return 0;
 }
 
-async function archiveCommand({ json }: Session, flags: SandboxFlags, folder: string): Promise<number> {
-  const archives = await emulated(() => writeArchives(folder, optionsOf(flags)));
+async function archiveCommand(session: Session, flags: SandboxFlags, folder: string): Promise<number> {
+  const { json, log, progress, stop } = session;
+  using steps = showSteps(log, progress);
+  steps.show('writing archives');
+  const archives = await emulated(() =>
+    writeArchives(folder, optionsOf(flags), { stop, onArchive: ({ path }) => steps.show(`wrote ${path}`) }),
+  );
+  steps[Symbol.dispose]();
   if (json) printJson({ archives });
   else {
     const rows = archives.map(({ path, files, records }) => [path, files, records]);
@@ -79,7 +87,7 @@ async function emulated<T>(work: () => Promise<T>): Promise<T> {
       error.code === 'EADDRINUSE'
         ? 'Choose another --port; 0 takes a free one.'
         : 'gmsi sandbox --help lists the options.';
-    if (error instanceof ConfigError) throw error;
+    if (error instanceof ConfigError || error.name === 'AbortError') throw error;
     throw new ConfigError(`The sandbox does not start: ${error.message}`, { cause, hint });
   }
 }

@@ -92,7 +92,9 @@ function standingOf({ version, known_from }: Explanation): string {
 
 function whatHappened(versions: readonly Explanation[], at: number): string {
   if (at > 0) return versions[at - 1]!.replaced_because ?? '';
-  return versions[0]!.version.is_backfilled ? 'loaded by a backfill' : 'first seen';
+  const [{ version, command }] = versions as [Explanation];
+  if (command === 'import') return 'imported';
+  return version.is_backfilled ? 'loaded by a backfill' : 'first seen';
 }
 
 /** Returns the request with which the window was last drained. */

@@ -50,7 +50,7 @@ export interface ImportResult extends Omit<LoadedFiles, 'whole'> {
 }
 
 /** Days before a file was made that may have changed since; the default `lookback` of a job. */
-const settlingDays = 3;
+export const settlingDays = 3;
 
 /**
  * Loads files of records with the same reader, identities, revisions and rollups as pages. Sends no request and never

@@ -42,25 +42,33 @@ const comment = 'gmsi-sandbox: made-up data';
  * now: headlines and index of each ticker, the regional macro index of each country, and one archive each of GMSI headlines
  * and the GMSI index. Layouts are a guess. A file contains a year, except in the regional macro index.
  */
-export async function writeArchives(folder: string, options: SandboxOptions = {}): Promise<WrittenArchive[]> {
+export async function writeArchives(
+  folder: string,
+  options: SandboxOptions = {},
+  { stop, onArchive = () => {} }: { stop?: AbortSignal; onArchive?: (written: WrittenArchive) => void } = {},
+): Promise<WrittenArchive[]> {
   const settings = settingsFrom(options);
   const { tickers, countries, topics } = settings.archive;
   await mkdir(folder, { recursive: true });
   const pairs = countries.flatMap((country) => topics.map((topic) => ({ country, topic })));
   const written: WrittenArchive[] = [];
+  const add = async (name: string, subject: string, parts: Part[]) => {
+    stop?.throwIfAborted();
+    const one = await write(settings, folder, name, subject, parts);
+    written.push(one);
+    onArchive(one);
+  };
   for (const ticker of tickers) {
-    written.push(await write(settings, folder, 'asset_headlines', `_${ticker}`, headlinesOf(ticker)));
-    written.push(await write(settings, folder, 'asset_index', `_${ticker}`, indexOf(settings, ticker)));
+    await add('asset_headlines', `_${ticker}`, headlinesOf(ticker));
+    await add('asset_index', `_${ticker}`, indexOf(settings, ticker));
   }
   for (const country of countries) {
     const name = COUNTRY_BY_CODE.get(country)?.name ?? country;
-    written.push(
-      await write(settings, folder, 'macro_geopolitical_sentiment', `_${name}`, regionalIndexOf(name)),
-    );
+    await add('macro_geopolitical_sentiment', `_${name}`, regionalIndexOf(name));
   }
   if (pairs.length > 0) {
-    written.push(await write(settings, folder, 'gmsi_headlines', '', pairs.map(headlinesOfPair)));
-    written.push(await write(settings, folder, 'gmsi_index', '', pairs.flatMap(indexOfPair)));
+    await add('gmsi_headlines', '', pairs.map(headlinesOfPair));
+    await add('gmsi_index', '', pairs.flatMap(indexOfPair));
   }
   return written;
 }

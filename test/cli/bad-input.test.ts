@@ -63,13 +63,13 @@ const mistakes: Record<string, Mistake> = {
     args: backfill,
     env: { GMSI_API_KEY: undefined, GMSI_BASE_URL: undefined },
     what: /GMSI_API_KEY and GMSI_BASE_URL are not set/,
-    hint: /gmsi demo/,
+    hint: /gmsi init/,
   },
   'no address': {
     args: ['lookups'],
     env: { GMSI_BASE_URL: '' },
     what: /^gmsi: GMSI_BASE_URL is not set/,
-    hint: /\.env/,
+    hint: /gmsi init/,
   },
   'an address of the service that is none': {
     args: ['lookups'],

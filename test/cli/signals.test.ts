@@ -26,7 +26,7 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
   expect(await interrupted.ended).toMatchObject({
     code: 130,
     stdout: expect.stringContaining('interrupted'),
-    stderr: expect.stringContaining('Ctrl-C again to stop now'),
+    stderr: expect.stringContaining('Ctrl-C again to stop at once'),
   });
   const left = await windowsOf(warehouse.db);
   expect(left.filter(({ state }) => state === 'draining')).toEqual([]);
@@ -51,7 +51,7 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
   const stuck = startGmsi(['backfill', job], run);
   await vi.waitFor(() => expect(sandbox.stats().faults.hang, stuck.stderr).toBe(4), 90_000);
   stuck.kill('SIGINT');
-  await vi.waitFor(() => expect(stuck.stderr).toContain('Ctrl-C again to stop now'), 90_000);
+  await vi.waitFor(() => expect(stuck.stderr).toContain('Ctrl-C again to stop at once'), 90_000);
   stuck.kill('SIGINT');
 
   // In order, it would wait for its requests, and then sum up the load and close it.
@@ -73,7 +73,7 @@ it('is interrupted before the first page as well', async () => {
 
   const { code, stderr } = await waiting.ended;
   expect(code).toBe(130);
-  expect(stderr).toBe('Finishing requests in flight. Ctrl-C again to stop now.\ngmsi: interrupted\n');
+  expect(stderr).toBe('Stopping. Press Ctrl-C again to stop at once.\ngmsi: interrupted\n');
 });
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {

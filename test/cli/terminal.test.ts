@@ -38,7 +38,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
       const screen = screenAfter(terminal.written, columns);
       expect(screen.slice(0, 2)).toEqual([
-        'Finishing requests in flight. Ctrl-C again to stop now.',
+        'Stopping. Press Ctrl-C again to stop at once.',
         expect.stringMatching(/^job: interrupted, \d+ windows left/),
       ]);
       expect(screen.join('\n')).not.toMatch(/[█░]/);
@@ -127,7 +127,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
 
     expect(await terminal.ended).toBe(130);
     expect(screenAfter(terminal.written, 80)).toEqual([
-      'Finishing requests in flight. Ctrl-C again to stop now.',
+      'Stopping. Press Ctrl-C again to stop at once.',
       'Stopped. A load continues after its last committed page when you run it again.',
     ]);
   });

@@ -1,12 +1,17 @@
-import type { ImportResult } from '../../import/import-files.ts';
+import type { Days } from '../../import/file-days.ts';
+import { type ImportResult, settlingDays } from '../../import/import-files.ts';
+import { firstUnsettledDayAt } from '../../plan/days.ts';
 import { count, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 
 /** How many names are printed; `--json` has them all. */
 const shown = 20;
 
-/** The result of an import for a person. */
-export function describeImport(result: ImportResult): string {
+/**
+ * The result of an import for a person.
+ * @param stated the days that the user has stated
+ */
+export function describeImport(result: ImportResult, stated: Days | undefined, now: Date): string {
   const { loads, loaded, loadedBefore, refused, superseded, ignored, covered, withoutDays, seconds } = result;
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
@@ -46,8 +51,9 @@ export function describeImport(result: ImportResult): string {
     ],
     [
       'not covered',
-      withoutDays > 0 ? `${count(withoutDays, 'file')} whose days are not stated, or were not over` : null,
+      withoutDays > 0 ? `${count(withoutDays, 'file')} whose days are not stated, or are too recent` : null,
     ],
+    ['recent days', recentOf(stated, now)],
     ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
   ]);
   const more =
@@ -63,7 +69,15 @@ export function describeImport(result: ImportResult): string {
           'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: nothing is loaded twice.',
         ]
       : [];
-  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...days].filter(Boolean).join('\n\n')}\n${nextStep('jobs')}`;
+  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('jobs') : ''}`;
+}
+
+/** Describes the stated days that may still change, which do not count as covered. */
+function recentOf(stated: Days | undefined, now: Date): string | undefined {
+  const first = firstUnsettledDayAt(now, settlingDays);
+  if (!stated || stated.to < first) return undefined;
+  const from = stated.from > first ? stated.from : first;
+  return `${from} to ${stated.to} may still change, and do not count as covered; gmsi sync loads them`;
 }
 
 function headline({ outcome, refused }: ImportResult): string {

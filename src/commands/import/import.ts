@@ -50,7 +50,7 @@ export async function importCommand(
   });
   steps[Symbol.dispose]();
   if (session.json) printJson(result);
-  else print(describeImport(result));
+  else print(describeImport(result, days, clock()));
   return exitCodeOfOutcome(result.outcome);
 }
 

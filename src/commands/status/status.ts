@@ -3,7 +3,7 @@ import { typedJob } from '../../config/find-job-file.ts';
 import type { Job } from '../../config/job.ts';
 import { feedNamed } from '../../feeds/catalog.ts';
 import { withLearnedReading } from '../../load/resolve-load.ts';
-import { plannedDays, wantedDays } from '../../plan/days.ts';
+import { firstUnsettledDay, plannedDays, wantedDays } from '../../plan/days.ts';
 import { missingLists, scopeOf } from '../../plan/scope.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { type Cell, count, facts, minute, nextStep, number, share, table } from '../../terminal/table.ts';
@@ -95,20 +95,29 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(inForce, days, lookups);
+  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays);
+  const lastSettled = firstUnsettled.subtract({ days: 1 }).toString();
+  const settled = scope.from <= lastSettled && { ...scope, to: earlier(scope.to, lastSettled) };
   return {
     job: job.name,
     series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
     historyLimit: historyLimit ?? null,
-    ...(await coverageOf(db, scope)),
+    ...(settled ? await coverageOf(db, settled) : { covered: 0, wanted: 0 }),
+    /** Days that may still change, and so do not count as covered. */
+    settling:
+      scope.to > lastSettled ? { from: later(scope.from, firstUnsettled.toString()), to: scope.to } : null,
     windows: await countByState(db, scope),
     refused: await countRefused(db, scope),
     cadence: await reportCadence(db, scope),
-    gaps: await gapsOf(db, scope, shown.gaps),
+    gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
     strips: session.json ? undefined : await stripsOfJob(db, scope),
     scope,
   };
 }
+
+const earlier = (a: string, b: string) => (a < b ? a : b);
+const later = (a: string, b: string) => (a > b ? a : b);
 
 /** A property of each row, or what a function makes of it, by the heads of the columns. */
 type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
@@ -173,7 +182,7 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
 function describeJob(status: JobStatus): string {
   if (status.series === null)
     return `Job ${status.job}: its series are not known yet. Run gmsi lookups, or the job.`;
-  const { covered, wanted, windows } = status;
+  const { covered, wanted, settling, windows } = status;
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
     .map(([state, many]) => `${number(many)} ${state}`);
@@ -185,7 +194,13 @@ function describeJob(status: JobStatus): string {
       ['history limit', describeHistoryLimit(status.historyLimit ?? undefined)],
       [
         'covered',
-        `${number(covered)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered, wanted)})`,
+        wanted === 0
+          ? undefined
+          : `${number(covered)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered, wanted)})`,
+      ],
+      [
+        'recent days',
+        settling && `${settling.from} to ${settling.to} may still change; each sync loads them again`,
       ],
       ['windows', states.join(', ') || 'none'],
       ['refused', describeRefused(status)],

@@ -156,6 +156,7 @@ export async function usageByMonth(db: Kysely<Database>, atMost: number) {
   return db
     .selectFrom('gmsi.api_usage')
     .selectAll()
+    .where('requests', '>', 0)
     .orderBy('month', 'desc')
     .orderBy('key_fingerprint')
     .limit(atMost)
