@@ -21,6 +21,7 @@ import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { asTyped } from './terminal/table.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
+import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
@@ -75,6 +76,17 @@ export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is
     description,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * Checks that there is a warehouse, before a command that only reads would make an empty one in the wrong folder.
+ * @throws ConfigError if there is no embedded server's data
+ */
+export function refuseNoWarehouse({ config }: Session): void {
+  if (config.warehouse.kind !== 'embedded' || findRemains(config.home).clusters.length > 0) return;
+  throw new ConfigError(`There is no warehouse in ${config.home} yet; the first load makes it.`, {
+    hint: 'Run the command in the folder of your loads, or set GMSI_HOME or DATABASE_URL.',
+  });
 }
 
 /** Finds the warehouse's address, and starts the embedded server if none is set; it runs until `release`. */

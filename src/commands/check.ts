@@ -1,7 +1,7 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, namedJobs, openWarehouse, type Session, today } from '../compose.ts';
+import { knownScope, namedJobs, openWarehouse, refuseNoWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
@@ -46,6 +46,7 @@ export async function checkCommand(
   }
   const { all = names.length === 0 } = options;
   const jobs = (await namedJobs(session, names, { all })).map((job) => partOf(job, options, today(session)));
+  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const lookups = await readLookups(warehouse.db);
   const asked = jobs.map((job) => {

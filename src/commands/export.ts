@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
-import { knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { knownScope, openWarehouse, readJobs, refuseNoWarehouse, type Session, today } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import type { FileFormat } from '../export/duckdb.ts';
@@ -54,6 +54,7 @@ export async function exportCommand(
   refuseTogether(options);
   const { exportTable } = await loadExporter();
   // Not migrated, so that a read-only user or a standby can export, too.
+  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
   await refuseUnsettled(warehouse.db, times.asOf);

@@ -1,4 +1,4 @@
-import { openWarehouse, readJobs, type Session, today } from '../../compose.ts';
+import { openWarehouse, readJobs, refuseNoWarehouse, type Session, today } from '../../compose.ts';
 import { typedJob } from '../../config/find-job-file.ts';
 import type { Job } from '../../config/job.ts';
 import { feedNamed } from '../../feeds/catalog.ts';
@@ -41,6 +41,7 @@ export async function statusCommand(
 ): Promise<number> {
   if (watch) return watchStatus(session, names);
   const jobs = await readJobs(session, names);
+  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   // Only about the named jobs; what all jobs share is shown if none is named.

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openWarehouse, readJobs, type Session } from '../../compose.ts';
+import { openWarehouse, readJobs, refuseNoWarehouse, type Session } from '../../compose.ts';
 import type { Job } from '../../config/job.ts';
 import { exitCodes } from '../../exit.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../../rate/budget.ts';
@@ -36,6 +36,7 @@ const looksForRate = 8;
  */
 export async function watchStatus(session: Session, names: readonly string[]): Promise<number> {
   const jobs = await readJobs(session, names);
+  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const { stop, clock, json } = session;
   const draw = redrawing(output);

@@ -44,7 +44,7 @@ it.skipIf(!isRoot)(
 
     expect(await gmsi(select, setting)).toMatchObject(answered);
     expect((await stat(join(home, 'postgres', 'data'))).uid).toBe(nobody.uid);
-    const { code, stderr } = await gmsi(['status'], { ...setting, env: {} });
+    const { code, stderr } = await gmsi(['jobs'], { ...setting, env: {} });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^gmsi: The embedded warehouse cannot be kept in .*\n {2}→ Set GMSI_HOME /);
   },

@@ -105,7 +105,7 @@ describe.skipIf(process.getuid?.() !== 0)('for root, a place for all (skipped: o
     await chown(place, somebody, somebody);
     await folder.write('home/postgres-is-in', `${cluster}\n`);
     const env = { GMSI_HOME: join(folder.path, 'home') };
-    const { code, stderr } = await gmsi(['status'], { cwd: folder.path, env });
+    const { code, stderr } = await gmsi(['jobs'], { cwd: folder.path, env });
     expect([code, stderr]).toEqual([
       2,
       expect.stringMatching(/does not use .*gmsi: it belongs to another user \(12345\)\.\n {2}→ /),
