@@ -107,6 +107,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
     const events = await answered(`assets/news?ticker=BZ_COM&kind=event&${days}&limit=1000`);
     expect(events.length).toBeGreaterThan(3);
+    expect(events.every(([kind]) => kind === 'event')).toBe(true);
     await expect.poll(() => rows.count()).toBe(Math.min(50, events.length));
     const day = String(events[0]![1]).slice(0, 10);
     await page.getByRole('application').focus();

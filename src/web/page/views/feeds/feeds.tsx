@@ -1,6 +1,6 @@
 import type { loadedFeeds } from '../../../../warehouse/questions/contents.ts';
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
-import type { IndexFeed, indexSubjects } from '../../../../warehouse/questions/indices.ts';
+import type { IndexFeed, indexSubjects, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
@@ -20,7 +20,13 @@ const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
   'ticker-index': 'Asset',
   'ticker-event-metrics': 'Asset',
 };
-const names = [...Object.keys(indices), 'ticker-events', 'ticker-headlines', 'ticker-event-headlines'];
+/** Feeds of news, and what they are called there. */
+const news: Readonly<Record<string, NewsKind>> = {
+  'ticker-events': 'event',
+  'ticker-headlines': 'headline',
+  'ticker-event-headlines': 'event headline',
+};
+const names = [...Object.keys(indices), ...Object.keys(news)];
 
 type Loaded = Answer<Row<typeof loadedFeeds>>['rows'];
 
@@ -102,7 +108,12 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           <select
             value={feed}
             onChange={({ currentTarget: { value } }) =>
-              go({ feed: value, ...noLine, ...(isAsset && isOfAssets(value) ? {} : { subject: null }) })
+              go({
+                feed: value,
+                kind: null,
+                ...noLine,
+                ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
+              })
             }
           >
             {loaded.map((name) => (
@@ -142,7 +153,14 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
               )}
             />
           )}
-          {isAsset && <News ticker={subject} days={days} by={isIndex(feed) ? by : 'day'} />}
+          {isAsset && (
+            <News
+              ticker={subject}
+              days={days}
+              by={isIndex(feed) ? by : 'day'}
+              usually={news[feed] ?? 'all'}
+            />
+          )}
         </>
       )}
     </>

@@ -41,12 +41,15 @@ export function News({
   ticker,
   days,
   by,
+  usually,
 }: {
   ticker: string;
   days: { readonly from: string; readonly to: string };
   by: Bucket;
+  /** What is listed if the address does not say. */
+  usually: keyof typeof kinds;
 }) {
-  const kind = chosen('kind', kinds);
+  const kind = chosen('kind', kinds, usually);
   const at = address.value.get('at')?.slice(0, 10) ?? '';
   const isOpen = !Number.isNaN(Date.parse(at));
   const unit = by === 'hour' ? 'day' : by;
