@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
-import { assetNews, indexFeeds, indexOverTime, indexSubjects } from '../warehouse/questions/indices.ts';
+import {
+  assetNews,
+  indexFeeds,
+  indexOverTime,
+  indexSubjects,
+  newsKinds,
+} from '../warehouse/questions/indices.ts';
 import { endpoint, period, score, text, time } from './endpoint.ts';
 
 const feed = z.enum(indexFeeds);
@@ -38,10 +44,11 @@ export const indexEndpoints = [
     takes: z.object({
       ticker,
       ...period,
+      kind: z.enum(newsKinds).optional().describe('Only these.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(200),
     }),
     row: z.object({
-      kind: z.enum(['event', 'headline', 'event headline']),
+      kind: z.enum(newsKinds),
       at: time,
       text: z.string().nullable(),
       source: z.string().nullable(),

@@ -99,8 +99,13 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Ques
   };
 }
 
+export const newsKinds = ['event', 'headline', 'event headline'] as const;
+export type NewsKind = (typeof newsKinds)[number];
+
 export interface AssetNewsAsked {
   readonly ticker: string;
+  /** All kinds by default. */
+  readonly kind?: NewsKind | undefined;
   readonly from: Day;
   /** Inclusive. */
   readonly to: Day;
@@ -109,7 +114,7 @@ export interface AssetNewsAsked {
 
 /** An event of an asset, a headline about it, or a headline about one of its events. */
 export interface AssetNews {
-  readonly kind: 'event' | 'headline' | 'event headline';
+  readonly kind: NewsKind;
   readonly at: Date;
   readonly text: string | null;
   readonly source: string | null;
@@ -122,22 +127,25 @@ export interface AssetNews {
 }
 
 /** Returns events and headlines of an asset, the latest first. */
-export function assetNews({ ticker, from, to, limit }: AssetNewsAsked): Question<AssetNews> {
+export function assetNews({ ticker, kind, from, to, limit }: AssetNewsAsked): Question<AssetNews> {
   const within = (time: string) => sql`ticker = ${ticker} and retracted_at is null
         and ${sql.ref(time)} >= ${from}::date::timestamp at time zone 'UTC'
         and ${sql.ref(time)} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
   return {
     about: `Events and headlines of ${ticker}`,
     query: sql<AssetNews>`
-      select 'event' as kind, event_at as at, concat_ws(': ', event_name, summary) as text, null as source, null as url, topic,
-             concat_ws(', ', event_type, direction, 'impact ' || impact) as impact, null::float8 as score
-      from gmsi.ticker_events where ${within('event_at')}
-      union all
-      select 'headline', published_at, headline, source, url, topic, null, sentiment_score
-      from gmsi.ticker_headlines where ${within('published_at')}
-      union all
-      select 'event headline', published_at, headline, source, url, coalesce(event_name, topic), null, sentiment_score
-      from gmsi.ticker_event_headlines where ${within('published_at')}
+      select * from (
+        select 'event' as kind, event_at as at, concat_ws(': ', event_name, summary) as text, null as source, null as url, topic,
+               concat_ws(', ', event_type, direction, 'impact ' || impact) as impact, null::float8 as score
+        from gmsi.ticker_events where ${within('event_at')}
+        union all
+        select 'headline', published_at, headline, source, url, topic, null, sentiment_score
+        from gmsi.ticker_headlines where ${within('published_at')}
+        union all
+        select 'event headline', published_at, headline, source, url, coalesce(event_name, topic), null, sentiment_score
+        from gmsi.ticker_event_headlines where ${within('published_at')}
+      ) as news
+      ${kind ? sql`where kind = ${kind}` : sql``}
       order by at desc, kind, text
       limit ${limit}::int`,
   };

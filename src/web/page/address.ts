@@ -37,3 +37,13 @@ export function go(values: Values, how: 'push' | 'replace' = 'push'): void {
   history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next);
   search.value = location.search;
 }
+
+/** Reads one of a few values from the address; by default the first one, or `usually`. */
+export function chosen<Value extends string>(
+  name: string,
+  values: Readonly<Record<Value, string>>,
+  usually = Object.keys(values)[0] as Value,
+): Value {
+  const given = address.value.get(name) ?? '';
+  return Object.hasOwn(values, given) ? (given as Value) : usually;
+}

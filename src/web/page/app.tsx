@@ -7,6 +7,7 @@ import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
+import { Feeds } from './views/feeds/feeds.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
 import { Today } from './views/today/today.tsx';
 
@@ -15,6 +16,7 @@ const views = {
   coverage: { title: 'Coverage', key: '2', view: Coverage },
   sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
   changes: { title: 'Changes', key: '4', view: Changes },
+  feeds: { title: 'Feeds', key: '5', view: Feeds },
 };
 type View = keyof typeof views;
 
@@ -29,7 +31,7 @@ function toView(view: View) {
   return { view, ...(periods.get(view) ?? { from: null, to: null }) };
 }
 
-/** The page shows the view that the address names. The keys 1 to 4 change it. */
+/** The page shows the view that the address names. The keys 1 to 5 change it. */
 export function App() {
   const current = viewOf(address.value.get('view'));
   const { title, view: Shown } = views[current];

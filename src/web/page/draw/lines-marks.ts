@@ -53,6 +53,17 @@ export function drawMarks(plot: uPlot, middles: readonly number[], open: number 
   context.restore();
 }
 
+/** Draws a tick above the lines for each event. */
+export function drawEvents(plot: uPlot, events: readonly number[], colours: Colours) {
+  const { ctx: context, bbox } = plot;
+  const pixel = uPlot.pxRatio;
+  context.save();
+  context.fillStyle = colours.quiet;
+  for (const event of events)
+    context.fillRect(plot.valToPos(event, 'x', true) - pixel / 2, bbox.top - 8 * pixel, pixel, 6 * pixel);
+  context.restore();
+}
+
 /** Draws means of incomplete buckets as rings that no line connects. */
 export function drawLoose(
   plot: uPlot,

@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { coloursOf, font } from './colours.ts';
-import { drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
+import { drawEvents, drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
@@ -21,6 +21,8 @@ export interface LinesShown {
   readonly hidden: ReadonlySet<string>;
   /** The open bucket. */
   readonly open: number | null;
+  /** When events happened. */
+  readonly events: readonly number[];
 }
 
 export interface LinesHeard {
@@ -42,7 +44,7 @@ export interface Drawing {
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
-  { width, height, hidden, open }: LinesShown,
+  { width, height, hidden, open, events }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
   const colours = coloursOf([...inks, ...seriesColours]);
@@ -127,6 +129,7 @@ export function drawLines(
           drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
           draw: [
             (plot) => drawLoose(plot, middles, lines, colour, colours.paper),
+            (plot) => drawEvents(plot, events, colours),
             (plot) => isLabelled && drawLabels(plot, lines, colour),
           ],
           setCursor: [

@@ -17,7 +17,7 @@ export interface SeriesKey {
   readonly match: string;
 }
 
-type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
+export type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
 type CoveredRow = Wire<Row<typeof coveredDays>>;
 
 const aDay = 86_400_000;
@@ -38,7 +38,7 @@ export interface SeriesPoints extends SeriesKey {
 
 export interface Line {
   readonly series: SeriesPoints;
-  readonly model: Model;
+  readonly model: Model | 'mean';
   /** The drawn values: `undefined` without news, `null` where not all days behind them are covered. */
   readonly values: readonly (number | null | undefined)[];
   /** The means so far of incomplete buckets. */
@@ -55,6 +55,8 @@ export interface Chart {
   readonly series: readonly SeriesPoints[];
   readonly lines: readonly Line[];
   readonly smooth: number;
+  /** What is counted. */
+  readonly counted: 'headline' | 'event';
 }
 
 export interface ChartAsked {
@@ -114,10 +116,11 @@ export function chartOf(
       lines.push({ series: points, model, values, loose, means });
     }
   }
-  return { by, starts, ends, series, lines, smooth };
+  return { by, starts, ends, series, lines, smooth, counted: 'headline' };
 }
 
-function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
+/** Groups rows by the key of their series. */
+export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
 ): Map<string, One[]> {
   const groups = new Map<string, One[]>();
@@ -177,11 +180,16 @@ function trailingSums(
 function titlesOf(series: readonly SeriesKey[]): string[] {
   const differs = (part: keyof SeriesKey) => new Set(series.map((one) => one[part])).size > 1;
   const isOne = series.length === 1;
+  const wordsOf = ({ match }: SeriesKey) => match.toLowerCase().replace('_sentiment', '').split(' ');
+  const common = series
+    .slice(0, 1)
+    .flatMap(wordsOf)
+    .filter((word) => series.every((one) => wordsOf(one).includes(word)));
   return series.map((one) =>
     [
       (isOne || differs('country')) && one.country,
       (isOne || differs('topic')) && one.topic,
-      differs('match') && one.match.toLowerCase(),
+      ...wordsOf(one).filter((word) => !common.includes(word)),
     ]
       .filter(Boolean)
       .join(' · '),

@@ -1,6 +1,6 @@
 import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
 import type { Change as ChangeRow, sentimentChanges } from '../../../../warehouse/questions/sentiment.ts';
-import { address, go } from '../../address.ts';
+import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { startOf } from '../../buckets.ts';
 import { number, score } from '../../numbers.ts';
@@ -14,12 +14,6 @@ import './changes.css';
 const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
 const { both: _, ...oneModel } = models;
-
-/** Reads one of a few values from the address; the first one by default. */
-function chosen<Value extends string>(name: string, values: Readonly<Record<Value, string>>): Value {
-  const given = address.value.get(name) ?? '';
-  return (Object.hasOwn(values, given) ? given : Object.keys(values)[0]) as Value;
-}
 
 /** Shows what changed in the last day or week, the most unusual first. */
 export function Changes() {

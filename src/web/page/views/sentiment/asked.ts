@@ -87,7 +87,8 @@ function yearTo(to: string, oldest: string | undefined): string {
   return oldest !== undefined && from < oldest && oldest < to ? oldest : from;
 }
 
-function dayOf(text: string | null): string | undefined {
+/** Returns a day of the address, if it is one. */
+export function dayOf(text: string | null): string | undefined {
   return text && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
-import { type Chart, isTrailing, type Model, type SeriesPoints } from '../../draw/points.ts';
+import { type Chart, isTrailing, type Line, type SeriesPoints } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
 import { type Column, Table } from '../../table.tsx';
 
 const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
 
 /** Draws a line's sign: its colour, solid or dashed. */
-function Sign({ place, model }: { place: number; model: Model }) {
+function Sign({ place, model }: { place: number; model: Line['model'] }) {
   return (
     <span
       class={`sign ${model}`}
@@ -61,8 +61,8 @@ export function ReadOut({
                   {series.headlines[index] === 0 || series.states[index] === 'incomplete'
                     ? states[series.states[index]!]
                     : series.behind[index] === 1
-                      ? 'headline'
-                      : 'headlines'}
+                      ? chart.counted
+                      : `${chart.counted}s`}
                   {series.headlines[index]! > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
                 </span>
               </td>
@@ -123,9 +123,9 @@ function summaryOf(chart: Chart, series: SeriesPoints): string {
       return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
     });
   const gaps = gapsOf(chart, series);
-  if (headlines > 0) return [means.join(', '), `${number(headlines)} headlines`, ...gaps].join(' · ');
+  if (headlines > 0) return [means.join(', '), `${number(headlines)} ${chart.counted}s`, ...gaps].join(' · ');
   const isLoaded = series.states.includes('covered');
-  return isLoaded ? ['no headlines', ...gaps].join(' · ') : 'not loaded';
+  return isLoaded ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
 }
 
 function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
@@ -166,7 +166,7 @@ export function Numbers({ chart }: { chart: Chart }) {
             ),
             ...chart.series.map(
               ({ title, behind, states: of }): Column<number> => ({
-                title: `${title} headlines${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
+                title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
                 kind: 'number',
                 by: (index) => behind[index]!,
                 show: (index) =>

@@ -42,7 +42,11 @@ export function Lines({ asked }: { asked: Asked }) {
       {error && <Problem error={error} />}
       {chart ? (
         <div class={fresh && !error ? undefined : 'stale'}>
-          <Shown chart={chart} asked={asked} />
+          <Drawn
+            chart={chart}
+            label={`Sentiment by ${asked.by}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+            asOf={asOf}
+          />
           <div class="row below">
             <span class="quiet note">{notesOf(asked)}</span>
             {source}
@@ -86,8 +90,21 @@ function TooMuch({ asked }: { asked: Asked }) {
   );
 }
 
-/** Shows the chart, and the values under the cursor. */
-function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
+const noEvents: readonly number[] = [];
+
+/** Shows a chart, and the values under its cursor. */
+export function Drawn({
+  chart,
+  label,
+  asOf = null,
+  events = noEvents,
+}: {
+  chart: Chart;
+  label: string;
+  asOf?: string | null;
+  /** When events happened, marked above the lines. */
+  events?: readonly number[];
+}) {
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -108,7 +125,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, hidden, open };
+      const size = { width, height, hidden, open, events };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -132,9 +149,9 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, hidden, open, dark, zone.value]);
+  }, [chart, width, height, hidden, open, dark, zone.value, events]);
 
-  const empty = whyEmpty(chart, hidden, asked.asOf);
+  const empty = whyEmpty(chart, hidden, asOf);
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
     const index = pointed === -1 ? undefined : pointed;
@@ -152,8 +169,8 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
   return (
     <figure class="chart">
       <figcaption class="quiet">
-        Mean score of the headlines: <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if
-        all are wholly negative. Beneath, their number by {chart.by}.
+        Mean score of the {chart.counted}s: <strong>+1</strong> if all are wholly positive,{' '}
+        <strong>−1</strong> if all are wholly negative. Beneath, their number by {chart.by}.
       </figcaption>
       <div
         ref={box}
@@ -162,7 +179,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
         role="application"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
         tabIndex={0}
-        aria-label={`Sentiment by ${asked.by}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+        aria-label={label}
         onKeyDown={onKey}
         onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
         onBlur={() => drawing.current?.point(null)}

@@ -1,0 +1,168 @@
+import type { loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
+import type { IndexFeed, indexSubjects, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import { address, chosen, go } from '../../address.ts';
+import { type Answer, useAnswer } from '../../api.ts';
+import { buckets, wholeBuckets } from '../../buckets.ts';
+import { Choose } from '../../choose.tsx';
+import { number } from '../../numbers.ts';
+import { Answered, Period, Problem, Switch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { plusDays, today } from '../../time.ts';
+import { dayOf } from '../sentiment/asked.ts';
+import { IndexLines } from './index-lines.tsx';
+import { News } from './news.tsx';
+
+/** What the subjects of each feed are. */
+const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
+  'gmsi-index': 'Country',
+  'regional-index': 'Country',
+  'ticker-index': 'Asset',
+  'ticker-event-metrics': 'Asset',
+};
+/** Feeds of news, and what they are called there. */
+const news: Readonly<Record<string, NewsKind>> = {
+  'ticker-events': 'event',
+  'ticker-headlines': 'headline',
+  'ticker-event-headlines': 'event headline',
+};
+const names = [...Object.keys(indices), ...Object.keys(news)];
+
+type Loaded = Answer<Row<typeof loadedFeeds>>['rows'];
+
+/** Shows the feeds that other views do not: indices as lines, and news of assets. */
+export function Feeds() {
+  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
+  return (
+    <>
+      <h1>Feeds</h1>
+      <Answered asked={feeds}>
+        {({ rows }) => {
+          const loaded = names.filter((name) => rows.some(({ feed }) => feed === name));
+          const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
+          if (feed === undefined) return <NothingLoaded />;
+          return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
+        }}
+      </Answered>
+    </>
+  );
+}
+
+function NothingLoaded() {
+  return (
+    <p class="empty">
+      No index and no news of assets is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of
+      a job, such as{' '}
+      {names.map((name, index) => (
+        <>
+          {index === 0 ? '' : index === names.length - 1 ? ' or ' : ', '}
+          <code>jobs/{name}.yaml</code>
+        </>
+      ))}
+      .
+    </p>
+  );
+}
+
+function isIndex(feed: string): feed is IndexFeed {
+  return Object.hasOwn(indices, feed);
+}
+
+function isOfAssets(feed: string): boolean {
+  return !isIndex(feed) || indices[feed] === 'Asset';
+}
+
+/** What another subject or feed forgets. */
+const noLine = { line: null, hide: null, at: null, of: null };
+
+function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
+  const oldest = of.map((one) => one.oldest).reduce((a, b) => (a < b ? a : b));
+  const newest = [today(), of.map((one) => one.newest).reduce((a, b) => (a > b ? a : b))].toSorted()[0]!;
+  const series = useAnswer<Row<typeof coverageOfSeries>>(
+    'coverage',
+    { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
+    30,
+  );
+  const listed = useAnswer<Row<typeof indexSubjects>>(
+    'index/subjects',
+    isIndex(feed) ? { feed } : undefined,
+    30,
+  );
+  const subjects = isIndex(feed)
+    ? listed.answer?.rows.map(({ subject, hours }) => ({ value: subject, hours }))
+    : series.answer &&
+      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((value) => ({ value, hours: 0 }));
+  const usual = subjects?.toSorted((a, b) => b.hours - a.hours)[0]?.value;
+  const subject = address.value.get('subject') ?? usual;
+  const to = dayOf(address.value.get('to')) ?? newest;
+  const from = dayOf(address.value.get('from')) ?? [oldest, plusDays(to, -89)].toSorted()[1]!;
+  const by = chosen('by', buckets, 'day');
+  const days = wholeBuckets(from, to, by);
+  const isAsset = isOfAssets(feed);
+  const error = listed.error ?? series.error;
+  return (
+    <>
+      <div class="row asked">
+        <label class="row">
+          <span class="quiet">feed</span>
+          <select
+            value={feed}
+            onChange={({ currentTarget: { value } }) =>
+              go({
+                feed: value,
+                kind: null,
+                ...noLine,
+                ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
+              })
+            }
+          >
+            {loaded.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <Choose
+          label={isAsset ? 'Asset' : 'Country'}
+          choices={(subjects ?? []).map(({ value, hours }) => ({
+            ...{ value, title: value, group: hours > 0 ? `${number(hours)} rows` : '' },
+          }))}
+          chosen={subject ? [subject] : []}
+          atMost={1}
+          onChange={([subject]) => go({ subject: subject ?? null, ...noLine })}
+        />
+        <Period from={from} to={to} oldest={oldest} newest={newest} />
+        {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
+      </div>
+      {error && <Problem error={error} />}
+      {subject === undefined ? (
+        <p class={subjects ? 'empty' : 'quiet waiting'}>
+          {subjects
+            ? `No rows of ${feed} are loaded yet. A job such as jobs/${feed}.yaml loads it.`
+            : 'Asking …'}
+        </p>
+      ) : (
+        <>
+          {isIndex(feed) && (
+            <IndexLines
+              key={`${feed} ${subject}`}
+              {...{ feed, subject, days, by, isAsset }}
+              matches={of.map(({ match_type }) => match_type)}
+              series={series.answer?.rows.filter(
+                // A regional index names no country.
+                ({ country, ticker }) => (country || ticker || subject) === subject,
+              )}
+            />
+          )}
+          {isAsset && (
+            <News
+              ticker={subject}
+              days={days}
+              by={isIndex(feed) ? by : 'day'}
+              usually={news[feed] ?? 'all'}
+            />
+          )}
+        </>
+      )}
+    </>
+  );
+}

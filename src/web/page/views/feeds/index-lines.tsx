@@ -1,0 +1,209 @@
+import { useMemo, useRef } from 'preact/hooks';
+import type { coverageOfSeries, coveredDays } from '../../../../warehouse/questions/coverage.ts';
+import type { assetNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
+import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
+import { address, go } from '../../address.ts';
+import { addressOf, useAnswer, type Wire } from '../../api.ts';
+import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
+import { number, score } from '../../numbers.ts';
+import { Answered, Source } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
+import { zone } from '../../time.ts';
+import { mostLines } from '../sentiment/asked.ts';
+import { Drawn } from '../sentiment/lines.tsx';
+import { Numbers } from '../sentiment/lines-read.tsx';
+import './feeds.css';
+
+type Point = Wire<Row<typeof indexOverTime>>;
+type Covered = Wire<Row<typeof coveredDays>>;
+
+/** A topic and a model of an index. */
+interface IndexLine {
+  readonly key: string;
+  readonly topic: string;
+  readonly line: string;
+  readonly count: number;
+  readonly mean: number | null;
+}
+
+/** Shows an index over time: a line for each topic and model. */
+export function IndexLines({
+  feed,
+  subject,
+  days,
+  by,
+  isAsset,
+  matches,
+  series,
+}: {
+  feed: IndexFeed;
+  subject: string;
+  /** Days of whole buckets. */
+  days: { readonly from: string; readonly to: string };
+  by: Bucket;
+  isAsset: boolean;
+  /** Loaded match types. */
+  matches: readonly string[];
+  /** Loaded series of the subject. */
+  series: readonly Wire<Row<typeof coverageOfSeries>>[] | undefined;
+}) {
+  const parameters = { feed, subject, ...days, by };
+  const index = useAnswer<Row<typeof indexOverTime>>('index', parameters);
+  const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
+    [...new Set(series?.map((one) => one[part]))].slice(0, 100);
+  const coverage = series && {
+    ...{ feed, ...days, country: all('country'), topic: all('topic'), ticker: all('ticker') },
+    ...{ variant: all('variant'), match_type: matches },
+  };
+  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', coverage);
+  const events = useAnswer<Row<typeof assetNews>>(
+    'assets/news',
+    isAsset ? { ticker: subject, kind: 'event', ...days, limit: 1000 } : undefined,
+    30,
+  ).answer?.rows;
+  const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
+  const rows = useMemo(() => asSentiment(subject, index.answer?.rows ?? []), [index.answer]);
+  const lines = useMemo(() => linesOf(rows), [rows]);
+  const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
+  const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
+  const isCurrent =
+    index.answer?.url === addressOf('index', parameters) &&
+    coverage &&
+    covered.answer?.url === addressOf('coverage/days', coverage);
+  const fresh = useMemo(
+    () =>
+      isCurrent && shown.length > 0
+        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, by })
+        : undefined,
+    [isCurrent, rows, covered.answer, address.value],
+  );
+  // The previous chart stays while the next is loading.
+  const last = useRef<Chart>(undefined);
+  if (fresh) last.current = fresh;
+  const chart = last.current;
+  return (
+    <Answered asked={index} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
+      {({ sql }) =>
+        chart && (
+          <>
+            <Drawn
+              chart={chart}
+              label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
+              {...(moments && { events: moments })}
+            />
+            <div class="row below">
+              <span class="quiet note">
+                {[
+                  moments && moments.length > 0 && 'A tick above the lines is an event.',
+                  lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
+                  rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
+                  by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+                ]
+                  .filter(Boolean)
+                  .join(' ')}
+              </span>
+              <Source path="index" parameters={parameters} sql={sql} />
+            </div>
+            {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
+            <Numbers chart={chart} />
+          </>
+        )
+      }
+    </Answered>
+  );
+}
+
+/** The most rows of an answer. */
+const mostRows = 50_000;
+
+/** Returns points of an index as if they were of headlines, so that they are drawn as those are. */
+function asSentiment(country: string, points: readonly Point[]): SentimentRow[] {
+  return points.map(({ topic, line, at, mean, count }) => ({
+    ...{ country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null },
+  }));
+}
+
+/** Returns the lines of an index, those with the most headlines first. */
+function linesOf(rows: readonly SentimentRow[]): IndexLine[] {
+  return [...groupedBySeries(rows)]
+    .map(([key, points]) => {
+      const count = points.reduce((sum, { headlines }) => sum + headlines, 0);
+      const sum = points.reduce((sum, { directional, headlines }) => sum + (directional ?? 0) * headlines, 0);
+      const { topic, match_type: line } = points[0]!;
+      return { key, topic, line, count, mean: count > 0 ? sum / count : null };
+    })
+    .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
+}
+
+/** Puts the shown lines of an index into a chart. */
+function indexChart(
+  feed: IndexFeed,
+  shown: readonly IndexLine[],
+  rows: readonly SentimentRow[],
+  covered: readonly Covered[],
+  asked: { readonly from: string; readonly to: string; readonly by: Bucket },
+): Chart {
+  const { country } = rows[0]!;
+  const ranges = shown.flatMap(({ topic, line }) =>
+    covered
+      .filter((range) => isOf(range, topic, line))
+      .toSorted((a, b) => (a.first_day < b.first_day ? -1 : 1))
+      .map((range) => ({ ...range, country, topic, match_type: line })),
+  );
+  const series = shown.map(({ topic, line }) => ({ country, topic, match: line }));
+  const chart = chartOf(rows, ranges, { ...asked, series, models: ['directional'], smooth: 1 });
+  return {
+    ...chart,
+    lines: chart.lines.map((line) => ({ ...line, model: 'mean' })),
+    counted: feed === 'ticker-event-metrics' ? 'event' : 'headline',
+  };
+}
+
+/** True if a line can come from a loaded series: its text has the match type and the values of the variant. */
+function isOf({ topic, match_type, variant }: Covered, ofTopic: string, line: string): boolean {
+  const wordOf = (part: string) => part.split('=').at(-1)!;
+  const values = new Set(line.split(/[ &]/).map(wordOf));
+  const parts = [match_type, ...variant.split('&').map(wordOf)].filter(Boolean);
+  return (topic === '' || topic === ofTopic) && parts.every((part) => values.has(part));
+}
+
+/** Lists all lines, and chooses those that are drawn. */
+function AllLines({
+  lines,
+  shown,
+  chart: { counted },
+}: {
+  lines: readonly IndexLine[];
+  shown: readonly IndexLine[];
+  chart: Chart;
+}) {
+  const keys = shown.map(({ key }) => key);
+  const flip = (key: string) => {
+    const next = keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key];
+    go({ line: next.slice(-mostLines) }, 'replace');
+  };
+  const columns: Column<IndexLine>[] = [
+    {
+      title: 'shown',
+      show: ({ key, topic, line }) => (
+        <input
+          type="checkbox"
+          aria-label={`Show ${topic} ${line}`}
+          checked={keys.includes(key)}
+          onChange={() => flip(key)}
+        />
+      ),
+    },
+    { title: 'topic', kind: 'head', show: ({ topic }) => topic, by: ({ topic }) => topic },
+    { title: 'model', show: ({ line }) => line, by: ({ line }) => line },
+    { title: `${counted}s`, kind: 'number', show: ({ count }) => number(count), by: ({ count }) => count },
+    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
+  ];
+  return (
+    <details class="all-lines">
+      <summary>All {lines.length} lines</summary>
+      <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
+    </details>
+  );
+}

@@ -1,0 +1,102 @@
+import type { AssetNews, assetNews } from '../../../../warehouse/questions/indices.ts';
+import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
+import { address, chosen, go } from '../../address.ts';
+import { useAnswer, type Wire } from '../../api.ts';
+import { bucketTitle, endOf, startOf } from '../../buckets.ts';
+import { score } from '../../numbers.ts';
+import { Answered, Source, Switch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
+import { moment } from '../../time.ts';
+import { HeadlineText } from '../sentiment/headline-text.tsx';
+import '../sentiment/headlines.css';
+
+const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
+const limit = 1000;
+
+const columns: Column<Wire<AssetNews>>[] = [
+  { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
+  { title: 'kind', kind: 'nowrap', show: ({ kind }) => kind, by: ({ kind }) => kind },
+  {
+    title: 'text',
+    kind: 'text',
+    show: ({ text, url, source }) => (
+      <>
+        <HeadlineText text={text} url={url} /> <bdi class="quiet">{source}</bdi>
+      </>
+    ),
+  },
+  { title: 'topic', show: ({ topic }) => topic, by: ({ topic }) => topic },
+  { title: 'impact', show: ({ impact }) => impact, by: ({ impact }) => impact },
+  {
+    title: 'score',
+    kind: 'number',
+    show: (row) => (row.score === null ? '' : score(row.score)),
+    by: (row) => row.score,
+  },
+];
+
+/** Lists events and headlines of an asset: of a period, or of the bucket that is open in the chart. */
+export function News({
+  ticker,
+  days,
+  by,
+  usually,
+}: {
+  ticker: string;
+  days: { readonly from: string; readonly to: string };
+  by: Bucket;
+  /** What is listed if the address does not say. */
+  usually: keyof typeof kinds;
+}) {
+  const kind = chosen('kind', kinds, usually);
+  const at = address.value.get('at')?.slice(0, 10) ?? '';
+  const isOpen = !Number.isNaN(Date.parse(at));
+  const unit = by === 'hour' ? 'day' : by;
+  const first = isOpen ? startOf(at, unit) : days.from;
+  const last = isOpen ? new Date(endOf(Date.parse(first), unit) - 1).toISOString().slice(0, 10) : days.to;
+  const parameters = { ticker, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
+  const asked = useAnswer<Row<typeof assetNews>>('assets/news', parameters);
+  return (
+    <section class="headlines" aria-label={`News of ${ticker}`}>
+      <div class="row">
+        <h2>
+          News of {ticker}
+          {isOpen && ` of ${bucketTitle(first, unit)}`}
+        </h2>
+        <Switch label="Kind" name="kind" value={kind} values={kinds} />
+        <span class="grow" />
+        <Source path="assets/news" parameters={parameters} sql={asked.answer?.sql} />
+        {isOpen && (
+          <button type="button" onClick={() => go({ at: null, of: null })}>
+            Whole period
+          </button>
+        )}
+      </div>
+      <Answered
+        asked={asked}
+        empty={
+          <>
+            No news of {ticker} is loaded from {first} to {last}. <code>jobs/ticker-events.yaml</code>,{' '}
+            <code>jobs/ticker-headlines.yaml</code> and <code>jobs/ticker-event-headlines.yaml</code> load it.
+          </>
+        }
+      >
+        {({ rows }) => (
+          <>
+            {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
+            <Table
+              label="News"
+              kind="news"
+              rows={rows}
+              columns={columns}
+              keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source}`}
+              sort="news"
+              first={50}
+            />
+          </>
+        )}
+      </Answered>
+    </section>
+  );
+}

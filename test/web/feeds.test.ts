@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inPackage } from '../../src/package.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJobOf } from '../feeds/cases.ts';
+import { runBackfill } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aTab, axeFindings, browserPath, expectToFit, type Look } from './a-browser.ts';
+import { aBuiltPage, aPage } from './a-page.ts';
+
+const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
+const chart = (what: string) => `${what} by day, 2026-10-01 to 2026-10-31`;
+const views = [
+  { query: 'feed=gmsi-index&subject=US', shows: chart('gmsi-index of US') },
+  { query: 'feed=regional-index', shows: chart('regional-index of Norway') },
+  { query: 'feed=ticker-index&subject=BZ_COM', shows: chart('ticker-index of BZ_COM') },
+  { query: 'feed=ticker-event-metrics&subject=BZ_COM', shows: chart('ticker-event-metrics of BZ_COM') },
+];
+
+let loaded: Awaited<ReturnType<typeof aBuiltPage>>;
+
+beforeAll(async () => {
+  if (!browserPath) return;
+  loaded = await aBuiltPage();
+  const { db } = loaded.warehouse;
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  const load = (feed: Parameters<typeof aJobOf>[0], more = {}) =>
+    runBackfill({ job: aJobOf(feed, { ...period, ...more }), db, sandbox });
+  await load('gmsi-index', { topics: ['Inflation-*', 'Labour Market-*'] });
+  await load('regional-index');
+  await load('ticker-index');
+  await load('ticker-event-metrics');
+  await load('ticker-headlines');
+  await load('ticker-event-headlines');
+  // Gold has only events.
+  await load('ticker-events', { tickers: ['BZ_COM', 'GC_COM'] });
+});
+
+afterAll(() => loaded?.[Symbol.asyncDispose]());
+
+async function open(query: string, look?: Look) {
+  const tab = await aTab(loaded.browser, look);
+  await tab.page.goto(`${loaded.served.url}/?view=feeds&${query}`);
+  return { tab, page: tab.page };
+}
+
+async function answered(path: string): Promise<unknown[][]> {
+  const response = await fetch(`${loaded.served.url}/api/${path}`);
+  return ((await response.json()) as { rows: unknown[][] }).rows;
+}
+
+const days = 'from=2026-10-01&to=2026-10-31';
+
+describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
+  it.each(views)('dark at 360 px, then light at 1440: $query', async ({ query, shows }) => {
+    const { tab, page } = await open(query, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+    await using _ = tab;
+    await page.getByRole('application', { name: shows }).locator('canvas').first().waitFor();
+    await expectToFit(page);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await expectToFit(page);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('draws the twelve lines with the most headlines, and others that are chosen', async () => {
+    const { tab, page } = await open('feed=gmsi-index&subject=US');
+    await using _ = tab;
+    const counts = new Map<string, number>();
+    for (const [topic, line, , , count] of await answered(`index?feed=gmsi-index&subject=US&${days}`))
+      counts.set(`${topic} ${line}`, (counts.get(`${topic} ${line}`) ?? 0) + Number(count));
+    const names = [...counts.keys()].toSorted((a, b) => counts.get(b)! - counts.get(a)!);
+    await page.getByText(`All ${names.length} lines`).click();
+    const boxes = page.getByRole('region', { name: 'All lines' }).getByRole('checkbox');
+    expect(await boxes.count()).toBe(names.length);
+    const shown = await page.getByRole('checkbox', { checked: true }).all();
+    expect(shown).toHaveLength(12);
+    const fewest = Math.min(
+      ...(await Promise.all(
+        shown.map(async (box) => counts.get((await box.getAttribute('aria-label'))!.slice('Show '.length))!),
+      )),
+    );
+    expect(fewest).toBe(counts.get(names[11]!));
+    const [first] = names;
+    const last = names.at(-1)!;
+    await page.getByRole('checkbox', { name: `Show ${first}`, exact: true }).click();
+    await page.getByRole('checkbox', { name: `Show ${last}`, exact: true }).click();
+    const drawn = page.locator('.lines-legend button .name');
+    await expect
+      .poll(() => drawn.allInnerTexts())
+      .toContain(last.replace(' COMBINED ', ' · ').replace('_sentiment', ''));
+    expect(await drawn.count()).toBe(12);
+    expect(new URL(page.url()).searchParams.getAll('line')).toContain(`US ${last}`);
+  });
+
+  it('hatches the days that are not loaded', async () => {
+    const { tab, page } = await open('feed=regional-index&from=2026-09-01&to=2026-10-31');
+    await using _ = tab;
+    await page.getByText('30 days not loaded').first().waitFor();
+  });
+
+  it('lists events and headlines below the index of an asset, of a day if one is open', async () => {
+    const { tab, page } = await open('feed=ticker-index&subject=BZ_COM&kind=event');
+    await using _ = tab;
+    await page.getByText('A tick above the lines is an event.').waitFor();
+    const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
+    const events = await answered(`assets/news?ticker=BZ_COM&kind=event&${days}&limit=1000`);
+    expect(events.length).toBeGreaterThan(3);
+    expect(events.every(([kind]) => kind === 'event')).toBe(true);
+    await expect.poll(() => rows.count()).toBe(Math.min(50, events.length));
+    const day = String(events[0]![1]).slice(0, 10);
+    await page.getByRole('application').focus();
+    await page.keyboard.press('End');
+    for (let back = 31 - Number(day.slice(8)); back > 0; back -= 1) await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: day }).waitFor();
+    const ofDay = events.filter(([, at]) => String(at).startsWith(day));
+    await expect.poll(() => rows.count()).toBe(ofDay.length);
+    await page.getByRole('button', { name: 'Whole period' }).click();
+    await expect.poll(() => rows.count()).toBe(Math.min(50, events.length));
+  });
+
+  it('shows the news alone of an asset that has no index, found by typing', async () => {
+    const { tab, page } = await open('feed=ticker-events');
+    await using _ = tab;
+    await page.getByRole('combobox', { name: 'Asset' }).fill('gc_');
+    await page.getByRole('option', { name: 'GC_COM' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'News of GC_COM' }).waitFor();
+    await page
+      .getByText(/^Gold: /)
+      .first()
+      .waitFor();
+    expect(await page.getByRole('application').count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('says which jobs load something if nothing is loaded', async () => {
+    await using empty = await aWarehouse();
+    await using served = await aPage(empty.db, { page: inPackage('dist/page') });
+    await using tab = await aTab(loaded.browser);
+    await tab.page.goto(served.url);
+    await tab.page.getByRole('heading', { name: 'Today' }).waitFor();
+    await tab.page.keyboard.press('5');
+    await tab.page.getByText('jobs/ticker-index.yaml').waitFor();
+    expect(await axeFindings(tab.page)).toEqual([]);
+  });
+});
