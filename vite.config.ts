@@ -1,3 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 import { shapes, size } from './src/web/page/draw/world.ts';
 
@@ -11,11 +14,24 @@ const drawnWorld: Plugin = {
       : null,
 };
 
+/** Packs each file once and well, so that the server need not pack it for each browser. */
+const packed: Plugin = {
+  name: 'packed',
+  apply: 'build',
+  // After the files are written: until then, Vite still fills in names.
+  writeBundle({ dir }, bundle) {
+    for (const fileName of Object.keys(bundle)) {
+      const path = join(dir!, fileName);
+      writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+    }
+  },
+};
+
 // The page of `gmsi serve`: built once, served by dist/, and nothing of it comes from elsewhere.
 export default defineConfig({
   root: 'src/web/page',
   base: './',
-  plugins: [drawnWorld],
+  plugins: [drawnWorld, packed],
   build: {
     outDir: '../../../dist/page',
     emptyOutDir: true,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { basename, dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { constants } from 'node:zlib';
 import fastifyCompress from '@fastify/compress';
@@ -93,7 +94,12 @@ export async function serveWeb(
   app.get('/api/*', { schema: { hide: true } }, async (_request, reply) =>
     reply.code(404).send({ error: 'There is no such address.', hint: '/api/openapi.json lists them all.' }),
   );
-  await app.register(fastifyStatic, { root: page, cacheControl: false, etag: true });
+  await app.register(fastifyStatic, {
+    ...{ root: page, cacheControl: false, etag: true, preCompressed: true },
+    // The names of assets contain a hash of their content.
+    setHeaders: (reply, path) =>
+      reply.setHeader('cache-control', isAsset(path) ? 'private, max-age=31536000, immutable' : 'no-cache'),
+  });
   const url = await app.listen({ host, port }).catch((cause: Error) => {
     throw new ConfigError(`The page cannot be served on ${host}:${port}: ${cause.message}`, {
       cause,
@@ -241,3 +247,7 @@ const errorAnswer =
       hint: 'The log of gmsi serve says why.',
     });
   };
+
+function isAsset(path: string): boolean {
+  return basename(dirname(path)) === 'assets';
+}

@@ -163,6 +163,17 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       .waitFor();
   });
 
+  it('is sent packed, and its assets only once', async () => {
+    const { url } = loaded.served;
+    const html = await (await fetch(url)).text();
+    const [, script] = /src="\.(\/assets\/[^"]+\.js)"/.exec(html)!;
+    const asset = await fetch(url + script!, { headers: { 'accept-encoding': 'br' } });
+    expect(asset.headers.get('content-encoding')).toBe('br');
+    expect(asset.headers.get('cache-control')).toContain('immutable');
+    expect((await asset.text()).length).toBeGreaterThan(50_000);
+    expect((await fetch(url)).headers.get('cache-control')).toBe('no-cache');
+  });
+
   it('goes by its address: keys, back and forward, and a link that is sent to somebody', async () => {
     let sent: string;
     {
