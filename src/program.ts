@@ -4,6 +4,7 @@ import { addCompletion } from './completion.ts';
 import { inPackage, version } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { print, printError } from './terminal/print.ts';
+import { command } from './terminal/style.ts';
 
 /** The exit code of the command, once `program` has run it; 0 for `--help`. */
 export const ended = { exitCode: 0 };
@@ -21,11 +22,11 @@ export const program = new Command('gmsi')
     'after',
     `
 Examples:
-  gmsi demo                       try everything on made-up data, without a key
-  gmsi init                       create .env and a first job
-  gmsi plan g7-inflation          show what loading it would cost
-  gmsi backfill g7-inflation      load it; run it again to continue
-  gmsi sync g7-inflation --quiet  load what is new; for cron
+  gmsi demo                   try everything on made-up data, without a key
+  gmsi init                   create .env and a first job
+  gmsi plan g7-inflation      show what loading it would cost
+  gmsi backfill g7-inflation  load it; run it again to continue
+  gmsi sync g7-inflation      load what is new; for cron, add --quiet
   gmsi psql -c "select count(*) from gmsi.headlines"
 
 Exit codes:
@@ -35,8 +36,9 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Requests: init sends 2, doctor 1 and lookups 5; backfill, sync and work send what
-gmsi plan shows. No other command sends any.
+Requests: init sends 2, doctor 1, and lookups 5.
+backfill, sync and work send what gmsi plan shows.
+Other commands send none.
 
 Documentation: ${inPackage('docs')}
 `,
@@ -45,7 +47,11 @@ Documentation: ${inPackage('docs')}
   .exitOverride();
 
 function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+  const shown = lines.map((line) => {
+    const [typed = '', ...about] = line.split(/(?= {4})/);
+    return `  ${command(typed)}${about.join('')}\n`;
+  });
+  return `\nExamples:\n${shown.join('')}`;
 }
 
 function oneOf(flags: string, description: string, values: readonly string[]): Option {
@@ -196,7 +202,7 @@ program
     examples(
       'gmsi import archives',
       'gmsi import asset_headlines_BZ_COM.zip --match-type COMBINED',
-      'gmsi import us.csv --feed gmsi-headlines --country US --topic Wars --match-type COMBINED',
+      'gmsi import us.csv --feed gmsi-headlines --match-type COMBINED',
     ),
   )
   .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));

@@ -12,6 +12,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
+import { command } from '../terminal/style.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
@@ -266,7 +267,8 @@ function describe(
   ]);
   if (format === 'excel') return `${lines}\n`;
   const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
-  return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
+  const duckdb = `duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"`;
+  return `${lines}\n\nNext: ${command(duckdb)}\n`;
 }
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */

@@ -6,6 +6,7 @@ import { inPackage } from '../package.ts';
 import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
+import { command } from '../terminal/style.ts';
 import { facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
@@ -32,14 +33,14 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
-    const use = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]}`;
+    const backfill = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo`;
     print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another shell:\n  ${use} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another shell:\n  ${command(backfill)}\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
@@ -169,8 +170,9 @@ function answer(months: readonly MonthlyScore[]): string {
 
 function next(): string {
   return `Look at it:       npx gmsi serve
-Look further:     npx gmsi psql -c "select country, topic, count(*), avg(directional_score) from gmsi.headlines
-                    where match_type = 'COMBINED' and retracted_at is null group by 1, 2 order by 1, 2"
+Look further:     npx gmsi psql -c "select topic, count(*), avg(semantic_score)
+                    from gmsi.headlines where match_type = 'COMBINED'
+                    and retracted_at is null group by 1 order by 1"
 What is loaded:   npx gmsi status demo
 With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
                     npx gmsi backfill g7-inflation
