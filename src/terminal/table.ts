@@ -63,14 +63,15 @@ function columnOf(name: string, rows: readonly (readonly Cell[])[], at: number):
   return [{ name, cells, texts, isNumeric: isNumeric(cells), width: widest(texts) }];
 }
 
-/** Returns the widths of columns in lines of `columns`: the widest text is folded first, and words are broken last. */
+/** Returns the widths of columns in lines of `columns`: the widest text is folded first; words are broken last, those of the first column at the very last. */
 function foldedWidths(columns: readonly Column[], most: number): number[] {
   const widths = columns.map(({ width }) => width);
   const words = columns.map(({ texts }) => widest(texts.flatMap((text) => text.split(' '))));
-  for (const least of [words, words.map(() => 0)]) {
+  const firstWord = words.map((width, at) => (at === 0 ? width : 0));
+  for (const least of [words, firstWord, []]) {
     for (;;) {
       const isFoldable = (width: number, at: number) =>
-        !columns[at]!.isNumeric && width > Math.max(least[at]!, narrowest.ofTable);
+        !columns[at]!.isNumeric && width > Math.max(least[at] ?? 0, narrowest.ofTable);
       const foldable = widths.map((width, at) => (isFoldable(width, at) ? width : 0));
       const longest = Math.max(...foldable, 0);
       if (lineWidth(widths) <= most) return widths;
