@@ -142,7 +142,7 @@ withPart(program.command('plan'))
   .option(...all)
   .option('--full-refresh', 'plan all days, also covered ones')
   .option('--retry-refused', 'plan all windows that the service refused, too')
-  .addOption(acceptRetractions)
+  .option('--accept-retractions', 'plan as if the load had this option')
   .addHelpText('after', examples('gmsi plan g7-inflation'))
   .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
 withPart(program.command('backfill'))
@@ -230,7 +230,7 @@ withPart(program.command('check'))
 program
   .command('why')
   .description('show which load and request loaded a row, its versions, and whether it was retracted')
-  .argument('<id>', 'its headline_id, or the id of a row of another feed')
+  .argument('<id>', "headline_id, or the row's id in another feed")
   .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'))
   .action(runs(async () => (await import('./commands/why.ts')).whyCommand));
 
@@ -240,7 +240,7 @@ program
   .description('show the warehouse as a web page, with an API')
   .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
   .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
-  .option('--name <name>', 'host name that browsers use for it; may be repeated', gathered)
+  .option('--name <name>', 'host name that browsers use for this page; may be repeated', gathered)
   .addOption(
     new Option('--html [file]', 'write the page as one HTML file instead; - for standard output').conflicts([
       ...['host', 'port', 'name'],
@@ -265,7 +265,7 @@ program
 program
   .command('reader')
   .description('create a read-only login, or give it a new password, and print its address')
-  .argument('<name>', 'its name: small letters, digits and _')
+  .argument('<name>', 'login name: lower-case letters, digits and _')
   .addHelpText('after', examples('gmsi reader analyst'))
   .action(runs(async () => (await import('./commands/reader.ts')).readerCommand));
 program

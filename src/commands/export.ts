@@ -213,7 +213,7 @@ function readMoment(option: string, text: string, now: Date): string {
     moment = Temporal.Instant.from(text);
   } catch (cause) {
     const load = option === '--as-of' ? '' : ', or the number of a load';
-    throw new ConfigError(`${option} is "${text}".`, {
+    throw new ConfigError(`${option} "${text}" is not valid.`, {
       cause,
       hint: `It must be a moment with its time zone, such as 2025-06-30T12:00:00Z${load}.`,
     });
@@ -261,7 +261,7 @@ function describe(
         : `${count(written.months, 'month')}, ${count(written.rows, 'row')}; the others have not changed`,
     ],
     ['formulas', formulas[format] ?? null],
-    ['checked', written.months > 0 ? 'read again: rows and sums of scores are those of the warehouse' : null],
+    ['checked', written.months > 0 ? 'read back; rows and score sums match the warehouse' : null],
     ['took', duration(seconds)],
     ['where', out],
   ]);

@@ -29,7 +29,7 @@ export interface SandboxFlags {
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
   if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
-  await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
+  await using sandbox = await emulated(flags, () => startSandbox(optionsOf(flags)));
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
@@ -48,7 +48,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 }
 
 async function archiveCommand({ json }: Session, flags: SandboxFlags, folder: string): Promise<number> {
-  const archives = await emulated(() => writeArchives(folder, optionsOf(flags)));
+  const archives = await emulated(flags, () => writeArchives(folder, optionsOf(flags)));
   if (json) printJson({ archives });
   else {
     const rows = archives.map(({ path, files, records }) => [path, files, records]);
@@ -71,17 +71,21 @@ function optionsOf(flags: SandboxFlags): SandboxOptions {
   };
 }
 
-async function emulated<T>(work: () => Promise<T>): Promise<T> {
+async function emulated<T>({ port }: SandboxFlags, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     const error = cause as Error & { code?: string };
-    const hint =
-      error.code === 'EADDRINUSE'
-        ? 'Choose another --port; 0 takes a free one.'
-        : 'gmsi sandbox --help lists the options.';
     if (error instanceof ConfigError) throw error;
-    throw new ConfigError(`The sandbox does not start: ${error.message}`, { cause, hint });
+    if (error.code === 'EADDRINUSE')
+      throw new ConfigError(`Port ${port} is in use.`, {
+        cause,
+        hint: 'Choose another --port; 0 takes a free one.',
+      });
+    throw new ConfigError(`The sandbox does not start: ${error.message}`, {
+      cause,
+      hint: 'gmsi sandbox --help lists the options.',
+    });
   }
 }
 
@@ -155,7 +159,7 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
   const list = paths.map((path) => `  ${path}\n`).join('');
   return isAgreed
     ? `Removed:\n${list}`
-    : `These would be deleted, with everything loaded into the embedded server, even with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
+    : `This deletes all data in the embedded server, including data loaded with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
 }
 
 function answer(months: readonly MonthlyScore[]): string {

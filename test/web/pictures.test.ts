@@ -21,7 +21,7 @@ const views = {
   today: { view: 'view=today', shows: 'Last loads' },
   sentiment: {
     view: `view=sentiment&country=US&country=GB&topic=Inflation-Food&from=2025-01-01&to=2025-12-31&smooth=7`,
-    shows: 'Beneath, their number',
+    shows: 'Below: headlines per',
   },
 };
 

@@ -46,7 +46,9 @@ export function describeImport(result: ImportResult): string {
     ],
     [
       'not covered',
-      withoutDays > 0 ? `${count(withoutDays, 'file')} whose days are not stated, or were not over` : null,
+      withoutDays > 0
+        ? `${count(withoutDays, 'file')}, because their days are not stated or are too recent`
+        : null,
     ],
     ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
   ]);

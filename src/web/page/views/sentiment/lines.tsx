@@ -153,7 +153,7 @@ function Shown({ chart, asked }: { chart: Chart; asked: Asked }) {
     <figure class="chart">
       <figcaption class="quiet">
         Mean score of the headlines: <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if
-        all are wholly negative. Beneath, their number by {chart.by}.
+        all are wholly negative. Below: headlines per {chart.by}.
       </figcaption>
       <div
         ref={box}
