@@ -345,6 +345,10 @@ describe('what is refused', () => {
     ['', 'jobs/test.yaml:1:1  found nothing, expected a map of keys, such as countries and topics'],
     ['- a\n', 'jobs/test.yaml:1:1  found a list, expected a map of keys, such as countries and topics'],
     ['a: 1\n\nb: 2\na: 3\n', 'jobs/test.yaml:4:1  not valid YAML: Map keys must be unique'],
+    [
+      'a: [b,\n  c\nd: e\n',
+      'jobs/test.yaml:3:1  not valid YAML: a ] is missing before this, or is not indented',
+    ],
     ['a: b: c\n', 'jobs/test.yaml:1:4  not valid YAML: Nested mappings are not allowed in compact mappings'],
     [
       'a: *b\n',
