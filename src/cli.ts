@@ -47,7 +47,8 @@ function misuse(error: CommanderError): ConfigError {
   const [, option, given, must] =
     /^error: option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (.*)$/s.exec(error.message) ??
     [];
-  if (must !== undefined) return new ConfigError(`${option} is "${given}".`, { hint: must, cause: error });
+  if (must !== undefined)
+    return new ConfigError(`${option} "${given}" is not valid.`, { hint: must, cause: error });
   const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
   const hint =
     suggestion?.replace(/^\((.*)\)$/, '$1') ??

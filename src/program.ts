@@ -4,6 +4,7 @@ import { addCompletion } from './completion.ts';
 import { inPackage, version } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { print, printError } from './terminal/print.ts';
+import { command } from './terminal/style.ts';
 
 /** The exit code of the command, once `program` has run it; 0 for `--help`. */
 export const ended = { exitCode: 0 };
@@ -21,11 +22,11 @@ export const program = new Command('gmsi')
     'after',
     `
 Examples:
-  gmsi demo                       try everything on made-up data, without a key
-  gmsi init                       create .env and a first job
-  gmsi plan g7-inflation          show what loading it would cost
-  gmsi backfill g7-inflation      load it; run it again to continue
-  gmsi sync g7-inflation          load what is new
+  gmsi demo                   try everything on made-up data, without a key
+  gmsi init                   create .env and a first job
+  gmsi plan g7-inflation      show what loading it would cost
+  gmsi backfill g7-inflation  load it; run it again to continue
+  gmsi sync g7-inflation      load what is new
   gmsi psql -c "select count(*) from gmsi.headlines"
 
 Exit codes:
@@ -35,8 +36,9 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Requests: init sends 2, doctor 1 (--probe 12), lookups 5; backfill, sync and
-work send what gmsi plan shows. No other command sends any to the vendor.
+Requests: init sends 2, doctor 1 (--probe 12), and lookups 5.
+backfill, sync and work send what gmsi plan shows.
+Other commands send none to the vendor.
 
 Documentation: ${inPackage('docs')}
 `,
@@ -45,7 +47,11 @@ Documentation: ${inPackage('docs')}
   .exitOverride();
 
 function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}\n`;
+  const shown = lines.map((line) => {
+    const [typed = '', ...about] = line.split(/(?= {4})/);
+    return `  ${command(typed)}${about.join('')}\n`;
+  });
+  return `\nExamples:\n${shown.join('')}`;
 }
 
 function oneOf(flags: string, description: string, values: readonly string[]): Option {
@@ -136,7 +142,7 @@ withPart(program.command('plan'))
   .option(...all)
   .option('--full-refresh', 'plan all days, also covered ones')
   .option('--retry-refused', 'plan all windows that the service refused, too')
-  .addOption(acceptRetractions)
+  .option('--accept-retractions', 'plan as if the load had this option')
   .addHelpText('after', examples('gmsi plan g7-inflation'))
   .action(runs(async () => (await import('./commands/plan.ts')).planCommand));
 withPart(program.command('backfill'))
@@ -199,7 +205,7 @@ program
     examples(
       'gmsi import archives',
       'gmsi import asset_headlines_BZ_COM.zip --match-type COMBINED',
-      'gmsi import us.csv --feed gmsi-headlines --country US --topic Wars --match-type COMBINED',
+      'gmsi import us.csv --feed gmsi-headlines --match-type COMBINED',
     ),
   )
   .action(runs(async () => (await import('./commands/import/import.ts')).importCommand));
@@ -227,7 +233,7 @@ withPart(program.command('check'))
 program
   .command('why')
   .description('show which load and request loaded a row, its versions, and whether it was retracted')
-  .argument('<id>', 'its headline_id, or the id of a row of another feed')
+  .argument('<id>', "headline_id, or the row's id in another feed")
   .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'))
   .action(runs(async () => (await import('./commands/why.ts')).whyCommand));
 
@@ -237,7 +243,7 @@ program
   .description('show the warehouse as a web page, with an API')
   .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
   .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
-  .option('--name <name>', 'host name that browsers use for it; may be repeated', gathered)
+  .option('--name <name>', 'host name that browsers use for this page; may be repeated', gathered)
   .addOption(
     new Option('--html [file]', 'write the page as one HTML file instead; - for standard output').conflicts([
       ...['host', 'port', 'name'],
@@ -262,7 +268,7 @@ program
 program
   .command('reader')
   .description('create a read-only login, or give it a new password, and print its address')
-  .argument('<name>', 'its name: small letters, digits and _')
+  .argument('<name>', 'login name: lower-case letters, digits and _')
   .addHelpText('after', examples('gmsi reader analyst'))
   .action(runs(async () => (await import('./commands/reader.ts')).readerCommand));
 program

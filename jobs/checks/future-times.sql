@@ -1,4 +1,4 @@
--- check: No row is of a time after it was seen, or after now
+-- check: No row is dated later than it was received
 -- why: If times of another zone were read as UTC, a back-test would see headlines too early or too late.
 -- feeds: all
 -- needs: job_all_rows

@@ -1,4 +1,4 @@
--- check: Every row that a window has counted is still there
+-- check: No loaded row is missing
 -- why: The program never deletes a row. These were deleted, moved or kept out. If that was intended, as with a detached month, check only later days: --set lost-rows.from=20250901
 -- feeds: all
 -- setting: from = 0, first day to check, written as 20250901

@@ -78,9 +78,17 @@ async function outcomeOf(
 ): Promise<Outcome> {
   if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
   for (const needed of check.needs)
-    if (!(await holdsRows(snapshot, needed, scope))) return skipped(`${needed} is empty`);
+    if (!(await holdsRows(snapshot, needed, scope)))
+      return skipped(reasonIfEmpty[needed] ?? `${needed} is empty`);
   return judged(check, await findingsOfCheck(snapshot, check, scope, rows));
 }
+
+/** For sets that most feeds lack, in words that do not need the reference. */
+const reasonIfEmpty: Readonly<Record<string, string>> = {
+  job_models: 'no probabilities in this job',
+  job_numbers: 'no scores in this job',
+  job_sums: 'no index values in this job',
+};
 
 function skipped(reason: string): Outcome {
   return { result: 'skipped', reason, findings: 0, rows: [] };

@@ -12,6 +12,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
+import { command } from '../terminal/style.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
@@ -214,7 +215,7 @@ function readMoment(option: string, text: string, now: Date): string {
     moment = Temporal.Instant.from(text);
   } catch (cause) {
     const load = option === '--as-of' ? '' : ', or the number of a load';
-    throw new ConfigError(`${option} is "${text}".`, {
+    throw new ConfigError(`${option} "${text}" is not valid.`, {
       cause,
       hint: `It must be a moment with its time zone, such as 2025-06-30T12:00:00Z${load}.`,
     });
@@ -262,13 +263,14 @@ function describe(
         : `${count(written.months, 'month')}, ${count(written.rows, 'row')}; the others have not changed`,
     ],
     ['formulas', formulas[format] ?? null],
-    ['checked', written.months > 0 ? 'read again: rows and sums of scores are those of the warehouse' : null],
+    ['checked', written.months > 0 ? 'read back; rows and score sums match the warehouse' : null],
     ['took', duration(seconds)],
     ['where', out],
   ]);
   if (format === 'excel') return `${lines}\n`;
   const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
-  return `${lines}\n\nNext: duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"\n`;
+  const duckdb = `duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"`;
+  return `${lines}\n\nNext: ${command(duckdb)}\n`;
 }
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */

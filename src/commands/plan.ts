@@ -53,7 +53,7 @@ export async function planCommand(
     }
   }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
-  else print(`${plans.map((one) => describe(session, one)).join('\n')}\n${nextOf(plans, options)}`);
+  else print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(plans, options)}`);
   return 0;
 }
 
@@ -180,7 +180,7 @@ function describe(session: Session, planned: PlannedJob): string {
           ? `about ${end.toISOString().slice(0, 10)}: the budget spreads it over ${count(monthsToWait + 1, 'month')}`
           : `about ${minute(end)} UTC if started now`,
     ],
-  ])}\n${schedule ? `\n${describeSchedule(job, schedule)}\n` : ''}`;
+  ])}${schedule ? `\n\n${describeSchedule(job, schedule)}` : ''}`;
 }
 
 function asJson(session: Session, planned: PlannedJob): object {

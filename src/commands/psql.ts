@@ -8,7 +8,7 @@ import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { aligned } from '../terminal/aligned.ts';
-import { output, print, printError } from '../terminal/print.ts';
+import { errorOutput, output, print, printError, printUnwrapped } from '../terminal/print.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 
@@ -38,8 +38,8 @@ export async function psqlCommand(
     stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
     env: { ...environmentForPsql(), ...addressFor(warehouse) },
   });
-  child.stdout?.setEncoding('utf8').on('data', print);
-  child.stderr?.setEncoding('utf8').on('data', printError);
+  child.stdout?.setEncoding('utf8').on('data', (text) => printUnwrapped(text));
+  child.stderr?.setEncoding('utf8').on('data', (text) => printUnwrapped(text, errorOutput));
   leaveSignalsTo(child);
   const [code] = await once(child, 'close');
   return code ?? exitCodes.incomplete;
@@ -53,7 +53,7 @@ function leaveSignalsTo(child: ChildProcess): void {
 }
 
 async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
-  print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  printUnwrapped(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
   if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
   let failures = 0;
@@ -88,7 +88,7 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
     );
     for (const { command, rowCount, columns, rows } of results) {
       const shown = columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) }));
-      if (columns.length > 0) print(aligned(shown, rows));
+      if (columns.length > 0) printUnwrapped(aligned(shown, rows));
       else print(rowCount === null ? `${command}\n` : `${command} ${rowCount}\n`);
     }
   } catch (error) {

@@ -11,7 +11,7 @@ import { makeReader } from '../warehouse/make-reader.ts';
 export async function readerCommand(session: Session, name: string): Promise<number> {
   if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
     throw new ConfigError(`"${name}" cannot be the name of a login.`, {
-      hint: 'Use up to 63 small letters, digits and _; do not begin with a digit, pg_ or gmsi. For example: gmsi reader analyst',
+      hint: 'Use up to 63 lower-case letters, digits and _; do not begin with a digit, pg_ or gmsi. For example: gmsi reader analyst',
     });
   await using warehouse = await openWarehouse(session);
   const { password, isNew } = await makeReader(warehouse.db, name);
@@ -22,7 +22,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
     printJson({ created: isNew, ...parts, sslmode: sslmode ?? null, address });
     return exitCodes.done;
   }
-  const done = isNew ? 'made; it may read the schema gmsi and nothing else' : 'has a new password';
+  const done = isNew ? 'created; can read only the schema gmsi' : 'has a new password';
   print(
     `${facts([
       ['login', `${name}: ${done}`],
@@ -36,7 +36,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
   );
   if (session.config.warehouse.kind === 'embedded')
     print(
-      '\nThe embedded server answers on this machine only, and only while a command uses it: gmsi serve, gmsi work,\nor gmsi psql --address, which keeps it running until Ctrl-C. It keeps its port unless another program has taken it.\n',
+      '\nThe embedded server answers on this machine only, and only while a command uses it: gmsi serve, gmsi work, or gmsi psql --address, which keeps it running until Ctrl-C. It keeps its port unless another program has taken it.\n',
     );
   print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
   return exitCodes.done;

@@ -7,7 +7,8 @@ import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/ind
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { facts, nextStep, table } from '../terminal/table.ts';
+import { command } from '../terminal/style.ts';
+import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
 import { backfillLoader, loadJob } from './load.ts';
@@ -29,19 +30,19 @@ export interface SandboxFlags {
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
   if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
-  await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
+  await using sandbox = await emulated(flags, () => startSandbox(optionsOf(flags)));
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
     const isSetUp = session.config.baseUrl === sandbox.url;
-    const use = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]} GMSI_HOME=.gmsi/sandbox `;
+    const backfill = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo`;
     print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another shell:\n  ${isSetUp ? '' : use}npx gmsi ${isSetUp ? 'jobs' : 'backfill demo'}\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another shell:\n  ${command(isSetUp ? asTyped('jobs') : backfill)}\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
@@ -52,7 +53,7 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
   const { json, log, progress, stop } = session;
   using steps = showSteps(log, progress);
   steps.show('writing archives');
-  const archives = await emulated(() =>
+  const archives = await emulated(flags, () =>
     writeArchives(folder, optionsOf(flags), { stop, onArchive: ({ path }) => steps.show(`wrote ${path}`) }),
   );
   steps[Symbol.dispose]();
@@ -78,17 +79,21 @@ function optionsOf(flags: SandboxFlags): SandboxOptions {
   };
 }
 
-async function emulated<T>(work: () => Promise<T>): Promise<T> {
+async function emulated<T>({ port }: SandboxFlags, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
     const error = cause as Error & { code?: string };
-    const hint =
-      error.code === 'EADDRINUSE'
-        ? 'Choose another --port; 0 takes a free one.'
-        : 'gmsi sandbox --help lists the options.';
     if (error instanceof ConfigError || error.name === 'AbortError') throw error;
-    throw new ConfigError(`The sandbox does not start: ${error.message}`, { cause, hint });
+    if (error.code === 'EADDRINUSE')
+      throw new ConfigError(`Port ${port} is in use.`, {
+        cause,
+        hint: 'Choose another --port; 0 takes a free one.',
+      });
+    throw new ConfigError(`The sandbox does not start: ${error.message}`, {
+      cause,
+      hint: 'gmsi sandbox --help lists the options.',
+    });
   }
 }
 
@@ -162,7 +167,7 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
   const list = paths.map((path) => `  ${path}\n`).join('');
   return isAgreed
     ? `Removed:\n${list}`
-    : `These would be deleted, with everything loaded into the embedded server, even with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
+    : `This deletes all data in the embedded server, including data loaded with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
 }
 
 function answer(months: readonly MonthlyScore[]): string {
@@ -177,8 +182,9 @@ function answer(months: readonly MonthlyScore[]): string {
 
 function next(): string {
   return `Look at it:       npx gmsi serve
-Look further:     npx gmsi psql -c "select country, topic, count(*), avg(directional_score) from gmsi.headlines
-                    where match_type = 'COMBINED' and retracted_at is null group by 1, 2 order by 1, 2"
+Look further:     npx gmsi psql -c "select topic, count(*), avg(semantic_score)
+                    from gmsi.headlines where match_type = 'COMBINED'
+                    and retracted_at is null group by 1 order by 1"
 What is loaded:   npx gmsi status demo
 With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
                     npx gmsi backfill g7-inflation

@@ -55,7 +55,7 @@ async function writeHtml(session: Session, file: string): Promise<number> {
   });
   const bytes = Buffer.byteLength(report);
   if (session.json) printJson({ file, bytes });
-  else print(`${file} (${number(Math.ceil(bytes / 1024))} kB) opens in any browser, without this program.\n`);
+  else print(`Wrote ${file} (${number(Math.ceil(bytes / 1024))} kB).\n`);
   return exitCodes.done;
 }
 

@@ -26,7 +26,8 @@ export async function validateCommand(session: Session, names: readonly string[]
     });
   } else {
     const rows = jobs.map(({ path, feed }) => [path, feed, describeFeed(feedNamed(feed))]);
-    const valid = rows.length > 0 ? `${table(['job file', 'feed', ''], rows)}\n\n` : '';
+    const overview = table(['job file', 'feed', ''], rows, { least: ['feed'] });
+    const valid = rows.length > 0 ? `${overview}\n\n` : '';
     const problems = broken.map(({ error }) => `${error.message}\n\n`).join('');
     print(`${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`);
   }

@@ -72,7 +72,9 @@ function describe({ table: of, versions }: Found): string {
     // Rows from the live feed and from a repair have none.
     one.window_id === null ? null : String(one.window_id),
   ]);
-  const versionsTable = table(['known from (UTC)', 'what happened', ...scores, 'load', 'by', 'window'], rows);
+  const heads = scores.map((column) => column.replace(/_score$/, ''));
+  const head = ['known from (UTC)', 'what happened', ...heads, 'load', 'by', 'window'];
+  const versionsTable = table(head, rows, { least: ['window', 'load'] });
   const requests = facts(
     [...new Map(versions.map((one) => [one.window_id, one])).values()].flatMap((one) =>
       one.window_id === null ? [] : [[`window ${one.window_id}`, requestOf(one)] as const],

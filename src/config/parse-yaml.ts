@@ -25,7 +25,7 @@ export function parseYaml(path: string, text: string): { value: unknown; locate:
     new JobFileError(
       path,
       problems.map(({ offset, message }) => {
-        return { position: at(offset), field: [], message: `not valid YAML: ${message}` };
+        return { position: at(offset), field: [], message: `not valid YAML: ${inPlainWords(message)}` };
       }),
     );
 
@@ -62,4 +62,10 @@ function offsetOf(root: unknown, path: FieldPath, atKey: boolean): number {
 
 function startOf(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** Returns the library's message, except for a list or map that is not closed, which it describes by the words of YAML's grammar. */
+function inPlainWords(message: string): string {
+  const closing = /^Flow .* must be sufficiently indented and end with a (.)$/.exec(message)?.[1];
+  return closing ? `a ${closing} is missing before this, or is not indented` : message;
 }

@@ -54,7 +54,7 @@ interface MapSchema {
 }
 
 /**
- * Turns zod's issues into one problem per value or key, worded as "found …, expected …; did you mean …?". `file` is the checked
+ * Turns zod's issues into one problem per value or key, worded as "found …; did you mean …? Expected …". `file` is the checked
  * value; `schema` is its JSON Schema, which lists the valid keys.
  */
 export function describeProblems(
@@ -65,7 +65,8 @@ export function describeProblems(
 ): JobFileProblem[] {
   const unknownKey = (field: FieldPath, known: readonly string[]): JobFileProblem => {
     const meant = nearest(String(field.at(-1)), known);
-    const instead = meant === undefined ? `, expected one of ${known.join(', ')}` : didYouMean(meant);
+    const instead =
+      meant === undefined ? `, expected one of ${known.join(', ')}` : `; did you mean ${show(meant)}?`;
     return { position: locate(field, true), field, message: `unknown${instead}` };
   };
   return issues.flatMap(withoutUnions).flatMap((issue): JobFileProblem[] => {
@@ -81,14 +82,16 @@ export function describeProblems(
     const found =
       value === undefined ? 'missing' : `found ${mayShow(schema, path) ? show(value) : 'a secret'}`;
     const meant = typeof value === 'string' ? nearest(value, candidatesOf(issue)) : undefined;
-    const message = `${found}, expected ${issue.message}${didYouMean(meant)}`;
+    const message = mismatch(found, issue.message, meant);
     return [{ position: locate(path), field: path, message }];
   });
 }
 
-/** Returns the end of a message that names the nearest valid value; empty if there is none. */
-export function didYouMean(meant: string | undefined): string {
-  return meant === undefined ? '' : `; did you mean ${show(meant)}?`;
+/** Names the nearest valid value first, if there is one, because what was expected may be a long list. */
+export function mismatch(found: string, expected: string, meant: string | undefined): string {
+  return meant === undefined
+    ? `${found}, expected ${expected}`
+    : `${found}; did you mean ${show(meant)}? Expected ${expected}`;
 }
 
 /** Shortens a value, written as in a job file. */

@@ -7,7 +7,7 @@ import { knownNames, nearest } from '../nearest.ts';
 import { selectionKeys } from './check-against-feed.ts';
 import type { Job } from './job.ts';
 import type { JobFile } from './job-keys.ts';
-import { didYouMean, JobFileError, type JobFileProblem } from './problems.ts';
+import { JobFileError, type JobFileProblem, mismatch } from './problems.ts';
 
 /** The service's lists, as stored in the warehouse. */
 export interface Lookups {
@@ -42,8 +42,9 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
       const matches = matching(text, listed);
       if (matches.length > 0) return matches;
       const field = [selectionKeys[dimension], index];
-      const message = `found "${text}", expected ${expected[dimension]} that the service lists`;
-      problems.push({ position: job.locate(field), field, message: message + didYouMean(nearestOf(text)) });
+      const listedOnes = `${expected[dimension]} that the service lists`;
+      const message = mismatch(`found "${text}"`, listedOnes, nearestOf(text));
+      problems.push({ position: job.locate(field), field, message });
       return [];
     });
     return partOfNames(job, dimension, names);

@@ -53,7 +53,7 @@ export async function readLive(
         };
         end = moreSevere(end, whole);
         if (!(error instanceof BudgetSpent)) counts.failed++;
-        load.log.warn({ ...key, why: (error as Error).message }, 'a live answer could not be read');
+        load.log.warn({ ...presentParts(key), why: (error as Error).message }, 'a live request failed');
       }
       onDone(key);
     }

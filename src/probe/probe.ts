@@ -50,7 +50,7 @@ export async function probe(
   );
   await historyLimit.goOn(() => left() > forToken + (token ? 0 : 1));
   if (!token) await askRange({ ...answered.range, limit: 1 });
-  log.info('asked; now waiting for a token to be a minute old');
+  log.info('waiting one minute to see whether a cursor is still accepted');
   const token_lifetime = await tryToken(token, askRange, clock, signal);
   // The largest page size that the first page shows.
   const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);

@@ -22,7 +22,7 @@ export function day(text: string): string {
   ) {
     return text;
   }
-  throw new InvalidArgumentError('It must be a day (UTC) such as 2025-12-31; it is included.');
+  throw new InvalidArgumentError('Give a UTC day, such as 2025-12-31.');
 }
 
 /** Reads one value of an option that may be repeated. */

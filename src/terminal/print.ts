@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty';
-import { paint } from './style.ts';
+import { paint, withoutMarks } from './style.ts';
 import { printable, printableJson } from './text.ts';
+import { wrapped } from './wrap.ts';
 
 /** The part of standard output or standard error that drawing on a terminal needs. */
 export interface Output {
@@ -21,9 +22,10 @@ export function print(text: string): void {
   output.write(shown(text, output));
 }
 
-/** Returns a text as it is written to a terminal or elsewhere: safe, and in colours only where there are any. */
-export function shown(text: string, { hasColours }: Pick<Output, 'hasColours'>): string {
-  return paint(printable(text), hasColours);
+/** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
+export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'rows' | 'write'>): string {
+  const safe = printable(text);
+  return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
 }
 
 /** Prints the result of a command as one JSON document. */
@@ -36,10 +38,15 @@ export function printError(text: string): void {
   errorOutput.write(shown(text, errorOutput));
 }
 
-/** Prints data for other programs: unchanged, except on a terminal. */
+/** Prints data for other programs: unchanged, except that it is made safe for a terminal. */
 export function printData(data: Buffer): void {
-  if (output.isTTY) print(data.toString());
+  if (output.isTTY) printUnwrapped(data.toString());
   else output.write(data);
+}
+
+/** Prints what must stay in its lines: data, and what another program has printed. */
+export function printUnwrapped(text: string, to = output): void {
+  to.write(withoutMarks(printable(text)));
 }
 
 /** Changes what a library prints as results from now on. */

@@ -1,5 +1,5 @@
 import { output } from './print.ts';
-import { type Style, styled } from './style.ts';
+import { command, type Style, styled } from './style.ts';
 import { columnsOf, folded, oneLine, padEnd, padStart, shortened, wholeWords, widest } from './text.ts';
 
 /** A text in a style. */
@@ -20,7 +20,7 @@ interface Column {
   readonly width: number;
 }
 
-/** Texts are folded to no fewer columns than these: in a table, and beside the name of a fact. */
+/** Words are broken only to keep to the width, and no column gets narrower than this: in a table, and beside the name of a fact. */
 const narrowest = { ofTable: 8, ofFact: 20 };
 
 /**
@@ -63,15 +63,23 @@ function columnOf(name: string, rows: readonly (readonly Cell[])[], at: number):
   return [{ name, cells, texts, isNumeric: isNumeric(cells), width: widest(texts) }];
 }
 
-/** Returns the widths of columns in lines of `columns`: the widest text is folded first. */
+/** Returns the widths of columns in lines of `columns`: the widest text is folded first; words are broken last, those of the first column at the very last. */
 function foldedWidths(columns: readonly Column[], most: number): number[] {
   const widths = columns.map(({ width }) => width);
-  for (;;) {
-    const foldable = widths.map((width, at) => (columns[at]!.isNumeric ? 0 : width));
-    const longest = Math.max(...foldable, 0);
-    if (lineWidth(widths) <= most || longest <= narrowest.ofTable) return widths;
-    widths[foldable.indexOf(longest)]!--;
+  const words = columns.map(({ texts }) => widest(texts.flatMap((text) => text.split(' '))));
+  const firstWord = words.map((width, at) => (at === 0 ? width : 0));
+  for (const least of [words, firstWord, []]) {
+    for (;;) {
+      const isFoldable = (width: number, at: number) =>
+        !columns[at]!.isNumeric && width > Math.max(least[at] ?? 0, narrowest.ofTable);
+      const foldable = widths.map((width, at) => (isFoldable(width, at) ? width : 0));
+      const longest = Math.max(...foldable, 0);
+      if (lineWidth(widths) <= most) return widths;
+      if (longest === 0) break;
+      widths[foldable.indexOf(longest)]!--;
+    }
   }
+  return widths;
 }
 
 /** The width of a line: its columns, with two blanks between them. */
@@ -150,8 +158,8 @@ export function asTyped(command: string): string {
 }
 
 /** Returns the suggested next command, for the line below a result. */
-export function nextStep(command: string): string {
-  return `\n${styled('dim', 'Next:')} ${styled('bold', asTyped(command))}\n`;
+export function nextStep(typed: string): string {
+  return `\n${styled('dim', 'Next:')} ${command(asTyped(typed))}\n`;
 }
 
 /** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */

@@ -98,6 +98,6 @@ async function end(context: WorkerContext, { runId, scope, job, command, started
     return outcome;
   });
   if (!outcome) return;
-  log.info({ job, command, run: runId, outcome }, 'a run is over');
+  log.info({ job, command, run: runId, outcome }, 'run finished');
   events.emit({ type: 'run finished', job, command, runId, outcome });
 }

@@ -22,8 +22,8 @@ test('what a sandbox serves passes every check', async () => {
   const results = await checkAll(source.db, job);
   const others = results.filter(({ result }) => result !== 'passed');
   expect(others.map(({ check, result, reason }) => [check.name, result, reason])).toEqual([
-    ['index-sums', 'skipped', 'job_sums is empty'],
-    ['missing-hours', 'skipped', 'job_sums is empty'],
+    ['index-sums', 'skipped', 'no index values in this job'],
+    ['missing-hours', 'skipped', 'no index values in this job'],
   ]);
 });
 
@@ -78,7 +78,7 @@ test('a job of which nothing is loaded passes no check of headlines', async () =
   const window = { ...scope.window, from: '2020-01-01', to: '2020-01-31' };
   const results = await checkAll(source.db, { feed, scope: { ...scope, window } });
   const of = (name: string) => results.find(({ check }) => check.name === name);
-  expect(of('score-sums')).toMatchObject({ result: 'skipped', reason: 'job_models is empty' });
+  expect(of('score-sums')).toMatchObject({ result: 'skipped', reason: 'no probabilities in this job' });
   expect(of('gaps')).toMatchObject({
     result: 'warned',
     rows: [{ first_day: '2020-01-01', last_day: '2020-01-31', series: 1 }],

@@ -124,7 +124,7 @@ const bad: [what: string, args: string[], says: RegExp][] = [
     ['check', 'month', '--checks', 'nowhere'],
     /There is no check in nowhere\.\n {2}→ /,
   ],
-  ['a number that is none', ['check', 'month', '--rows', 'all'], /--rows is "all"\.\n {2}→ /],
+  ['a number that is none', ['check', 'month', '--rows', 'all'], /--rows "all" is not valid\.\n {2}→ /],
   [
     'a broken file',
     ['check', 'month', '--checks', 'broken'],

@@ -56,7 +56,7 @@ const mistakes: Record<string, Mistake> = {
   },
   'a port that is no number': {
     args: ['sandbox', '--port', 'x'],
-    what: /--port is "x"/,
+    what: /--port "x" is not valid/,
     hint: /whole number/,
   },
   'no key and no address': {

@@ -181,10 +181,14 @@ describe('gmsi export', () => {
 const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> = {
   'a day that is none': {
     args: ['--from', '2025-02-30'],
-    what: /--from is "2025-02-30"/,
+    what: /--from "2025-02-30" is not valid/,
     hint: /2025-12-31/,
   },
-  'a time for a day': { args: ['--to', '2025-01-01T00:00Z'], what: /--to is/, hint: /a day \(UTC\)/ },
+  'a time for a day': {
+    args: ['--to', '2025-01-01T00:00Z'],
+    what: /--to ".*" is not valid/,
+    hint: /a UTC day/,
+  },
   'days the wrong way round': {
     args: ['--from', '2025-02-01', '--to', '2025-01-31'],
     what: /--from 2025-02-01 is after --to 2025-01-31/,
@@ -192,7 +196,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   },
   'a moment without a time zone': {
     args: ['--as-of', '2025-06-30T12:00:00'],
-    what: /--as-of is "2025-06-30T12:00:00"/,
+    what: /--as-of "2025-06-30T12:00:00" is not valid/,
     hint: /2025-06-30T12:00:00Z/,
   },
   'a moment in the future': {
@@ -202,7 +206,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   },
   'a format that there is not': {
     args: ['--format', 'xlsx'],
-    what: /--format is "xlsx"/,
+    what: /--format "xlsx" is not valid/,
     hint: /parquet, csv/,
   },
   'a country that the service does not list': {
@@ -227,7 +231,7 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
   },
   'neither a load nor a moment': {
     args: ['--changed-since', 'yesterday'],
-    what: /--changed-since is "yesterday"/,
+    what: /--changed-since "yesterday" is not valid/,
     hint: /2025-06-30T12:00:00Z, or the number of a load/,
   },
   'to continue and to replace': {

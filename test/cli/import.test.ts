@@ -94,7 +94,7 @@ it('loads what gmsi sandbox --archive writes, without a key, and says what a bac
   expect(imported.stdout).toMatch(/^requests +0$/m);
   // 2025 of two match types, three index types, one pair and two models; 2026 is not over.
   expect(imported.stdout).toMatch(/^covered +2,920 days of 8 series$/m);
-  expect(imported.stdout).toMatch(/^not covered +\d+ files whose days/m);
+  expect(imported.stdout).toMatch(/^not covered +\d+ files, because their days/m);
   const again = await gmsiHere(['import', 'archives', '--json'], here);
   expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'done', loaded: 0, refused: [] });
 

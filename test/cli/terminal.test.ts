@@ -73,7 +73,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
           new RegExp(`^${short} +since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC +0${counts} +0$`),
         ),
       );
-      expect(screen).toContain('queue     0 waiting, 0 under way, 0 to be tried again');
+      expect(screen).toContain('queue     0 waiting, 0 running, 0 to retry');
     }
   });
 

@@ -77,7 +77,6 @@ test('status shows which series failed, by all that makes it one', async () => {
   const [head, ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
   expect(head?.split(/ {2,}/)).toEqual([
     ...['window', 'feed', 'country', 'topic', 'ticker', 'match type', 'variant', 'from', 'to', 'state'],
-    'why',
   ]);
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
   expect(failed).toMatch(/ticker-events +USA_IND +event_type=Combined +2026-10-01 /);

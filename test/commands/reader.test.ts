@@ -175,7 +175,7 @@ test('a second time, it has another password, and the one before is void', async
 test('for a person, with the address that only then is shown', async () => {
   const name = aName();
   const { output } = await makeReader(name, { json: false });
-  expect(output).toMatch(new RegExp(`^login +${name}: made; it may read the schema gmsi and nothing else\n`));
+  expect(output).toMatch(new RegExp(`^login +${name}: created; can read only the schema gmsi\n`));
   const [, password, address] = /password +(\S+) \(shown only now\)\naddress +(\S+)\n/.exec(output)!;
   expect(new URL(address!)).toMatchObject({ username: name, password });
   expect(output).not.toMatch(/embedded/);

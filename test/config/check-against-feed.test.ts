@@ -65,7 +65,7 @@ describe('the match type', () => {
     expect(read(feed, `${keys}match_type: ${meant}\n`).matchType).toBe(meant);
     const [line] = refusal(feed, `${keys}match_type: ${found}\n`);
     expect(line).toContain(
-      `match_type found "${found}", expected one of ${values} (service.match_types adds others); did you mean "${meant}"?`,
+      `match_type found "${found}"; did you mean "${meant}"? Expected one of ${values} (service.match_types adds others)`,
     );
   });
 
@@ -213,7 +213,7 @@ describe('the feed itself', () => {
   test('is refused with the nearest one if there is none of that name', () => {
     expect(refusal('ticker-event', 'tickers: all\n')).toEqual([
       expect.stringMatching(
-        /^jobs\/test\.yaml:1:7 feed found "ticker-event", .*did you mean "ticker-events"\?$/,
+        /^jobs\/test\.yaml:1:7 feed found "ticker-event"; did you mean "ticker-events"\? Expected a feed: .*$/,
       ),
     ]);
   });

@@ -154,7 +154,7 @@ describe('what is refused', () => {
     ],
     [
       { countries: 'al' },
-      'jobs/test.yaml:1:12 countries found "al", expected all, or a list such as [US, GB, NO]; did you mean "all"?',
+      'jobs/test.yaml:1:12 countries found "al"; did you mean "all"? Expected all, or a list such as [US, GB, NO]',
     ],
     [
       { countries: '[]' },
@@ -167,11 +167,11 @@ describe('what is refused', () => {
     ],
     [
       { feed: 'gmsi-headline' },
-      `jobs/test.yaml:4:7 feed found "gmsi-headline", expected a feed: ${[...catalog.keys()].join(', ')}; did you mean "gmsi-headlines"?`,
+      `jobs/test.yaml:4:7 feed found "gmsi-headline"; did you mean "gmsi-headlines"? Expected a feed: ${[...catalog.keys()].join(', ')}`,
     ],
     [
       { match_type: 'combined' },
-      'jobs/test.yaml:4:13 match_type found "combined", expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others); did you mean "COMBINED"?',
+      'jobs/test.yaml:4:13 match_type found "combined"; did you mean "COMBINED"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others)',
     ],
     [
       { start_date: '2023-02-29' },
@@ -199,7 +199,7 @@ describe('what is refused', () => {
     ],
     [
       { end_date: 'tody' },
-      'jobs/test.yaml:4:11 end_date found "tody", expected a calendar day such as 2025-12-31, or today; did you mean "today"?',
+      'jobs/test.yaml:4:11 end_date found "tody"; did you mean "today"? Expected a calendar day such as 2025-12-31, or today',
     ],
     [
       { step: 'P91D' },
@@ -241,7 +241,7 @@ describe('what is refused', () => {
     ],
     [
       { order: 'newest' },
-      'jobs/test.yaml:4:8 order found "newest", expected newest-first or oldest-first; did you mean "newest-first"?',
+      'jobs/test.yaml:4:8 order found "newest"; did you mean "newest-first"? Expected newest-first or oldest-first',
     ],
     [
       { budget: '{ requests_per_month: 10, reserve: 10 }' },
@@ -293,7 +293,7 @@ describe('what is refused', () => {
     ],
     [
       { schedule: '{ timezone: Europe/Olso }' },
-      'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso", expected a time zone such as UTC or Europe/Oslo; did you mean "Europe/Oslo"?',
+      'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo',
     ],
     [
       { fields: '{ headline: [1] }' },
@@ -345,6 +345,10 @@ describe('what is refused', () => {
     ['', 'jobs/test.yaml:1:1  found nothing, expected a map of keys, such as countries and topics'],
     ['- a\n', 'jobs/test.yaml:1:1  found a list, expected a map of keys, such as countries and topics'],
     ['a: 1\n\nb: 2\na: 3\n', 'jobs/test.yaml:4:1  not valid YAML: Map keys must be unique'],
+    [
+      'a: [b,\n  c\nd: e\n',
+      'jobs/test.yaml:3:1  not valid YAML: a ] is missing before this, or is not indented',
+    ],
     ['a: b: c\n', 'jobs/test.yaml:1:4  not valid YAML: Nested mappings are not allowed in compact mappings'],
     [
       'a: *b\n',

@@ -105,7 +105,7 @@ describe('tickers', () => {
     ['*_COMM', 'BZ_COM'],
   ])('%s is refused for %s', (found, meant) => {
     expect(refusalOf(() => tickersOf(`[ETH_CRY, "${found}"]`))).toEqual([
-      `jobs/test.yaml:2:20  tickers[1]  found "${found}", expected a ticker that the service lists; did you mean "${meant}"?`,
+      `jobs/test.yaml:2:20  tickers[1]  found "${found}"; did you mean "${meant}"? Expected a ticker that the service lists`,
     ]);
   });
 });
@@ -122,7 +122,7 @@ describe('what no lookup lists', () => {
     ['N0', 'NO'],
   ])('%s is refused for %s', (found, meant) => {
     expect(refusal({ countries: `[US, ${found}]` })).toEqual([
-      `jobs/test.yaml:1:17  countries[1]  found "${found}", expected a country code that the service lists; did you mean "${meant}"?`,
+      `jobs/test.yaml:1:17  countries[1]  found "${found}"; did you mean "${meant}"? Expected a country code that the service lists`,
     ]);
   });
 
@@ -135,7 +135,7 @@ describe('what no lookup lists', () => {
     ['Policy Reform and Legislation', 'Policy Reform & Legislation'],
   ])('%s is refused for %s', (found, meant) => {
     expect(refusal({ topics: `["${found}"]` })).toEqual([
-      `jobs/test.yaml:2:10  topics[0]  found "${found}", expected a topic that the service lists; did you mean "${meant}"?`,
+      `jobs/test.yaml:2:10  topics[0]  found "${found}"; did you mean "${meant}"? Expected a topic that the service lists`,
     ]);
   });
 

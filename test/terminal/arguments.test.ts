@@ -3,7 +3,7 @@ import { day, wholeNumber } from '../../src/terminal/arguments.ts';
 
 it.each(['2026-02-30', '2025-02-29', '2026-1-1', '2026-01-01T00:00', '20260101', '0', ''])(
   'refuses the day "%s"',
-  (text) => expect(() => day(text)).toThrow('It must be a day (UTC)'),
+  (text) => expect(() => day(text)).toThrow('Give a UTC day'),
 );
 
 it.each(['2024-02-29', '1999-12-31'])('takes the day %s', (text) => expect(day(text)).toBe(text));

@@ -19,9 +19,10 @@ const topics = ['Inflation-*', 'Labour Market-*', 'Market Stress', 'Elections'];
 const views = {
   coverage: { view: `view=coverage&${days}`, shows: 'failed' },
   today: { view: 'view=today', shows: 'Last loads' },
+  changes: { view: 'view=changes&span=week&to=2025-12-28', shows: 'Mexico' },
   sentiment: {
     view: `view=sentiment&country=US&country=GB&topic=Inflation-Food&from=2025-01-01&to=2025-12-31&smooth=7`,
-    shows: 'Beneath, their number',
+    shows: 'Below: headlines per',
   },
 };
 

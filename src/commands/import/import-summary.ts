@@ -51,7 +51,9 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     ],
     [
       'not covered',
-      withoutDays > 0 ? `${count(withoutDays, 'file')} whose days are not stated, or are too recent` : null,
+      withoutDays > 0
+        ? `${count(withoutDays, 'file')}, because their days are not stated or are too recent`
+        : null,
     ],
     ['recent days', recentOf(stated, now)],
     ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],

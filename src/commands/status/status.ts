@@ -7,6 +7,7 @@ import { firstUnsettledDay, plannedDays, wantedDays } from '../../plan/days.ts';
 import { missingLists, scopeOf } from '../../plan/scope.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { type Cell, count, facts, minute, nextStep, number, share, table } from '../../terminal/table.ts';
+import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import {
   coverageByFeed,
@@ -69,7 +70,7 @@ export async function statusCommand(
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     coverage && coverage.length > 0 && drawnFeeds(coverage, stretches),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
-    status.troubles.length > 0 && section('Failed or refused', '', status.troubles, troubleColumns),
+    status.troubles.length > 0 && describeTroubles(status.troubles),
     section('Last loads', 'none yet', loads, loadColumns),
     section('Requests booked', 'none yet', usage, usageColumns),
     ...budgets.map(describeBudget),
@@ -148,7 +149,6 @@ const troubleColumns: Columns<WindowFailure> = {
   from: 'first_day',
   to: 'last_day',
   state: 'state',
-  why: 'last_error',
 };
 const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   load: ({ load_id }) => String(load_id),
@@ -170,7 +170,7 @@ const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = 
 };
 
 /** The columns that a narrow terminal does without, the least important first. */
-const least = ['match type', 'variant', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'window'];
+const least = ['match type', 'variant', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
@@ -178,6 +178,15 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
     Object.values(columns).map((cell) => (typeof cell === 'function' ? cell(row) : (row[cell] as Cell))),
   );
   return `${title}\n${table(Object.keys(columns), cells, { least })}`;
+}
+
+/** The reasons stand below the table, each once, because they are long and windows often share one. */
+function describeTroubles(troubles: readonly WindowFailure[]): string {
+  const reasons = [...new Set(troubles.flatMap(({ last_error }) => last_error ?? []))].map((reason) => {
+    const ids = troubles.filter((one) => one.last_error === reason).map(({ window_id }) => window_id);
+    return `window${ids.length === 1 ? '' : 's'} ${ids.join(', ')}: ${oneLine(reason)}`;
+  });
+  return [section('Failed or refused', '', troubles, troubleColumns), ...reasons].join('\n');
 }
 
 function describeJob(status: JobStatus): string {

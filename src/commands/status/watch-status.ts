@@ -122,8 +122,8 @@ function describe({ workers, slots, queue, rate, used, left, runs }: Watched, co
     line(
       'queue',
       [2, `${number(waiting)} waiting`],
-      [1, `${number(running)} under way`],
-      [0, `${number(retrying)} to be tried again`],
+      [1, `${number(running)} running`],
+      [0, `${number(retrying)} to retry`],
     ),
     line('rate', [0, `${number(rate.requests)} requests/s`], [1, `${number(rate.records)} records/s`]),
     ...(used === null ? [] : [line('requests', [0, `${number(used)} booked this month`])]),

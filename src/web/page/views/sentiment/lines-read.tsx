@@ -106,7 +106,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
       )}
       {isRing && (
         <span class="key quiet">
-          <span class="ring" aria-hidden="true" /> what is there of it so far
+          <span class="ring" aria-hidden="true" /> incomplete {chart.by}
         </span>
       )}
     </div>

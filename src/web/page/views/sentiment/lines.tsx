@@ -170,7 +170,7 @@ export function Drawn({
     <figure class="chart">
       <figcaption class="quiet">
         Mean score of the {chart.counted}s: <strong>+1</strong> if all are wholly positive,{' '}
-        <strong>−1</strong> if all are wholly negative. Beneath, their number by {chart.by}.
+        <strong>−1</strong> if all are wholly negative. Below: {chart.counted}s per {chart.by}.
       </figcaption>
       <div
         ref={box}
