@@ -131,7 +131,9 @@ function asJson(cell: string | null): unknown {
   if (cell === null) return null;
   if (/^-?\d/.test(cell)) {
     const number = Number(cell);
-    return String(number) === cell ? number : cell;
+    // From 2^53 on, digits may have been rounded.
+    const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(cell);
+    return isExact && String(number) === cell ? number : cell;
   }
   if (!/^(?:[[{]|true$|false$)/.test(cell)) return cell;
   try {

@@ -81,6 +81,7 @@ describe('a CSV file', () => {
     });
     const alike = fc.string({ unit: fc.constantFrom('0', '1', '9', '.', '-', 'e', '+'), maxLength: 8 });
     const plain = fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger(), fc.bigInt()).map(String);
+    const edge = fc.constantFrom(2 ** 53, -(2 ** 53), 2 ** 53 - 1, 1e21).map(String);
     const word = fc.constantFrom(
       '',
       'true',
@@ -95,7 +96,7 @@ describe('a CSV file', () => {
       '-0',
       '0.50',
     );
-    const cell = fc.oneof(strange, alike, fc.json({ maxDepth: 2 }), plain, word);
+    const cell = fc.oneof(strange, alike, fc.json({ maxDepth: 2 }), plain, edge, word);
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 40 });
     const names = fc.constantFrom('other', 'an "other"', 'an\nother', 'an, other', 'constructor');
     const end = fc.constantFrom('\n', '\r\n');
