@@ -42,8 +42,24 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(['✓', '✓', '✓', '✓', '✓', '✓', '✓', '✓']);
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(9).fill('✓'));
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
+  expect(code).toBe(0);
+});
+
+it('names a field that appeared', async () => {
+  const { db } = warehouse;
+  await sql`insert into gmsi.loads (command, job, feed, run_by, started_at) values
+    ('backfill', 'j', 'gmsi-headlines', 'test', now() - interval '30 days'), ('sync', 'j', 'gmsi-headlines', 'test', now())`.execute(
+    db,
+  );
+  await sql`insert into gmsi.wire_fields (feed, field, first_load_id, last_load_id, kept_in)
+    select 'gmsi-headlines', field, first, (select max(load_id) from gmsi.loads), 'extra'
+    from (select 'id' as field, min(load_id) as first from gmsi.loads union all select 'mood', max(load_id) from gmsi.loads) as met`.execute(
+    db,
+  );
+  const { code, stdout } = await doctor({});
+  expect(stdout).toMatch(/^! fields +mood of gmsi-headlines is new\n +→ Ask the vendor/m);
   expect(code).toBe(0);
 });
 
@@ -97,7 +113,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     sign: '✗',
     fix: expect.stringContaining('Is the server running?'),
   });
-  for (const check of ['encryption', 'schema', 'privileges', 'clock'])
+  for (const check of ['encryption', 'schema', 'privileges', 'clock', 'fields'])
     expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
 
@@ -111,6 +127,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     ['schema', null],
     ['privileges', null],
     ['clock', null],
+    ['fields', null],
   ]);
   expect({ ok, code: json.code }).toEqual({ ok: false, code: 2 });
 });

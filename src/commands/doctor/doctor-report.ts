@@ -9,6 +9,7 @@ import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
 import { migrationStatus } from '../../warehouse/migrate.ts';
+import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
 
 /** One line of the report. */
@@ -73,10 +74,11 @@ export function describeFindings(findings: readonly Finding[]): string {
 const named = 3;
 
 /** The checks of a warehouse that answers, in this order. */
-export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<string>>> = {
+export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<Told>>> = {
   schema,
   privileges,
   clock,
+  fields,
 };
 
 /** Returns true if a request can be booked there. */
@@ -141,6 +143,20 @@ async function clock(db: Warehouse): Promise<string> {
       'Set both clocks by NTP: if they are over an hour apart, no load counts a day as covered.',
     );
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
+}
+
+/** Reports fields of the service's records that appeared or vanished in the last 7 days. */
+async function fields(db: Warehouse): Promise<Told> {
+  const migrations = await migrationStatus(db);
+  if (migrations.some(({ executedAt }) => !executedAt)) throw new NotChecked('see schema');
+  const { rows } = await fieldChanges.query.execute(db);
+  if (rows.length === 0) return 'none appeared or vanished in the last 7 days';
+  const listed = rows.map(({ feed, field, change }) => `${field} of ${feed} is ${change}`);
+  const more = listed.length > named ? ` and ${listed.length - named} more` : '';
+  return {
+    found: listed.slice(0, named).join(', ') + more,
+    fix: 'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.',
+  };
 }
 
 /** Returns a table for a person. */
