@@ -60,7 +60,7 @@ it('shows and stores the key in no usual form, wherever the service repeats it',
     if (place !== 'posted') expect(text.includes('[key]'), `nothing of the key was ${place}`).toBe(true);
     for (const form of forms) expect(text.includes(form), `the key was ${place}`).toBe(false);
   }
-  expect(places.printed).toContain('The next_token that the service sent contains the API key');
+  expect(places.printed).toContain('The service sent a next_token that contains the API key');
   expect(places.printed).toContain('the service sends the API key back among its data');
 });
 
