@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
@@ -55,7 +55,8 @@ export function Series({
     if (!covered.answer || !found || isWaiting) return undefined;
     return dayStates({ from, to }, covered.answer.rows, found, news.answer?.rows);
   }, [covered.answer, found, news.answer, news.error, from, to]);
-  useEffect(() => {
+  // Before the series is painted, so that a key pressed at once is not lost.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isElsewhere =
         event.target instanceof Element && event.target.closest('dialog, input, select, [role="listbox"]');
