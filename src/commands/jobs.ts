@@ -57,7 +57,7 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
   const note = unknown
-    ? `\n${count(unknown, 'job')} cannot be counted yet. It needs the lists of the service: ${asTyped('lookups')}\n`
+    ? `\n${count(unknown, 'job')} cannot be counted before ${asTyped('lookups')} has fetched the lists of the service.\n`
     : '';
   const head = ['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'];
   return `${table(head, rows, { least: ['feed', 'from', 'to', 'series'] })}\n${note}`;
