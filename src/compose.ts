@@ -80,7 +80,7 @@ export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is
 
 /**
  * Checks that there is a warehouse, before a command that only reads would make an empty one in the wrong folder.
- * @throws ConfigError if there is no embedded server's data
+ * @throws ConfigError if the embedded server has no data
  */
 export function refuseNoWarehouse({ config }: Session): void {
   if (config.warehouse.kind !== 'embedded' || findRemains(config.home).clusters.length > 0) return;

@@ -33,7 +33,9 @@ export const indexEndpoints = [
     ),
     row: z.object({
       topic: z.string(),
-      line: z.string().describe('Match type, model and further parameters.'),
+      match_type: z.string(),
+      variant: z.string().describe('The model and further parameters, as name=value&name=value.'),
+      kind: z.string().describe("The match type of an asset's records, or the type of events."),
       at: z.string(),
       mean: score,
       count: z.int().describe('Headlines or events.'),

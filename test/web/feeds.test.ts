@@ -68,8 +68,12 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     const { tab, page } = await open('feed=gmsi-index&subject=US');
     await using _ = tab;
     const counts = new Map<string, number>();
-    for (const [topic, line, , , count] of await answered(`index?feed=gmsi-index&subject=US&${days}`))
-      counts.set(`${topic} ${line}`, (counts.get(`${topic} ${line}`) ?? 0) + Number(count));
+    for (const [topic, match, variant, , , , count] of await answered(
+      `index?feed=gmsi-index&subject=US&${days}`,
+    )) {
+      const name = `${topic} ${match} ${String(variant).replace('sentiment_type=', '')}`;
+      counts.set(name, (counts.get(name) ?? 0) + Number(count));
+    }
     const names = [...counts.keys()].toSorted((a, b) => counts.get(b)! - counts.get(a)!);
     await page.getByText(`All ${names.length} lines`).click();
     const boxes = page.getByRole('region', { name: 'All lines' }).getByRole('checkbox');

@@ -52,11 +52,12 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
     settling: ranges('drained', 'draining', 'failed', 'refused', 'pending'),
     never: ranges('days', 'draining', 'failed', 'refused', 'pending', 'drained'),
   };
-  const days = (state: keyof typeof states) =>
-    sql.raw(
-      `(select coalesce(sum(upper(r) - lower(r)), 0) from unnest(${states[state]}) as r)::int as ${state}`,
+  const spans = Object.entries(states).map(([state, of]) => `select '${state}' as state, unnest(${of}) as r`);
+  const counts = Object.keys(states)
+    .filter((state) => state !== 'never')
+    .map(
+      (state) => `coalesce(sum(upper(r) - lower(r)) filter (where state = '${state}'), 0)::int as ${state}`,
     );
-  const parts = Object.entries(states).map(([state, of]) => `select '${state}' as state, unnest(${of}) as r`);
   return {
     about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
     query: sql<SeriesCoverage>`
@@ -82,11 +83,11 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
                asked.days - coalesce(covered.days, '{}') as missing, draining, failed, refused, pending, drained
         from covered full join standing using (country, topic, ticker, variant) cross join asked
       )
-      select country, topic, ticker, variant,
-             ${days('covered')}, ${days('running')}, ${days('failed')}, ${days('refused')}, ${days('pending')}, ${days('settling')},
-             (select string_agg(state || ' ' || (upper(r) - lower(r)), ', ' order by lower(r))
-              from (${sql.raw(parts.join(' union all '))}) as parts) as timeline
-      from parts
+      select country, topic, ticker, variant, by_state.*
+      from parts cross join lateral (
+        select ${sql.raw(counts.join(', '))}, string_agg(state || ' ' || (upper(r) - lower(r)), ', ' order by lower(r)) as timeline
+        from (${sql.raw(spans.join(' union all '))}) as spans
+      ) as by_state
       order by country, topic, ticker, variant`,
   };
 }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Question } from './reading.ts';
 
 export interface HeadlinesAsked {
@@ -37,24 +37,19 @@ export interface HeadlineShown {
 
 /** Returns the headlines behind a point of a chart, retracted ones too, the latest first. */
 export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
-  const { country, topic, matchType, from, to, asOf, after, limit } = asked;
-  const source =
-    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  const { country, topic, matchType, after, limit } = asked;
   const afterThat =
     after === null
       ? sql``
       : sql`and (h.published_at, h.headline_id) < (${after.published_at}::timestamptz, ${after.headline_id}::uuid)`;
   return {
-    about: `Headlines of ${country} ${topic} (${matchType})${asOf === null ? '' : `, as known at ${asOf.toISOString()}`}`,
+    about: `Headlines of ${country} ${topic} (${matchType})${knownAt(asked)}`,
     query: sql<HeadlineShown>`
       select headline_id, to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as published_at,
              headline, language, source, url, topic_probability, directional_score, semantic_score,
              first_seen_at, changed_at, retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
-        select * from ${source} h
-        where country = ${country} and topic = ${topic} and match_type = ${matchType}
-          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz
-          ${afterThat}
+        select * from ${within(asked)} ${afterThat}
         order by published_at desc, headline_id desc
         limit ${limit}::int
       ) as h
@@ -69,7 +64,22 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   };
 }
 
-export interface StoriesAsked extends Omit<HeadlinesAsked, 'after' | 'limit'> {
+type Within = Omit<HeadlinesAsked, 'after' | 'limit'>;
+
+/** The headlines of a series in a period; further conditions may follow. */
+function within({ country, topic, matchType, from, to, asOf }: Within): RawBuilder<unknown> {
+  const source =
+    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  return sql`${source} h
+        where country = ${country} and topic = ${topic} and match_type = ${matchType}
+          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz`;
+}
+
+function knownAt({ asOf }: Within): string {
+  return asOf === null ? '' : `, as known at ${asOf.toISOString()}`;
+}
+
+export interface StoriesAsked extends Within {
   /** The score whose mean is explained. */
   readonly model: 'directional' | 'semantic';
 }
@@ -93,17 +103,13 @@ const mostStories = 50;
 
 /** Returns the stories behind a mean: those that raise it most, and those that lower it most. */
 export function storiesOf(asked: StoriesAsked): Question<Story> {
-  const { country, topic, matchType, from, to, asOf, model } = asked;
-  const source =
-    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  const { country, topic, matchType, model } = asked;
   return {
-    about: `Stories behind the ${model} mean of ${country} ${topic} (${matchType})${asOf === null ? '' : `, as known at ${asOf.toISOString()}`}`,
+    about: `Stories behind the ${model} mean of ${country} ${topic} (${matchType})${knownAt(asked)}`,
     query: sql<Story>`
       with scored as (
         select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
-        from ${source}
-        where country = ${country} and topic = ${topic} and match_type = ${matchType} and retracted_at is null
-          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz
+        from ${within(asked)} and retracted_at is null
       ), stories as (
         select (array_agg(headline order by published_at desc, headline_id))[1] as headline,
                (array_agg(source order by published_at desc, headline_id))[1] as source,

@@ -7,36 +7,53 @@ import type { Bucket } from './sentiment.ts';
 export const indexFeeds = ['gmsi-index', 'regional-index', 'ticker-index', 'ticker-event-metrics'] as const;
 export type IndexFeed = (typeof indexFeeds)[number];
 
-/** What an index is about, its topic, and the rest that makes it a line of its own; as expressions of its table. */
-const parts: Readonly<
-  Record<IndexFeed, { table: string; subject: string; topic: string; line: string; count?: string }>
-> = {
+/** Where the parts of a line are in the tables of the indices, as expressions. */
+interface Parts {
+  readonly table: string;
+  /** A country, a country's name or an asset. */
+  readonly subject: string;
+  readonly matchType: string;
+  /** As in `Series`. */
+  readonly variant: string;
+  /** What else the records tell apart. */
+  readonly kind: string;
+  readonly count: string;
+}
+
+const usual = { matchType: 'match_type', variant: 'variant', kind: "''", count: 'headline_count' };
+
+const parts: Readonly<Record<IndexFeed, Parts>> = {
   'gmsi-index': {
-    ...{ table: 'gmsi_index', subject: 'country', topic: 'topic' },
-    line: "concat_ws(' ', match_type, sentiment_type, nullif('sparse=' || sparse, 'sparse='), nullif('aligned=' || align_to_period_end, 'aligned='))",
+    ...{ ...usual, table: 'gmsi_index', subject: 'country' },
+    variant: `concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
+                    'sparse=' || nullif(sparse, ''))`,
   },
-  'regional-index': {
-    ...{ table: 'regional_index', subject: 'country_name', topic: 'topic' },
-    line: "concat_ws(' ', match_type, variant)",
-  },
+  'regional-index': { ...usual, table: 'regional_index', subject: 'country_name' },
   'ticker-index': {
-    ...{ table: 'ticker_index', subject: 'ticker', topic: 'topic' },
-    line: "concat_ws(' ', match_type, record_match_type, nullif(variant, ''))",
+    ...usual,
+    table: 'ticker_index',
+    subject: 'ticker',
+    kind: "coalesce(record_match_type, '')",
   },
   'ticker-event-metrics': {
-    ...{ table: 'ticker_event_metrics', subject: 'ticker', topic: 'topic', count: 'event_count' },
-    line: "concat_ws(' ', event_type, nullif(variant, ''))",
+    ...{ ...usual, table: 'ticker_event_metrics', subject: 'ticker', matchType: "''" },
+    ...{ kind: "coalesce(event_type, '')", count: 'event_count' },
   },
 };
 
 function partsOf(feed: IndexFeed) {
-  const { table, subject, topic, line, count = 'headline_count' } = parts[feed];
+  const { table, ...expressions } = parts[feed];
+  const { subject, matchType, variant, kind, count } = expressions;
+  const raw = (expression: string): RawBuilder<unknown> => sql.raw(expression);
   return {
     table: sql.id('gmsi', table),
-    subject: sql.raw(subject) as RawBuilder<unknown>,
-    topic: sql`coalesce(${sql.raw(topic)}, '')`,
-    line: sql.raw(line) as RawBuilder<unknown>,
-    count: sql.raw(count) as RawBuilder<unknown>,
+    ...{
+      subject: raw(subject),
+      matchType: raw(matchType),
+      variant: raw(variant),
+      kind: raw(kind),
+      count: raw(count),
+    },
   };
 }
 
@@ -71,8 +88,11 @@ export interface IndexAsked {
 /** The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. */
 export interface IndexPoint {
   readonly topic: string;
-  /** Match type, model and further parameters. */
-  readonly line: string;
+  readonly match_type: string;
+  /** The model and further parameters, as in `Series`. */
+  readonly variant: string;
+  /** The match type of an asset's records, or the type of events. */
+  readonly kind: string;
   /** As in `Sentiment`. */
   readonly at: string;
   readonly mean: number | null;
@@ -87,14 +107,14 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Ques
   return {
     about: `The index ${feed} of ${subject} by ${by}`,
     query: sql<IndexPoint>`
-      select ${of.topic} as topic, ${of.line} as line, ${at} as at,
+      select coalesce(topic, '') as topic, ${of.matchType} as match_type, ${of.variant} as variant, ${of.kind} as kind, ${at} as at,
              sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean, coalesce(sum(${of.count}), 0)::int as count
       from ${of.table}
       where ${of.subject} = ${subject} and retracted_at is null
         and published_at >= ${from}::date::timestamp at time zone 'UTC'
         and published_at < (${to}::date + 1)::timestamp at time zone 'UTC'
-      group by 1, 2, ${begins}
-      order by 1, 2, ${begins}
+      group by 1, 2, 3, 4, ${begins}
+      order by 1, 2, 3, 4, ${begins}
       limit 50000`,
   };
 }

@@ -169,12 +169,13 @@ export function sentimentChanges({ matchType, model, to, days, of }: ChangesAske
   return {
     about: `Change of ${model} sentiment in the ${days === 1 ? 'day' : `${days} days`} to ${to}, against the ${periods * days} days before`,
     query: sql<Change>`
-      select country, topic, mean, headlines, usual, periods,
-             case when periods * 2 >= ${sql.lit(periods)} then (mean - usual) / nullif(deviation, 0) end as z
+      select country, topic, mean, headlines, usual, periods, z
       from (
         select country, topic, max(mean) filter (where ago = 0) as mean, max(headlines) filter (where ago = 0) as headlines,
-               avg(mean) filter (where ago > 0) as usual, stddev_samp(mean) filter (where ago > 0) as deviation,
-               (count(mean) filter (where ago > 0))::int as periods
+               avg(mean) filter (where ago > 0) as usual, (count(mean) filter (where ago > 0))::int as periods,
+               case when count(mean) filter (where ago > 0) * 2 >= ${sql.lit(periods)}
+                    then (max(mean) filter (where ago = 0) - avg(mean) filter (where ago > 0))
+                         / nullif(stddev_samp(mean) filter (where ago > 0), 0) end as z
         from (
           select ${country} as country, ${topic} as topic, (${to}::date - day) / ${sql.lit(days)} as ago,
                  sum(sentiment_sum) / nullif(sum(headline_count), 0) as mean, sum(headline_count)::int as headlines
@@ -186,7 +187,7 @@ export function sentimentChanges({ matchType, model, to, days, of }: ChangesAske
         group by 1, 2
       ) as compared
       where mean is not null
-      order by abs((mean - usual) / nullif(deviation, 0)) * (periods * 2 >= ${sql.lit(periods)})::int desc nulls last, 1, 2
+      order by abs(z) desc nulls last, 1, 2
       limit 500`,
   };
 }

@@ -154,7 +154,7 @@ export function Grid({
           {cells}
         </div>
       ) : (
-        // biome-ignore lint/a11y/useSemanticElements: a table cannot hold a picture of its cells
+        // biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells
         <div
           ref={box}
           class={hovered && onOpen ? 'cells pointed' : 'cells'}

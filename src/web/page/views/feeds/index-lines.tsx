@@ -23,6 +23,8 @@ interface IndexLine {
   readonly key: string;
   readonly topic: string;
   readonly line: string;
+  /** The series that it is from. */
+  readonly of: IndexRow['of'];
   readonly count: number;
   readonly mean: number | null;
 }
@@ -63,7 +65,10 @@ export function IndexLines({
     30,
   ).answer?.rows;
   const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
-  const rows = useMemo(() => asSentiment(subject, index.answer?.rows ?? []), [index.answer]);
+  const rows = useMemo(
+    () => (index.answer?.rows ?? []).map((point) => asSentiment(subject, point)),
+    [index.answer],
+  );
   const lines = useMemo(() => linesOf(rows), [rows]);
   const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
   const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
@@ -117,21 +122,26 @@ export function IndexLines({
 /** The most rows of an answer. */
 const mostRows = 50_000;
 
-/** Returns points of an index as if they were of headlines, so that they are drawn as those are. */
-function asSentiment(country: string, points: readonly Point[]): SentimentRow[] {
-  return points.map(({ topic, line, at, mean, count }) => ({
-    ...{ country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null },
-  }));
+/** A point of an index as if it were of headlines, so that it is drawn as those are, with the series that it is from. */
+type IndexRow = SentimentRow & { readonly of: Pick<Point, 'match_type' | 'variant'> };
+
+function asSentiment(country: string, point: Point): IndexRow {
+  const { topic, match_type, variant, kind, at, mean, count } = point;
+  // The values of these two say what they are of.
+  const parameters = variant.split('&').map((one) => one.replace(/^(?:sentiment_type|model)=/, ''));
+  const line = [match_type, kind, ...parameters].filter(Boolean).join(' ');
+  const row = { country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null };
+  return { ...row, of: { match_type, variant } };
 }
 
 /** Returns the lines of an index, those with the most headlines first. */
-function linesOf(rows: readonly SentimentRow[]): IndexLine[] {
+function linesOf(rows: readonly IndexRow[]): IndexLine[] {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
       const count = points.reduce((sum, { headlines }) => sum + headlines, 0);
       const sum = points.reduce((sum, { directional, headlines }) => sum + (directional ?? 0) * headlines, 0);
-      const { topic, match_type: line } = points[0]!;
-      return { key, topic, line, count, mean: count > 0 ? sum / count : null };
+      const { topic, match_type: line, of } = points[0]!;
+      return { key, topic, line, of, count, mean: count > 0 ? sum / count : null };
     })
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }
@@ -145,9 +155,14 @@ function indexChart(
   asked: { readonly from: string; readonly to: string; readonly by: Bucket },
 ): Chart {
   const { country } = rows[0]!;
-  const ranges = shown.flatMap(({ topic, line }) =>
+  const ranges = shown.flatMap(({ topic, line, of }) =>
     covered
-      .filter((range) => isOf(range, topic, line))
+      .filter(
+        (range) =>
+          (range.topic === '' || range.topic === topic) &&
+          range.match_type === of.match_type &&
+          range.variant === of.variant,
+      )
       .toSorted((a, b) => (a.first_day < b.first_day ? -1 : 1))
       .map((range) => ({ ...range, country, topic, match_type: line })),
   );
@@ -158,14 +173,6 @@ function indexChart(
     lines: chart.lines.map((line) => ({ ...line, model: 'mean' })),
     counted: feed === 'ticker-event-metrics' ? 'event' : 'headline',
   };
-}
-
-/** True if a line can come from a loaded series: its text has the match type and the values of the variant. */
-function isOf({ topic, match_type, variant }: Covered, ofTopic: string, line: string): boolean {
-  const wordOf = (part: string) => part.split('=').at(-1)!;
-  const values = new Set(line.split(/[ &]/).map(wordOf));
-  const parts = [match_type, ...variant.split('&').map(wordOf)].filter(Boolean);
-  return (topic === '' || topic === ofTopic) && parts.every((part) => values.has(part));
 }
 
 /** Lists all lines, and chooses those that are drawn. */

@@ -2,8 +2,9 @@ import type { lastChecks } from '../../../../warehouse/questions/runs.ts';
 import type { JobShown } from '../../../jobs.ts';
 import type { Answer, Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Scroll, Source } from '../../parts.tsx';
+import { Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, free, quoted } from '../commands.tsx';
 
@@ -38,7 +39,14 @@ export function Checks({
           <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />
         </>
       ) : (
-        noted.length > 0 && <Findings checks={noted} />
+        noted.length > 0 && (
+          <Table
+            label="Checks that found something"
+            rows={noted}
+            columns={columns}
+            keyOf={({ job, check_name }) => `${job} ${check_name}`}
+          />
+        )
       )}
     </section>
   );
@@ -54,38 +62,29 @@ function summaryOf(checks: readonly Check[]): string {
   return `${results.join(', ')}; checked since ${moment(oldest)}`;
 }
 
-function Findings({ checks }: { checks: readonly Check[] }) {
-  return (
-    <Scroll label="Checks that found something">
-      <table>
-        <thead>
-          <tr>
-            <th>result</th>
-            <th>job</th>
-            <th class="number">findings</th>
-            <th>what must hold</th>
-            <th>checked</th>
-            <th>to see them</th>
-          </tr>
-        </thead>
-        <tbody>
-          {checks.map(({ job, check_name, title, result, findings, reason, checked_at }) => (
-            <tr key={`${job} ${check_name}`}>
-              <td class="nowrap">
-                <i class={`swatch ${colours[result]}`} />
-                {result}
-              </td>
-              <td>{job}</td>
-              <td class="number">{findings > 0 ? number(findings) : <span class="quiet">–</span>}</td>
-              <td>{reason ?? title}</td>
-              <td class="nowrap">{moment(checked_at)}</td>
-              <td>
-                <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
-}
+const columns: Column<Check>[] = [
+  {
+    title: 'result',
+    kind: 'nowrap',
+    show: ({ result }) => (
+      <>
+        <i class={`swatch ${colours[result]}`} />
+        {result}
+      </>
+    ),
+  },
+  { title: 'job', show: ({ job }) => job },
+  {
+    title: 'findings',
+    kind: 'number',
+    show: ({ findings }) => (findings > 0 ? number(findings) : <span class="quiet">–</span>),
+  },
+  { title: 'what must hold', show: ({ reason, title }) => reason ?? title },
+  { title: 'checked', kind: 'nowrap', show: ({ checked_at }) => moment(checked_at) },
+  {
+    title: 'to see them',
+    show: ({ job, check_name }) => (
+      <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
+    ),
+  },
+];

@@ -3,7 +3,7 @@ import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import { go } from '../../address.ts';
 import { useIsReport, type Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Scroll } from '../../parts.tsx';
+import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
 
 type Load = Wire<LoadShown>;
@@ -19,102 +19,97 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   running: ['running', 'It runs.'],
 };
 
+const isDone = ({ state, error }: Load) => state === 'done' && error === null;
+
+/** A count, pale if it is zero. */
+function count(title: string, of: (load: Load) => number): Column<Load> {
+  return {
+    title,
+    kind: 'number',
+    show: (load) => <span class={of(load) === 0 ? 'quiet' : undefined}>{number(of(load))}</span>,
+  };
+}
+
 /** Shows the last loads, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
   const isReport = useIsReport();
+  const [open, setOpen] = useState<readonly number[]>([]);
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
+  const isOpen = (load: Load) => (isReport ? !isDone(load) : open.includes(load.load_id));
+  const flip = (id: number) => setOpen(open.includes(id) ? open.filter((one) => one !== id) : [...open, id]);
+  const columns: Column<Load>[] = [
+    {
+      title: 'outcome',
+      kind: 'nowrap',
+      show: (load) => {
+        const [state, meaning] = outcomes[load.state] ?? ['never', ''];
+        const outcome = (
+          <span title={meaning}>
+            <i class={`swatch ${state}`} />
+            {load.state}
+          </span>
+        );
+        return isDone(load) || isReport ? (
+          outcome
+        ) : (
+          <button
+            type="button"
+            class="unfold"
+            aria-expanded={isOpen(load)}
+            onClick={() => flip(load.load_id)}
+          >
+            {outcome}
+          </button>
+        );
+      },
+    },
+    { title: 'job', show: ({ job }) => job },
+    { title: 'command', show: ({ command, feed }) => <span title={feed}>{command}</span> },
+    { title: 'began', kind: 'nowrap', show: ({ started_at }) => moment(started_at) },
+    {
+      title: 'took',
+      kind: 'number',
+      show: ({ started_at, ended_at }) => span((Date.parse(ended_at) - Date.parse(started_at)) / 1000),
+    },
+    count('requests', (load) => load.requests),
+    {
+      title: 'windows',
+      kind: 'number',
+      show: ({ windows_drained, windows_failed }) => (
+        <>
+          {number(windows_drained)}
+          {windows_failed > 0 && <span class="bad">, {number(windows_failed)} failed</span>}
+        </>
+      ),
+    },
+    count('records', (load) => load.records),
+    count('new', (load) => load.rows_inserted),
+    count('changed', (load) => load.rows_changed),
+    count('retracted', (load) => load.rows_retracted),
+    count('rejected', (load) => load.records_rejected),
+    { title: 'by', kind: 'nowrap', show: ({ run_by }) => <span class="quiet">{run_by}</span> },
+  ];
   return (
     <>
-      <Scroll label="Loads">
-        <table class="loads">
-          <thead>
-            <tr>
-              <th>outcome</th>
-              <th>job</th>
-              <th>command</th>
-              <th>began</th>
-              <th class="number">took</th>
-              <th class="number">requests</th>
-              <th class="number">windows</th>
-              <th class="number">records</th>
-              <th class="number">new</th>
-              <th class="number">changed</th>
-              <th class="number">retracted</th>
-              <th class="number">rejected</th>
-              <th>by</th>
-            </tr>
-          </thead>
-          <tbody>
-            {ended.map((load) => (
-              <One key={load.load_id} load={load} />
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label="Loads"
+        kind="loads"
+        rows={ended}
+        columns={columns}
+        keyOf={({ load_id }) => load_id}
+        detail={(load) =>
+          isOpen(load) && (
+            <p class="reason">
+              {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
+            </p>
+          )
+        }
+      />
       {loads.length >= limit && limit < 500 && !isReport && (
         <button type="button" onClick={() => go({ loads: '500' })}>
           Show more
         </button>
-      )}
-    </>
-  );
-}
-
-function One({ load }: { load: Load }) {
-  const isReport = useIsReport();
-  const [state, meaning] = outcomes[load.state] ?? ['never', ''];
-  const isDone = load.state === 'done' && load.error === null;
-  const [isOpen, setOpen] = useState(isReport && !isDone);
-  const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
-  const outcome = (
-    <>
-      <i class={`swatch ${state}`} />
-      {load.state}
-    </>
-  );
-  return (
-    <>
-      <tr>
-        <td class="nowrap" title={meaning}>
-          {isDone || isReport ? (
-            outcome
-          ) : (
-            <button type="button" class="unfold" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {outcome}
-            </button>
-          )}
-        </td>
-        <td>{load.job}</td>
-        <td title={load.feed}>{load.command}</td>
-        <td class="nowrap">{moment(load.started_at)}</td>
-        <td class="number nowrap">{span(seconds)}</td>
-        <td class="number">{number(load.requests)}</td>
-        <td class="number nowrap">
-          {number(load.windows_drained)}
-          {load.windows_failed > 0 && <span class="bad">, {number(load.windows_failed)} failed</span>}
-        </td>
-        {[
-          load.records,
-          load.rows_inserted,
-          load.rows_changed,
-          load.rows_retracted,
-          load.records_rejected,
-        ].map((count, index) => (
-          <td key={index} class={`number ${count === 0 ? 'quiet' : ''}`}>
-            {number(count)}
-          </td>
-        ))}
-        <td class="quiet nowrap">{load.run_by}</td>
-      </tr>
-      {isOpen && (
-        <tr>
-          <td colSpan={13} class="reason">
-            <p>
-              {meaning} {load.error && <span class="bad">{load.error}</span>}
-            </p>
-          </td>
-        </tr>
       )}
     </>
   );
