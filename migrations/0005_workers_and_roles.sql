@@ -1,19 +1,20 @@
 -- Workers, alerts and privileges.
 
--- Scheduled and queued work: what gmsi work runs, when, and by which processes. The queue itself is in the schema graphile_worker,
--- which graphile-worker installs. It holds only the next few hundred windows; the rest wait in gmsi.windows.
+-- Scheduled and queued work: what gmsi work runs, when, and by which processes.
 
 create table gmsi.jobs (
   job text primary key,
   definition jsonb not null,
   registered_at timestamptz not null,
-  registered_by text not null
+  registered_by text not null,
+  export_due_at timestamptz
 );
 comment on table gmsi.jobs is 'Job files as gmsi work and gmsi backfill --enqueue have read them, so that a worker on a machine without them can run them. If a file is read again, it replaces the row. To remove a job from the schedule permanently, delete its rows here and in gmsi.schedules.';
 comment on column gmsi.jobs.job is 'Name of the job file, without its ending.';
 comment on column gmsi.jobs.definition is 'Content of the file, without its secrets (alerts.webhook_url).';
 comment on column gmsi.jobs.registered_at is 'When this definition was first read.';
 comment on column gmsi.jobs.registered_by is 'Host and process id of the process that read it, and the version of the program.';
+comment on column gmsi.jobs.export_due_at is 'Since when its exports are due; null if they are not.';
 
 create table gmsi.schedules (
   job text not null,
@@ -21,6 +22,8 @@ create table gmsi.schedules (
   cron text,
   timezone text not null default 'UTC',
   fired_at timestamptz not null,
+  due_at timestamptz,
+  worker_id text,
   resumes_at timestamptz,
   paused_because text check (paused_because in ('budget', 'failures')),
   pause_error text,
@@ -33,41 +36,12 @@ comment on column gmsi.schedules.command is 'backfill or sync.';
 comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
 comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
+comment on column gmsi.schedules.due_at is 'Since when it is due; null once it is loaded or paused.';
+comment on column gmsi.schedules.worker_id is 'The worker that is loading it; null if none is. If that worker is silent for longer than the lease, another one continues.';
 comment on column gmsi.schedules.resumes_at is 'When its pause ends; null if it is not paused.';
-comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: too many windows failed in a row, or it could not be planned.';
+comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: too many windows failed in a row, or its load could not begin.';
 comment on column gmsi.schedules.pause_error is 'The error that paused it.';
 comment on column gmsi.schedules.pauses is 'Pauses in a row that failures caused; each is twice as long as the one before.';
-
-create table gmsi.runs (
-  run_id bigint generated always as identity primary key,
-  job text not null,
-  command text not null check (command in ('backfill', 'sync')),
-  scope jsonb not null,
-  first_unsettled date,
-  live_series jsonb not null default '[]',
-  live_begun_at timestamptz,
-  live_failed integer not null default 0,
-  newest_first boolean not null,
-  started_at timestamptz not null default now(),
-  finished_at timestamptz,
-  outcome text check (outcome in ('done', 'incomplete', 'budget', 'failed')),
-  error text
-);
-create unique index runs_under_way on gmsi.runs (job, command) where finished_at is null;
-comment on table gmsi.runs is 'One row per scheduled or enqueued run of a job. All workers share it; each worker that takes part has its own load in gmsi.loads.';
-comment on column gmsi.runs.run_id is 'Number of the run.';
-comment on column gmsi.runs.job is 'Name of the job.';
-comment on column gmsi.runs.command is 'backfill or sync.';
-comment on column gmsi.runs.scope is 'Series and days of the run, as they were planned.';
-comment on column gmsi.runs.first_unsettled is 'First of the settling days when a sync was planned; null for a backfill.';
-comment on column gmsi.runs.live_series is 'Series whose live feed a sync reads once its windows are drained.';
-comment on column gmsi.runs.live_begun_at is 'When these series were handed to the workers.';
-comment on column gmsi.runs.live_failed is 'Number of series whose live feed could not be read.';
-comment on column gmsi.runs.newest_first is 'True if the newest days are drained first, because the job says so or because two windows were refused.';
-comment on column gmsi.runs.started_at is 'When it was planned.';
-comment on column gmsi.runs.finished_at is 'End of the run; null while it runs.';
-comment on column gmsi.runs.outcome is 'As in gmsi.loads; null while it runs.';
-comment on column gmsi.runs.error is 'Why it ended early, if it did.';
 
 create table gmsi.workers (
   worker_id text primary key,
@@ -79,12 +53,12 @@ create table gmsi.workers (
   heartbeat_at timestamptz not null default now(),
   stopped_at timestamptz
 );
-comment on table gmsi.workers is 'The processes of gmsi work. If one is silent for longer than the lease, its tasks go to the others.';
-comment on column gmsi.workers.worker_id is 'Id under which its tasks are locked in graphile_worker.jobs (locked_by).';
+comment on table gmsi.workers is 'The processes of gmsi work. If one is silent for longer than the lease, its jobs go to the others.';
+comment on column gmsi.workers.worker_id is 'Id of the process.';
 comment on column gmsi.workers.run_by is 'Host and process id, and the version of the program; as in gmsi.loads.';
 comment on column gmsi.workers.version is 'Version of the program.';
 comment on column gmsi.workers.key_fingerprint is 'Which API key it uses; as in gmsi.api_usage.';
-comment on column gmsi.workers.concurrency is 'Number of tasks that it works on at a time.';
+comment on column gmsi.workers.concurrency is 'How many backfills it runs at a time, and how many syncs.';
 comment on column gmsi.workers.started_at is 'When it started.';
 comment on column gmsi.workers.heartbeat_at is 'Last sign of life.';
 comment on column gmsi.workers.stopped_at is 'When it stopped normally; null while it runs, and if it was killed.';
@@ -106,7 +80,7 @@ create table gmsi.alerts (
 );
 comment on table gmsi.alerts is 'One row per problem of a job, from the time at which it was noticed until it is resolved. The address of the webhook is not stored.';
 comment on column gmsi.alerts.alert_id is 'Number of the alert.';
-comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a run failed, and none has succeeded since.';
+comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a load failed, and none has succeeded since.';
 comment on column gmsi.alerts.job is 'Name of the job file, without its ending.';
 comment on column gmsi.alerts.message is 'Text of the alert, as of seen_at.';
 comment on column gmsi.alerts.details is 'The same, as numbers.';

@@ -42,19 +42,26 @@ export interface Session {
 
 export type OpenWarehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
-/** Shared by all clients of the process: `gmsi work` opens one for each run. */
+/** Shared by all clients of the process: `gmsi work` opens one for each load. */
 const answered: AnsweredAddresses = new Set();
 
 /** Host, process and version, as stored with each load. */
 export const runBy = `${hostname()} ${process.pid}, gmsi ${version}`;
 
+/** The most connections to the warehouse. */
+export const usualConnections = 6;
+
 /**
  * Opens the warehouse that the environment names, or starts the embedded one.
  * @param schema `migrate` upgrades it to the newest schema first; `as-is` does not
  */
-export async function openWarehouse(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
+export async function openWarehouse(
+  session: Session,
+  schema: 'migrate' | 'as-is' = 'migrate',
+  connections = usualConnections,
+) {
   const { address, description, release } = await warehouseAddress(session);
-  const db = connect(address, 6);
+  const db = connect(address, connections);
   const close = async () => {
     await db.destroy();
     await release();

@@ -302,7 +302,12 @@ program
   .command('work')
   .description('run scheduled and queued work until stopped, on any number of machines')
   .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
-  .option('--concurrency <number>', 'windows to work on at a time', wholeNumber({ from: 1, to: 100 }), 8)
+  .option(
+    '--concurrency <number>',
+    'backfills to run at a time, and syncs',
+    wholeNumber({ from: 1, to: 20 }),
+    4,
+  )
   .option(
     '--metrics-port <number>',
     'port of /metrics, /healthz and /readyz; 0 for any (default: 9464 if free, else any)',

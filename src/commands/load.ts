@@ -10,7 +10,7 @@ import {
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
-import { backfill } from '../load/backfill.ts';
+import { backfill, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
 import { sync } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
@@ -20,10 +20,9 @@ import type { ClientEvent } from '../service/client.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
-import { openPool, type Warehouse } from '../warehouse/connect.ts';
-import { registerJob } from '../warehouse/tables/jobs.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
 import { livingWorkers } from '../warehouse/tables/workers.ts';
-import { planRun } from '../worker/plan.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -186,13 +185,6 @@ async function enqueueJobs(
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  const { openQueue } = await import('../worker/open-queue.ts');
-  const pool = openPool(warehouse.address, 1);
-  try {
-    await openQueue(db, pool, session.log, session.stop);
-  } finally {
-    await pool.end();
-  }
   const enqueued: Awaited<ReturnType<typeof enqueue>>[] = [];
   for (const job of jobs) enqueued.push(await enqueue(session, db, job, { fullRefresh, retryRefused }));
   const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
@@ -201,7 +193,7 @@ async function enqueueJobs(
   return 0;
 }
 
-async function enqueue(session: Session, db: Warehouse, job: Job, options: PlanOptions) {
+async function enqueue(session: Session, db: Warehouse, job: Job, plan: PlanOptions) {
   const { log, clock, stop, config } = session;
   const { name, definition } = job;
 
@@ -210,18 +202,13 @@ async function enqueue(session: Session, db: Warehouse, job: Job, options: PlanO
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const { leaseSeconds } = config;
   const context = { job, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
-  const begun = await planRun(context, 'backfill', options);
-  // Without anything to do, there is no run.
-  const { runId = null, windows = 0, historyLimit = null } = begun ?? {};
-  return { job: name, run: runId, windows, historyLimit };
+  const { resolved, open } = await planBackfill({ ...context, plan });
+  if (open > 0) await markDue(db, { job: name, command: 'backfill' }, clock());
+  return { job: name, windows: open, historyLimit: resolved.historyLimit ?? null };
 }
 
 function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], workers: number): string {
-  const rows = enqueued.map(({ job, run, windows }) => [
-    job,
-    run === null ? 'nothing to do' : String(run),
-    windows,
-  ]);
+  const rows = enqueued.map(({ job, windows }) => [job, windows === 0 ? 'nothing to do' : 'queued', windows]);
   const who =
     workers === 0
       ? 'No worker is running: start one with gmsi work.'
@@ -230,5 +217,5 @@ function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], work
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];
   });
-  return `${table(['job', 'run', 'windows to drain'], rows)}\n\n${limits.join('')}${who}\n`;
+  return `${table(['job', 'state', 'windows to drain'], rows)}\n\n${limits.join('')}${who}\n`;
 }

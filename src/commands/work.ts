@@ -6,6 +6,7 @@ import {
   type Session,
   serviceAccess,
   today,
+  usualConnections,
 } from '../compose.ts';
 import { jobFilesIn } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -15,15 +16,11 @@ import { exitCodes, StoppedBySignal } from '../exit.ts';
 import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
-import { openPool, type Warehouse } from '../warehouse/connect.ts';
-import { forLog } from '../warehouse/errors.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { storedJobs } from '../warehouse/questions/status.ts';
-import { registerJob, unscheduleJob } from '../warehouse/tables/jobs.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { createWorkerEvents } from '../worker/context.ts';
-
-/** The queue's own connections: one listens for new tasks, the others fetch them. */
-const queueConnections = 3;
+import { registerJob, unscheduleJob } from '../warehouse/tables/schedules.ts';
+import { runWorker } from '../worker/run-worker.ts';
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
 export async function workCommand(
@@ -33,41 +30,31 @@ export async function workCommand(
 ): Promise<number> {
   const { apiKey } = serviceAccess(session);
   const jobs = await readJobFiles(session, names);
-  await using warehouse = await openWarehouse(session);
+  // Each sync that runs holds a connection.
+  await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);
   const { db } = warehouse;
   for (const job of jobs) await register(session, db, job);
-  // Imported only here, because the import searches for its own configuration files.
-  const { runWorker } = await import('../worker/run-worker.ts');
-  const events = createWorkerEvents((error) => session.log.warn(forLog(error), 'an observer failed'));
   await using telemetry = await watchWork(session, db, jobs, options.metricsPort);
-  events.subscribe(telemetry.onWorkerEvent);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
-  const pool = openPool(warehouse.address, queueConnections);
-  try {
-    await runWorker({
-      warehouse: db,
-      pool,
-      log: session.log,
-      clock: session.clock,
-      runBy,
-      stop: session.stop,
-      leaseSeconds: session.config.leaseSeconds,
-      ownJobs: new Map(jobs.map((job) => [job.name, job])),
-      storage: session.config.storage,
-      identity: {
-        run_by: runBy,
-        version,
-        key_fingerprint: keyFingerprint(apiKey),
-        concurrency: options.concurrency,
-      },
-      events,
-      openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
-      readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
-      usedRequests: () => usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())),
-    });
-  } finally {
-    await pool.end();
-  }
+  await runWorker({
+    warehouse: db,
+    log: session.log,
+    clock: session.clock,
+    runBy,
+    stop: session.stop,
+    leaseSeconds: session.config.leaseSeconds,
+    ownJobs: new Map(jobs.map((job) => [job.name, job])),
+    storage: session.config.storage,
+    identity: {
+      run_by: runBy,
+      version,
+      key_fingerprint: keyFingerprint(apiKey),
+      concurrency: options.concurrency,
+    },
+    openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
+    readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
+    usedRequests: () => usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())),
+  });
   const { reason } = session.stop;
   return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'
     ? exitCodes.done

@@ -16,16 +16,10 @@ export interface BackfillContext extends LoadContext {
  * @throws if the load cannot begin, for example because the service refuses the key
  */
 export async function backfill(given: BackfillContext): Promise<LoadResult> {
-  const context = await withLearnedFacts(given);
-  const { job, warehouse } = context;
-  const resolved = await resolveLoad(context);
+  const { context, resolved, open: all } = await planBackfill(given);
   const { scope, historyLimit, totals, seconds } = resolved;
   if (!scope) return resolved.nothingToDo();
-
-  await planWindows(warehouse, job, scope, context.plan, resolved.today.toString(), context);
-  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
-  const open = await countOpen(warehouse, scope, nobody);
-  const all = open.free + open.held;
+  const { warehouse } = context;
   if (all === 0) {
     const windows = await countByState(warehouse, scope);
     const nothing = resolved.nothingToDo();
@@ -52,4 +46,19 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   }
   const windows = await countByState(warehouse, scope);
   return { ...end, loadId: opened.load.loadId, totals, windows, scope, historyLimit, seconds: seconds() };
+}
+
+/**
+ * Plans a backfill.
+ * @returns what it is resolved to, and how many windows are open, including those that were planned before
+ */
+export async function planBackfill(given: BackfillContext) {
+  const context = await withLearnedFacts(given);
+  const { job, warehouse, leaseSeconds } = context;
+  const resolved = await resolveLoad(context);
+  const { scope, today } = resolved;
+  if (!scope) return { context, resolved, open: 0 };
+  await planWindows(warehouse, job, scope, context.plan, today.toString(), context);
+  const { free, held } = await countOpen(warehouse, scope, { loadId: 0, leaseSeconds });
+  return { context, resolved, open: free + held };
 }

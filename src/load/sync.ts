@@ -1,6 +1,5 @@
 import type { Job } from '../config/job.ts';
 import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
-import { isSyncedByWorkers } from '../warehouse/tables/runs.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
@@ -40,8 +39,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
   const { job, warehouse } = context;
   await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
-  const isElsewhere = !claimed.isOurs || (await isSyncedByWorkers(warehouse, job.name, context.leaseSeconds));
-  if (isElsewhere)
+  if (!claimed.isOurs)
     return {
       ...nothingDone(countingTotals(context.client), 0),
       isElsewhere: true,

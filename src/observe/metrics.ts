@@ -4,7 +4,6 @@ import { type CommittedPage, published, type Step, stages } from '../load/steps.
 import { version } from '../package.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
-import type { WorkerEvent } from '../worker/context.ts';
 import { hear } from './hear.ts';
 
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected', 'outside'] as const;
@@ -38,12 +37,6 @@ export function createMetrics() {
     help: 'Time that a page or live answer takes at each stage: fetch (including waits for the rate limit and between tries), read (records to rows), commit (its transaction).',
     labelNames: ['stage'] as const,
     buckets,
-    registers,
-  });
-  const tasks = new Counter({
-    name: 'gmsi_tasks_total',
-    help: 'Tasks of gmsi work that this process has done: finished, failed (will be retried), given up (failed too often).',
-    labelNames: ['task', 'outcome'] as const,
     registers,
   });
   const build = new Gauge({
@@ -95,11 +88,6 @@ export function createMetrics() {
     onClientEvent(event: ClientEvent): void {
       if (event.type !== 'request') return;
       requests.inc({ feed: feedOfPath(event.path), outcome: event.outcome });
-    },
-    onWorkerEvent(event: WorkerEvent): void {
-      if (event.type === 'task finished') tasks.inc({ task: event.task, outcome: 'finished' });
-      else if (event.type === 'task failed')
-        tasks.inc({ task: event.task, outcome: event.isLast ? 'given up' : 'failed' });
     },
   };
 }

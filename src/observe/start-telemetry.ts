@@ -23,7 +23,7 @@ export interface TelemetryOptions {
 const checkEvery = 60_000;
 
 /** The metrics, health and alerts of a long-running process. */
-export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent' | 'onWorkerEvent'> {
+export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent'> {
   /** The address of `/metrics`, `/healthz` and `/readyz`. */
   readonly url: string;
   /** Checks for alerts now, instead of within the minute. */
@@ -37,7 +37,7 @@ export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const { config, warehouse, log, jobs, stop, clock } = options;
   const metrics = createMetrics();
-  const { registry, onClientEvent, onWorkerEvent } = metrics;
+  const { registry, onClientEvent } = metrics;
   const key = watchKey();
   const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
   const { leaseSeconds, alertWebhook: webhook } = config;
@@ -73,7 +73,6 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
 
   return {
     url: server.url,
-    onWorkerEvent,
     onClientEvent(event) {
       key.onClientEvent(event);
       onClientEvent(event);

@@ -2,8 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { countLivingWorkers, queueDepth, windowCounts } from '../warehouse/questions/status.ts';
-import { unlessQueueIsMissing } from '../warehouse/tables/queue.ts';
+import { countLivingWorkers, windowCounts } from '../warehouse/questions/status.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 
@@ -58,16 +57,10 @@ export function createWarehouseGauges(
     'gmsi_job_budget_left_requests minus the fewest requests that the schedules of all jobs still need this month. Below 0, the budget will not last.',
     'job_name',
   );
-  const queue = gauge(
-    'gmsi_queue_tasks',
-    'Tasks in the queue of gmsi work: ready, scheduled (for later), running, given up (failed too often).',
-    'task',
-    'state',
-  );
   const workers = gauge('gmsi_workers', 'Processes of gmsi work with a heartbeat within the lease.');
 
   function forget(): void {
-    for (const one of [windows, lag, maxLag, budgetLeft, budgetProjected, queue]) one.reset();
+    for (const one of [windows, lag, maxLag, budgetLeft, budgetProjected]) one.reset();
     workers.remove();
   }
 
@@ -75,7 +68,6 @@ export function createWarehouseGauges(
     return {
       windows: await windowCounts(warehouse),
       standings: await readStandings(await jobs()),
-      queue: (await unlessQueueIsMissing(() => queueDepth(warehouse))) ?? [],
       workers: await countLivingWorkers(warehouse, leaseSeconds),
     };
   }
@@ -92,7 +84,6 @@ export function createWarehouseGauges(
       budgetLeft.set(label, budget.limit - budget.used);
       budgetProjected.set(label, budget.limit - budget.projected);
     }
-    for (const { task, state, tasks } of found.queue) queue.set({ task, state }, tasks);
     workers.set(found.workers);
   }
 

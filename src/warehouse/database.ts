@@ -27,26 +27,12 @@ export interface SchedulesTable {
   cron: string | null;
   timezone: Generated<string>;
   fired_at: Timestamp;
+  due_at: Timestamp | null;
+  worker_id: string | null;
   resumes_at: Timestamp | null;
   paused_because: 'budget' | 'failures' | null;
   pause_error: string | null;
   pauses: Generated<number>;
-}
-
-export interface RunsTable {
-  run_id: Generated<number>;
-  job: string;
-  command: JobCommand;
-  scope: Json;
-  first_unsettled: Day | null;
-  live_series: Json;
-  live_begun_at: Timestamp | null;
-  live_failed: Generated<number>;
-  newest_first: boolean;
-  started_at: GeneratedTimestamp;
-  finished_at: Timestamp | null;
-  outcome: Exclude<LoadOutcome, 'interrupted'> | null;
-  error: string | null;
 }
 
 export interface WorkersTable {
@@ -191,8 +177,8 @@ export interface Database {
     definition: Json;
     registered_at: Timestamp;
     registered_by: string;
+    export_due_at: Timestamp | null;
   };
   'gmsi.schedules': SchedulesTable;
-  'gmsi.runs': RunsTable;
   'gmsi.workers': WorkersTable;
 }

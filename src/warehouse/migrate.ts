@@ -109,7 +109,7 @@ function unreleased([first]: readonly string[]): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,
     {
-      hint: 'Point DATABASE_URL at a new database; or, if you do not need the loaded data: drop schema if exists gmsi, graphile_worker cascade; then gmsi migrate.',
+      hint: 'Point DATABASE_URL at a new database; or, if you do not need the loaded data: drop schema if exists gmsi cascade; then gmsi migrate.',
     },
   );
 }

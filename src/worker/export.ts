@@ -4,56 +4,88 @@ import { GmsiError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { wantedDays } from '../plan/days.ts';
 import { scopeOf } from '../plan/scope.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { rollups } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { addTasks } from '../warehouse/tables/queue.ts';
+import { dueExports, endExportDue } from '../warehouse/tables/schedules.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
+import { claim } from '../warehouse/turns.ts';
 import type { WorkerContext } from './context.ts';
-import { type ExportPayload, exportTask } from './queue.ts';
 
-/** Another worker may have the job's file, so the task is tried again. */
+/** A worker exports only jobs that it has files for. */
 class NoJobFile extends GmsiError {
   override readonly kind = 'retryable';
+
+  constructor(runBy: string, job: string) {
+    super(`${runBy} has no job file ${job}, and a worker exports only jobs that it has files for.`, {
+      hint: 'Put the file into jobs/ of every worker, and restart them.',
+    });
+  }
 }
 
-function noJobFile(runBy: string, job: string): NoJobFile {
-  return new NoJobFile(
-    `${runBy} has no job file ${job}, and a worker exports only jobs that it has files for.`,
-    {
-      hint: 'Put the file into jobs/ of every worker, and restart them.',
-    },
-  );
+/** How long an export is left to workers that have its job file, in milliseconds. */
+const leftToOthersFor = 60_000;
+
+/** Milliseconds until an export that failed is tried again. */
+const triedAgainAfter = 60_000;
+
+/**
+ * Returns a function that makes the exports that are due, one after the other, unless another worker makes them. A failed one
+ * is tried again every minute.
+ */
+export function createExporter(context: WorkerContext): () => Promise<void> {
+  const { warehouse, clock, stop, ownJobs, log } = context;
+  const failed = new Map<string, { readonly at: number }>();
+
+  async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
+    await using claimed = await claim(warehouse, 'exporting to', `the targets of job ${job}`);
+    const isStillDue = (await dueExports(warehouse)).some((due) => due.job === job);
+    if (!claimed.isOurs || !isStillDue) return;
+    try {
+      await exportJob(context, job, failed.has(job));
+      if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
+      failed.delete(job);
+    } catch (error) {
+      log.debug({ job, ...forLog(error) }, 'the export is tried again');
+      failed.set(job, { at: clock().getTime() });
+    }
+  }
+
+  return async () => {
+    for (const due of await dueExports(warehouse)) {
+      const now = clock().getTime();
+      const waits = ownJobs.has(due.job)
+        ? now < (failed.get(due.job)?.at ?? Number.NEGATIVE_INFINITY) + triedAgainAfter
+        : now < due.export_due_at.getTime() + leftToOthersFor;
+      if (!waits && !stop.aborted) await exportDue(due);
+    }
+  };
 }
 
 /**
  * Exports a job to each target in this worker's own copy of the job file. Writes only months that have changed, so the next
  * export also writes what a failed one did not. Loads do not depend on exports.
- * @param isLast true for the last attempt, whose failure raises an alert
+ * @param isRepeated true if it has failed before, so that another failure raises an alert
  * @throws the first error, after all targets were tried
  */
-export async function exportJob(
-  context: WorkerContext,
-  { job: name }: ExportPayload,
-  isLast: boolean,
-): Promise<void> {
+export async function exportJob(context: WorkerContext, name: string, isRepeated: boolean): Promise<void> {
   const { warehouse, stop, runBy } = context;
   const job = context.ownJobs.get(name);
-  const failures: Error[] = job ? [] : [noJobFile(runBy, name)];
+  const failures: Error[] = job ? [] : [new NoJobFile(runBy, name)];
   for (const place of job?.exports ?? []) {
-    if (stop.aborted) break;
+    if (stop.aborted) return;
     await exportTo(context, job!, place).catch((error: Error) => {
       if (!stop.aborted)
         context.log.warn({ job: name, to: place.to, why: error.message }, 'an export failed');
       failures.push(error);
     });
   }
-  // Another worker does this export.
-  if (stop.aborted) return addTasks(warehouse, [exportTask(name)]);
+  if (stop.aborted) return;
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
   if (!first) return resolveAlert(warehouse, cause);
-  if (isLast || (first instanceof GmsiError && first.kind === 'fatal')) {
+  if (isRepeated || (first instanceof GmsiError && first.kind === 'fatal')) {
     const message = `The export of job ${name} failed: ${first.message} The next export continues it.`;
     await raiseAlert(warehouse, cause, { message, details: {} });
   }

@@ -1,12 +1,12 @@
 import { expect, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouseWithQueue } from '../support/a-worker.ts';
-import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { loadsEnded } from '../support/a-worker.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Running, startGmsi } from './gmsi.ts';
 
 /** A service, a warehouse, and processes that are gone with them. */
 export async function aSetting() {
-  const warehouse: TestWarehouse = await aWarehouseWithQueue();
+  const warehouse: TestWarehouse = await aWarehouse();
   const sandbox: Sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const folder = await aFolder();
   const elsewhere = await aFolder('gmsi elsewhere ');
@@ -38,9 +38,11 @@ export async function atWork({ db }: TestWarehouse, workers: number): Promise<vo
   );
 }
 
-export async function runIsOver({ db }: TestWarehouse, workers: readonly Running[]): Promise<void> {
+/** Waits until a worker has loaded the only job. */
+export async function isLoaded({ db }: TestWarehouse, workers: readonly Running[]): Promise<void> {
   await vi.waitFor(async () => {
-    const runs = await db.selectFrom('gmsi.runs').select(['outcome']).execute();
-    expect(runs, workers.map(({ stderr }) => stderr).join('')).toEqual([{ outcome: 'done' }]);
+    const due = await db.selectFrom('gmsi.schedules').select('job').where('due_at', 'is not', null).execute();
+    expect(due, workers.map(({ stderr }) => stderr).join('')).toEqual([]);
   }, 90_000);
+  expect((await loadsEnded(db)).at(-1)).toMatchObject({ outcome: 'done' });
 }

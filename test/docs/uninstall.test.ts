@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { runMigrations } from 'graphile-worker';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, test } from 'vitest';
@@ -9,16 +8,13 @@ import { sqlMarked } from './pages.ts';
 test('the documented statements leave nothing of gmsi in a database, and leave everything else', async () => {
   await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  await runMigrations({ connectionString: warehouse.url });
   await sql`create table public.mine as select 1 as one`.execute(db);
   const own = async () => {
     const { rows } = await sql<{ name: string }>`
-      select nspname as name from pg_namespace where nspname ~ '^(gmsi|graphile_worker)$' order by 1`.execute(
-      db,
-    );
+      select nspname as name from pg_namespace where nspname ~ '^gmsi$' order by 1`.execute(db);
     return rows.map(({ name }) => name);
   };
-  expect(await own()).toEqual(['gmsi', 'graphile_worker']);
+  expect(await own()).toEqual(['gmsi']);
   await sql.raw(sqlMarked('uninstall')).execute(db);
   expect(await own()).toEqual([]);
   expect((await sql`select * from public.mine`.execute(db)).rows).toEqual([{ one: 1 }]);

@@ -7,7 +7,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -154,14 +154,15 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('end a worker whose machine turns out to be off while it waits', async () => {
-    await using warehouse = await aWarehouseWithQueue();
+    await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
     const start = truth.getTime();
     const ahead = () => new Date(truth.getTime() + 6 * (truth.getTime() - start));
     await using worker = aWorker({ warehouse, sandbox, clock: ahead, databaseClock: off(0) });
-    await told(worker, 'worker started');
+    await expect
+      .poll(() => warehouse.db.selectFrom('gmsi.workers').select('worker_id').execute())
+      .toHaveLength(1);
     truth = new Date(start + hour);
-    await tickNow(warehouse.db);
     await expect(worker.ended).rejects.toThrow(ClocksApart);
   });
 
@@ -183,12 +184,12 @@ describe('clocks more than an hour apart', () => {
       schedule: { backfill: '* * * * *' },
     };
     await registered(db, 'late', definition, off(6 * day - hour)());
-    await told(worker, 'worker started');
-    await tickNow(db);
-    const [paused] = await told(worker, 'job paused');
-    expect(paused).toMatchObject({ job: 'late', because: 'failures', error: expect.any(ClocksApart) });
+    expect(await pausedJob(db)).toMatchObject({
+      ...{ job: 'late', paused_because: 'failures' },
+      pause_error: expect.stringContaining('The clocks are 6 days apart'),
+    });
     expect(await coverageOf(db)).toEqual({});
-    const { rows } = await sql`select outcome, error from gmsi.runs`.execute(db);
+    const { rows } = await sql`select outcome, error from gmsi.loads`.execute(db);
     expect(rows).toEqual([
       { outcome: 'incomplete', error: expect.stringContaining('The clocks are 6 days apart') },
     ]);

@@ -3,7 +3,6 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, startGmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouseWithQueue } from '../support/a-worker.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aConfig, aTelemetry } from './a-telemetry.ts';
@@ -17,7 +16,7 @@ const said = ({ taken }: Awaited<ReturnType<typeof aWebhook>>) =>
 it('a key that is refused while gmsi work runs is reported to every webhook once, before it ends', async () => {
   await using folder = await aFolder();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using usual = await aWebhook();
   await using own = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox), GMSI_ALERT_WEBHOOK_URL: usual.url.reveal() };

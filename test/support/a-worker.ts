@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
@@ -14,35 +12,17 @@ import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import type { Page } from '../../src/service/page.ts';
 import { createLog } from '../../src/terminal/log.ts';
-import { openPool, type Warehouse } from '../../src/warehouse/connect.ts';
-import { registerJob } from '../../src/warehouse/tables/jobs.ts';
-import { addTasks } from '../../src/warehouse/tables/queue.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
-import { runsUnderWay } from '../../src/warehouse/tables/runs.ts';
-import { createWorkerEvents, type WorkerContext, type WorkerEvent } from '../../src/worker/context.ts';
-import { openQueue } from '../../src/worker/open-queue.ts';
-import { plan } from '../../src/worker/plan.ts';
-import { tickTask } from '../../src/worker/queue.ts';
+import { registerJob } from '../../src/warehouse/tables/schedules.ts';
+import type { WorkerContext } from '../../src/worker/context.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
-import { aWarehouse, type TestWarehouse } from './test-warehouse.ts';
+import type { TestWarehouse } from './test-warehouse.ts';
 
 export interface WorkerInTest extends AsyncDisposable {
-  /** Its events so far. */
-  readonly events: readonly WorkerEvent[];
   /** Told to stop, as by SIGTERM; rejects with what it ended by, if it did not stop in order. */
   stop(): Promise<void>;
   readonly ended: Promise<void>;
-}
-
-/** A warehouse in which workers have been at work before: installing their queue takes longer than most tests. */
-export function aWarehouseWithQueue(): Promise<TestWarehouse> {
-  return aWarehouse({ prepare: installQueue });
-}
-
-async function installQueue({ db, url }: Pick<TestWarehouse, 'db' | 'url'>): Promise<void> {
-  const pool = openPool({ kind: 'url', url: new Secret(url) }, 1);
-  await openQueue(db, pool, createLog({ level: 'silent', readable: false }), new AbortController().signal);
-  await pool.end();
 }
 
 export interface WorkerSetting {
@@ -68,22 +48,15 @@ const usualClock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Starts a worker in this process, as `gmsi work` would. */
 export function aWorker(setting: WorkerSetting): WorkerInTest {
-  const { warehouse, concurrency = 4 } = setting;
+  const { concurrency = 4 } = setting;
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const { emitted, ...context } = aWorkerContext(setting, stop.signal);
-  const pool = openPool({ kind: 'url', url: new Secret(warehouse.url) }, 3);
+  const context = aWorkerContext(setting, stop.signal);
   const key_fingerprint = keyFingerprint(keyOf(setting));
   const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const hurrying = new AbortController();
-  void hurry(warehouse.db, hurrying.signal);
-  const ended = runWorker({ ...context, pool, identity }).finally(() => {
-    hurrying.abort();
-    return pool.end();
-  });
+  const ended = runWorker({ ...context, identity });
   ended.catch(() => {});
   return {
-    events: emitted,
     ended,
     async stop() {
       stop.abort();
@@ -96,41 +69,21 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   };
 }
 
-/** Lets nothing wait for its time but what failed before: else a worker looks after a run once a second. */
-async function hurry(db: Warehouse, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
-    // Before the queue is installed, and while a test breaks connections, there is none.
-    await sql`
-      with hurried as (
-        update graphile_worker._private_jobs set run_at = now()
-        where run_at > now() and attempts = 0 and locked_at is null returning id
-      )
-      select pg_notify('jobs:insert', '{"count": 1}') from hurried limit 1
-    `
-      .execute(db)
-      .catch(() => {});
-    await sleep(100, undefined, { signal: over }).catch(() => {});
-  }
-}
-
-/** What the tasks of a worker are given, for tests that run one task alone; `emitted` holds the events so far. */
+/** What the loads of a worker are given, for tests of one part alone. */
 export function aWorkerContext(
   setting: WorkerSetting,
   stop: AbortSignal = new AbortController().signal,
-): WorkerContext & { readonly emitted: readonly WorkerEvent[] } {
+): WorkerContext {
   const { warehouse, sandbox, clock = usualClock, leaseSeconds = 10, aroundPage } = setting;
   const { databaseClock = clock, serviceClock = clock } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
-  const emitted: WorkerEvent[] = [];
   const raise = (error: unknown) => {
     throw error;
   };
-  const events = createWorkerEvents(raise);
-  events.subscribe((event) => emitted.push(event));
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
-    ...{ warehouse: db, clock, leaseSeconds, stop, runBy: 'test', events, emitted, fail: raise },
+    ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
     ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     databaseClock: async () => databaseClock(),
@@ -196,36 +149,79 @@ export async function registered(
   );
 }
 
-/** A run of a job's backfill that is planned, but that nobody works on yet; and what a worker's tasks are given. */
-export async function aPlannedRun(setting: WorkerSetting, job: string, definition: object) {
-  const context = aWorkerContext(setting);
-  await registered(setting.warehouse.db, job, definition, new Date('2026-11-19T20:00:00Z'));
-  await plan(context, { job, command: 'backfill' }, false);
-  const [run] = await runsUnderWay(setting.warehouse.db);
-  return { context, runId: run!.run_id };
+/** Waits until the workers have made a whole round since now, and so have looked at the schedules. */
+export async function aRound(db: Warehouse): Promise<void> {
+  const beats = async () => {
+    const { rows } = await sql<{ worker: string; at: string }>`
+      select worker_id as worker, heartbeat_at::text as at from gmsi.workers where stopped_at is null order by 1`.execute(
+      db,
+    );
+    return rows;
+  };
+  // The second heartbeat from now on comes after the round that the first one begins.
+  for (let beat = 0; beat < 2; beat++) {
+    const before = await beats();
+    await vi.waitFor(
+      async () => {
+        const now = await beats();
+        const hasBeaten = before.map(({ worker, at }) =>
+          now.some((one) => one.worker === worker && one.at > at),
+        );
+        expect(hasBeaten).toEqual(before.map(() => true));
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+  }
 }
 
-/** Lets a worker look at the schedules, as it does every minute; even if one is about to. @returns the task's key */
-export async function tickNow(db: Warehouse): Promise<string> {
-  const key = `${tickTask.key} ${randomUUID()}`;
-  await addTasks(db, [{ ...tickTask, key }]);
-  return key;
+/** Waits until so many loads have ended and no worker has a job, and returns them in order. */
+export async function loadsEnded(db: Warehouse, atLeast = 1) {
+  return vi.waitFor(
+    async () => {
+      const inHand = db.selectFrom('gmsi.schedules').select('job').where('worker_id', 'is not', null);
+      const busy = await inHand.execute();
+      const ended = await db
+        .selectFrom('gmsi.loads')
+        .select(['load_id', 'job', 'command', 'outcome', 'error'])
+        .where('finished_at', 'is not', null)
+        .orderBy('load_id')
+        .execute();
+      expect(ended.length).toBeGreaterThanOrEqual(atLeast);
+      expect(busy).toEqual([]);
+      return ended;
+    },
+    { timeout: 40_000, interval: 20 },
+  );
 }
 
-/** Waits until a worker has sent this many events of a kind, and returns them. */
-export async function told<Type extends WorkerEvent['type']>(
-  workers: WorkerInTest | readonly WorkerInTest[],
-  type: Type,
-  atLeast = 1,
-): Promise<readonly Extract<WorkerEvent, { type: Type }>[]> {
-  const all = () =>
-    [workers].flat().flatMap(({ events }) => events.filter((event) => event.type === type)) as Extract<
-      WorkerEvent,
-      { type: Type }
-    >[];
-  await vi.waitFor(() => expect(all().length, type).toBeGreaterThanOrEqual(atLeast), {
-    timeout: 40_000,
-    interval: 20,
-  });
-  return all();
+/** Waits until so many loads have begun. */
+export async function loadsBegun(db: Warehouse, atLeast = 1): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      const begun = await db.selectFrom('gmsi.loads').select('load_id').execute();
+      expect(begun.length).toBeGreaterThanOrEqual(atLeast);
+    },
+    { timeout: 40_000, interval: 20 },
+  );
+}
+
+/** Waits until a job is paused. */
+export async function pausedJob(db: Warehouse) {
+  return vi.waitFor(
+    async () => {
+      const paused = await db
+        .selectFrom('gmsi.schedules')
+        .select(['job', 'command', 'paused_because', 'pause_error', 'resumes_at', 'pauses'])
+        .where('paused_because', 'is not', null)
+        .execute();
+      expect(paused).toHaveLength(1);
+      return paused[0]!;
+    },
+    { timeout: 40_000, interval: 20 },
+  );
+}
+
+/** Jobs that were found due, in the order in which a log has them. */
+export function dueIn(lines: readonly Record<string, unknown>[]) {
+  return lines.filter(({ msg }) => msg === 'due').map(({ job, command, since }) => ({ job, command, since }));
 }

@@ -64,10 +64,10 @@ const empty = `
     loop
       execute 'drop table ' || part;
     end loop;
-    -- Not the lists of migrations, Kysely's and graphile-worker's.
+    -- Not Kysely's list of migrations.
     for filled in select oid from pg_class
       where oid >= 16384 and relkind = 'r' and pg_relation_size(oid) > 0
-        and relname not like 'kysely_%' and relname <> 'migrations' loop
+        and relname not like 'kysely_%' loop
       execute 'select exists (select from ' || filled || ')' into has_rows;
       if has_rows then execute 'delete from ' || filled; end if;
     end loop;

@@ -6,12 +6,6 @@ export function windowsOf(db: Warehouse) {
   return db.selectFrom('gmsi.windows').selectAll().orderBy('window_id').execute();
 }
 
-/** How many loads have a page of a window that is theirs. */
-export async function loadsWithPages(db: Warehouse): Promise<number> {
-  const begun = (await windowsOf(db)).filter(({ pages }) => pages > 0);
-  return new Set(begun.map(({ load_id }) => load_id)).size;
-}
-
 /** The covered days of each series, `country topic match_type` to a multirange such as `{[2026-09-01,2026-10-01)}`. */
 export async function coverageOf(db: Warehouse): Promise<Record<string, string>> {
   const rows = await db.selectFrom('gmsi.coverage').selectAll().execute();

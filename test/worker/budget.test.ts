@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -12,21 +12,20 @@ const budget = { requests_per_month: 40, reserve: 25 };
 const share = 15;
 
 it('keeps the reserve for syncs, and goes on by itself at the first of the month, UTC', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   const { db } = warehouse;
   let now = new Date('2026-11-20T12:00:00Z');
   const clock = () => now;
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
-  await using one = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
-  await using two = aWorker({ warehouse, sandbox, clock, concurrency: 2 });
-  const workers = [one, two];
-  expect((await told(workers, 'job paused'))[0]).toMatchObject({
-    ...{ job: 'historic', command: 'backfill', because: 'budget' },
-    resumesAt: new Date('2026-12-01T00:00:00Z'),
+  await using _one = aWorker({ warehouse, sandbox, clock });
+  await using _two = aWorker({ warehouse, sandbox, clock });
+  expect(await pausedJob(db)).toMatchObject({
+    ...{ job: 'historic', command: 'backfill', paused_because: 'budget' },
+    resumes_at: new Date('2026-12-01T00:00:00Z'),
   });
-  await spent(db, sandbox, share);
+  await spent(sandbox, share);
 
   // Days later it is still spent, however often the job is due; a sync may use the reserve.
   now = new Date('2026-11-25T12:00:00Z');
@@ -36,10 +35,7 @@ it('keeps the reserve for syncs, and goes on by itself at the first of the month
     end_date: 'today',
   };
   await registered(db, 'recent', live, new Date('2026-11-25T11:00:00Z'));
-  await tickNow(db);
-  expect(await told(workers, 'run finished')).toMatchObject([
-    { job: 'recent', command: 'sync', outcome: 'done' },
-  ]);
+  expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({ job: 'recent', command: 'sync', outcome: 'done' });
   expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
   const inNovember = sandbox.stats().requests;
   expect(inNovember).toBeGreaterThan(share);
@@ -47,38 +43,25 @@ it('keeps the reserve for syncs, and goes on by itself at the first of the month
   await registered(db, 'recent', { ...live, schedule: undefined }, now);
 
   now = new Date('2026-11-30T23:59:59Z');
-  await tickNow(db);
+  await aRound(db);
   now = new Date('2026-12-01T00:00:00Z');
-  await spent(db, sandbox, inNovember + share);
+  await spent(sandbox, inNovember + share);
   const backfilled = (await windowsOf(db)).filter(({ first_day }) => first_day < '2026-11-01');
   expect(backfilled.some(({ state }) => state !== 'drained')).toBe(true);
 
   // Nor does it wait for January, once the job file allows more.
   const larger = { ...historic, budget: { requests_per_month: 1000 } };
   await registered(db, 'historic', larger, now);
-  // A worker that has spent its last request may still be about to pause the run, after a first look at the schedules.
   await vi.waitFor(
-    async () => {
-      await tickNow(db);
-      expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true);
-    },
+    async () => expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true),
     { timeout: 40_000, interval: 300 },
   );
-  // Told worker by worker, not in the order of time.
-  expect(await told(workers, 'run finished', 2)).toContainEqual(
-    expect.objectContaining({ job: 'historic', outcome: 'done' }),
-  );
+  expect((await loadsEnded(db)).at(-1)).toMatchObject({ job: 'historic', outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-/** Lets schedules be looked at until exactly so many requests are spent: what one worker gave back, another one may use. */
-async function spent(db: Warehouse, sandbox: Sandbox, requests: number): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      await tickNow(db);
-      expect(sandbox.stats().requests).toBe(requests);
-    },
-    { timeout: 20_000, interval: 300 },
-  );
+/** Waits until exactly so many requests are spent. */
+async function spent(sandbox: Sandbox, requests: number): Promise<void> {
+  await vi.waitFor(() => expect(sandbox.stats().requests).toBe(requests), { timeout: 20_000, interval: 100 });
 }

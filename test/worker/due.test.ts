@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dueSince } from '../../src/worker/tick.ts';
+import { dueSince } from '../../src/worker/mark-due.ts';
 
 const at = (time: string) => new Date(time);
 

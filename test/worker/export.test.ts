@@ -8,23 +8,15 @@ import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
-import { addTasks, isQueued } from '../../src/warehouse/tables/queue.ts';
+import { dueExports, markExportDue } from '../../src/warehouse/tables/schedules.ts';
 import { claim } from '../../src/warehouse/turns.ts';
-import { exportJob } from '../../src/worker/export.ts';
-import { exportTask } from '../../src/worker/queue.ts';
+import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
-import {
-  aWarehouseWithQueue,
-  aWorker,
-  aWorkerContext,
-  registered,
-  told,
-  type WorkerInTest,
-} from '../support/a-worker.ts';
-import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { aWorker, aWorkerContext, loadsEnded, registered } from '../support/a-worker.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
 /** Of the job's period: its last window may bring a day more. */
@@ -42,7 +34,7 @@ const kept: Record<string, string | undefined> = {};
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: null, volume: 0.1 });
   storage = await aStorage();
-  warehouse = await aWarehouseWithQueue();
+  warehouse = await aWarehouse();
   folder = await aFolder();
   for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
     kept[name] = process.env[name];
@@ -69,17 +61,12 @@ function settingNow(definitions: Readonly<Record<string, object>> = {}) {
   return { warehouse, sandbox, ownJobs, storage: { endpoint: storage.endpoint, region: undefined } };
 }
 
-/** Waits until the worker has made this many exports. */
-async function exported(worker: WorkerInTest, times: number): Promise<void> {
-  await vi.waitFor(
-    () => {
-      const ended = worker.events.filter(
-        (event) => event.type === 'task finished' && event.task === 'gmsi.export',
-      );
-      expect(ended.length).toBeGreaterThanOrEqual(times);
-    },
-    { timeout: 30_000, interval: 20 },
-  );
+/** Waits until no export is due. */
+async function allExported(): Promise<void> {
+  await vi.waitFor(async () => expect(await dueExports(warehouse.db)).toEqual([]), {
+    timeout: 30_000,
+    interval: 20,
+  });
 }
 
 /** What a reader of the bucket finds. */
@@ -90,15 +77,15 @@ async function held(prefix: string) {
   return { path, paths };
 }
 
-it('exports a job after each of its runs, to every place that it names', async () => {
+it('exports a job after each of its loads, to every place that it names', async () => {
   const { db } = warehouse;
   const daily = join(folder.path, 'daily');
   const exports = [{ to: `s3://${bucket}/g7` }, { to: daily, format: 'csv', rollup: 'daily' }];
   const g7 = jobFor(scope, { schedule, exports });
   await registered(db, 'g7', g7, lastNight);
-  await using worker = aWorker(settingNow({ g7 }));
-  await told(worker, 'run finished');
-  await exported(worker, 1);
+  await using _worker = aWorker(settingNow({ g7 }));
+  await loadsEnded(db);
+  await allExported();
   const manifest = { format: 'parquet', columns: {}, partitioned_by: ['month'] } as never;
   const expectWhole = async () => {
     const { path, paths } = await held('g7');
@@ -113,12 +100,12 @@ it('exports a job after each of its runs, to every place that it names', async (
   await sql`update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`.execute(
     db,
   );
-  await addTasks(db, [exportTask('g7')]);
-  await exported(worker, 2);
+  await markExportDue(db, 'g7', new Date());
+  await allExported();
   await expectWhole();
 });
 
-it('reports an export that fails, which the run does not mind, and makes it good by the next one', async () => {
+it('reports an export that fails, which the load does not mind, and makes it good by the next one', async () => {
   const { db } = warehouse;
   const well = join(folder.path, 'well');
   const job = (place: string) => jobFor(scope, { exports: [{ to: `s3://${place}/failing` }, { to: well }] });
@@ -130,7 +117,7 @@ it('reports an export that fails, which the run does not mind, and makes it good
     );
     return rows;
   };
-  await expect(exportJob(context, { job: 'failing' }, false)).rejects.toThrow('There is no bucket nowhere');
+  await expect(exportJob(context, 'failing', false)).rejects.toThrow('There is no bucket nowhere');
   const message = expect.stringMatching(
     /^The export of job failing failed: There is no bucket nowhere at http:.* continues it\.$/,
   );
@@ -139,29 +126,62 @@ it('reports an export that fails, which the run does not mind, and makes it good
   expect((await rowsIn(well, { format: 'parquet', columns: {}, partitioned_by: [] } as never)).length).toBe(
     (await rowsOfTable(db, rows)).length,
   );
-  await exportJob(aWorkerContext(settingNow({ failing: job(bucket) })), { job: 'failing' }, false);
+  await exportJob(aWorkerContext(settingNow({ failing: job(bucket) })), 'failing', false);
   expect(await alerts()).toEqual([{ kind: 'export failed', message, is_over: true }]);
   expect((await held('failing')).paths).toContain(manifestName);
 });
 
-it('of a worker that stops is left to the next one', async () => {
+it('of a worker that stops stays due, and a failed one is made again a minute later', async () => {
   const { db } = warehouse;
   const out = join(folder.path, 'stopped');
   const stopped = jobFor(scope, { exports: [{ to: out }] });
   await registered(db, 'stopped', stopped, lastNight);
-  await exportJob(aWorkerContext(settingNow({ stopped }), AbortSignal.abort()), { job: 'stopped' }, true);
-  expect(await isQueued(db, exportTask('stopped').key)).toBe(true);
+  await markExportDue(db, 'stopped', lastNight);
+  await createExporter(aWorkerContext(settingNow({ stopped }), AbortSignal.abort()))();
+  expect(await dueExports(db)).toEqual([{ job: 'stopped', export_due_at: lastNight }]);
   expect(existsSync(out)).toBe(false);
+
+  let now = new Date('2026-11-20T08:00:00Z');
+  const makeExports = createExporter(aWorkerContext({ ...settingNow({ stopped }), clock: () => now }));
+  {
+    await using _other = await claim(db, 'exporting to', out);
+    await makeExports();
+  }
+  await makeExports();
+  expect(await dueExports(db)).toHaveLength(1);
+  now = new Date('2026-11-20T08:01:00Z');
+  await makeExports();
+  expect(await dueExports(db)).toEqual([]);
+  expect(existsSync(out)).toBe(true);
 });
 
-it('raises an alert for what may pass only once it is not tried again', async () => {
+it('is left to workers that have the job file, and after a minute its lack is reported', async () => {
+  const { db } = warehouse;
+  await registered(db, 'far', jobFor(scope, { exports: [{ to: join(folder.path, 'far') }] }), lastNight);
+  let now = new Date('2026-11-20T08:00:00Z');
+  await markExportDue(db, 'far', now);
+  const makeExports = createExporter(aWorkerContext({ ...settingNow(), clock: () => now }));
+  const alerts = async () => {
+    const { rows } = await sql`select from gmsi.alerts where job = 'far'`.execute(db);
+    return rows.length;
+  };
+  await makeExports();
+  expect(await alerts()).toBe(0);
+  now = new Date('2026-11-20T08:01:00Z');
+  await makeExports();
+  await makeExports();
+  expect(await alerts()).toBe(1);
+  expect(await dueExports(db)).toHaveLength(1);
+});
+
+it('raises an alert for what may pass only once it has happened twice', async () => {
   const { db } = warehouse;
   const out = join(folder.path, 'taken');
   const taken = jobFor(scope, { exports: [{ to: out }] });
   await registered(db, 'taken', taken, lastNight);
   await using _other = await claim(db, 'exporting to', out);
   const alerts = async (isLast: boolean) => {
-    const failed = exportJob(aWorkerContext(settingNow({ taken })), { job: 'taken' }, isLast);
+    const failed = exportJob(aWorkerContext(settingNow({ taken })), 'taken', isLast);
     await expect(failed).rejects.toThrow('Another export to');
     const { rows } = await sql`select from gmsi.alerts where job = 'taken'`.execute(db);
     return rows.length;
@@ -176,13 +196,15 @@ it('writes nowhere because the database says so, whatever a loader has put there
   const exporting = (to: string) => jobFor(scope, { exports: [{ to }] });
   for (const job of ['theirs', 'ours']) await registered(db, job, exporting(asked), lastNight);
   const context = aWorkerContext(settingNow({ ours: exporting(own) }));
-  await exportJob(context, { job: 'ours' }, true);
-  await expect(exportJob(context, { job: 'theirs' }, true)).rejects.toThrow(
+  await exportJob(context, 'ours', true);
+  await expect(exportJob(context, 'theirs', true)).rejects.toThrow(
     'test has no job file theirs, and a worker exports only jobs that it has files for.',
   );
   expect([existsSync(own), existsSync(asked)]).toEqual([true, false]);
   const { rows } = await sql<{ job: string }>`
-    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%'`.execute(db);
+    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%' and job <> 'far'`.execute(
+    db,
+  );
   expect(rows).toEqual([{ job: 'theirs' }]);
 });
 

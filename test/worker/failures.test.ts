@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aLog } from '../support/a-log.ts';
-import { aWarehouseWithQueue, aWorker, registered, tickNow, told } from '../support/a-worker.ts';
+import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -17,31 +17,8 @@ const scope = {
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
-it('tries a window that failed again in the same run, from its last good page on', async () => {
-  await using warehouse = await aWarehouseWithQueue();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  const { db } = warehouse;
-  const inPages = jobFor(scope, { schedule, service: { ...service, page_size: 30 } });
-  await registered(db, 'flaky', inPages, lastNight);
-  const match = ({ token, path }: { token: string | null; path: string }) =>
-    token !== null && path.endsWith('/NO');
-  sandbox.script([{ kind: 'server-error', match }]);
-  await using worker = aWorker({ warehouse, sandbox });
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
-
-  const settled = await told(worker, 'window settled');
-  const [failed] = settled.filter(({ as }) => as === 'failed');
-  const ofIt = settled.filter(({ windowId }) => windowId === failed!.windowId);
-  expect(ofIt.map(({ as }) => as)).toEqual(['failed', 'drained']);
-  expect(await told(worker, 'task failed')).toMatchObject([
-    { key: `window:${failed!.windowId}`, isLast: false },
-  ]);
-  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
-});
-
-it('does not ask for a window again that was refused; the next run does', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('does not ask for a window again that was refused; the next load does', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -50,8 +27,8 @@ it('does not ask for a window again that was refused; the next run does', async 
   const requests = watchRequests(sandbox, [
     { kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 },
   ]);
-  await using worker = aWorker({ warehouse, sandbox, clock: () => now });
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
+  await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
+  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'incomplete' }]);
   const [refused, ...others] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
   expect(others).toEqual([]);
   const isIt = ({ path, query }: SeenRequest) =>
@@ -59,13 +36,12 @@ it('does not ask for a window again that was refused; the next run does', async 
   expect(requests.filter(isIt)).toHaveLength(1);
 
   now = new Date('2026-11-21T08:00:00Z');
-  await tickNow(db);
-  expect(await told(worker, 'run finished', 2)).toMatchObject([{}, { outcome: 'done' }]);
+  expect(await loadsEnded(db, 2)).toMatchObject([{}, { outcome: 'done' }]);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 it('pauses a job whose windows fail one after the other, and goes on by itself', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
@@ -73,20 +49,20 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   await registered(db, 'hopeless', job, lastNight);
   const isPage = ({ path }: { path: string }) => path.includes('/feed/');
   const requests = watchRequests(sandbox, [{ kind: 'server-error', times: 1000, match: isPage }]);
-  await using worker = aWorker({ warehouse, sandbox, clock: () => now, concurrency: 2 });
-  expect(await told(worker, 'job paused')).toMatchObject([
-    { because: 'failures', resumesAt: new Date('2026-11-20T08:01:00Z') },
-  ]);
-  await told(worker, 'load closed');
+  await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
+  expect(await pausedJob(db)).toMatchObject({
+    ...{ paused_because: 'failures', resumes_at: new Date('2026-11-20T08:01:00Z'), pauses: 1 },
+  });
+  await loadsEnded(db);
   // Ten in a row, and those that were under way meanwhile; what waits is not tried.
   expect(requests.length).toBeLessThanOrEqual(10 + 2 + 2);
 
   sandbox.script([]);
   now = new Date('2026-11-20T08:00:59Z');
-  await tickNow(db);
+  await aRound(db);
+  expect(await loadsEnded(db)).toHaveLength(1);
   now = new Date('2026-11-20T08:01:00Z');
-  await tickNow(db);
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({ outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   const { rows } = await sql`
     select pauses, resumes_at, paused_because from gmsi.schedules where command = 'backfill'`.execute(db);
@@ -96,88 +72,68 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
 });
 
 it('ends if it cannot be listed, instead of working unseen', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await sql`drop table gmsi.workers`.execute(warehouse.db);
   await using worker = aWorker({ warehouse, sandbox });
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
 });
 
-it('ends the run of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('ends the load of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const budget = { requests_per_month: 12, reserve: 0 };
   await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
   let asked = 0;
-  await using worker = aWorker({
+  await using _worker = aWorker({
     ...{ warehouse, sandbox },
     async aroundPage(ask) {
       if (asked++ === 0) await sql`delete from gmsi.schedules`.execute(db);
       return ask();
     },
   });
-  expect(await told(worker, 'load closed')).toMatchObject([{ outcome: 'budget' }]);
+  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
 });
 
-it('pauses a job that could not be planned in any try, and goes on by itself', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('pauses a job whose load cannot begin, for twice as long each time, and goes on by itself', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);
   sandbox.script([{ kind: 'server-error', times: 1000 }]);
-  await using worker = aWorker({ warehouse, sandbox, clock: () => now });
-  expect(await told(worker, 'task failed')).toMatchObject([{ task: 'gmsi.plan', isLast: false }]);
-  await leaveOneTry(db, 'plan:backfill:unplanned');
-  const resumesAt = new Date('2026-11-20T08:01:00Z');
-  expect(await told(worker, 'job paused')).toMatchObject([
-    { job: 'unplanned', command: 'backfill', because: 'failures', resumesAt },
-  ]);
-
-  sandbox.script([]);
-  now = resumesAt;
-  await vi.waitFor(
-    async () => {
-      await tickNow(db);
-      expect(worker.events.filter(({ type }) => type === 'job begun')).toHaveLength(2);
-    },
-    { timeout: 20_000, interval: 300 },
-  );
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'done' }]);
+  await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
+  for (const [pauses, minutes] of [1, 2, 4].entries()) {
+    const paused = await vi.waitFor(
+      async () => {
+        const one = await pausedJob(db);
+        expect(one.pauses).toBe(pauses + 1);
+        return one;
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+    const resumesAt = new Date(now.getTime() + minutes * 60_000);
+    expect(paused).toMatchObject({ job: 'unplanned', paused_because: 'failures', resumes_at: resumesAt });
+    if (pauses === 2) sandbox.script([]);
+    now = resumesAt;
+  }
+  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it('warns of a task that is not tried again, and of no other', async () => {
-  await using warehouse = await aWarehouseWithQueue();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+it('pauses for failures for an hour at most', async () => {
+  await using warehouse = await aWarehouse();
   const { db } = warehouse;
-  const one = { ...scope, countries: ['NO'] };
-  await registered(db, 'in vain', jobFor(one, { schedule, service }), lastNight);
-  const isPage = ({ path }: { path: string }) => path.includes('/feed/');
-  sandbox.script([{ kind: 'server-error', times: 1000, match: isPage }]);
-  const { log, lines } = aLog();
-  await using worker = aWorker({ warehouse, sandbox, log });
-  const { key } = (await told(worker, 'task failed'))[0]!;
-  await leaveOneTry(db, key!);
-  expect(await told(worker, 'run finished')).toMatchObject([{ outcome: 'incomplete' }]);
-  const failed = lines.filter(({ msg }) => msg.startsWith('a task failed'));
-  expect(failed).toMatchObject([
-    { level: 20, key, attempt: 1 },
-    { level: 40, key, attempt: 5, of: 5, msg: 'a task failed, and is not tried again' },
-  ]);
+  await registered(db, 'hopeless', jobFor(scope, { schedule }), lastNight);
+  const now = new Date('2026-11-20T08:00:00Z');
+  const of = { job: 'hopeless', command: 'backfill' } as const;
+  const minutes = [];
+  for (let pause = 0; pause < 8; pause++) {
+    await markDue(db, of, now);
+    const [due] = await takeDueJobs(db, 'backfill', { workerId: 'w', leaseSeconds: 30, atMost: 1 });
+    const until = await endDue(db, due!, 'w', { now, pause: { because: 'failures', error: 'no' } });
+    minutes.push((until!.getTime() - now.getTime()) / 60_000);
+  }
+  expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
 });
-
-/** Once a task has failed for the first time, lets it be tried at once and for the last time. */
-async function leaveOneTry(db: Warehouse, key: string): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const { numAffectedRows } = await sql`
-        update graphile_worker._private_jobs set attempts = max_attempts - 1, run_at = now()
-        where key = ${key} and attempts = 1 and locked_at is null
-      `.execute(db);
-      expect(numAffectedRows).toBe(1n);
-    },
-    { timeout: 20_000, interval: 20 },
-  );
-}

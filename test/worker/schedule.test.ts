@@ -1,115 +1,137 @@
 import { sql } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { markDue } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
 import {
-  aWarehouseWithQueue,
+  aRound,
   aWorker,
+  dueIn,
+  loadsBegun,
+  loadsEnded,
   registered,
-  tickNow,
-  told,
   type WorkerInTest,
 } from '../support/a-worker.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
-it('begins a job once, though two workers find it due, and catches up what was missed once', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('loads a job once, though two workers find it due, and catches up what was missed once', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
   const clock = () => now;
+  const { log, lines } = aLog();
   await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '15 * * * *' } }), lastNight);
-  await using one = aWorker({ warehouse, sandbox, clock });
-  await using two = aWorker({ warehouse, sandbox, clock });
-  const workers = [one, two];
-  await told(workers, 'run finished');
+  await using _one = aWorker({ warehouse, sandbox, clock, log });
+  await using _two = aWorker({ warehouse, sandbox, clock, log });
+  await loadsEnded(db);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 
-  await ticked(db, workers);
   now = new Date('2026-11-20T08:14:59Z');
-  await ticked(db, workers);
-  expect(await told(workers, 'job begun')).toEqual([
-    { type: 'job begun', job: 'hourly', command: 'backfill', dueAt: new Date('2026-11-19T20:15:00Z') },
-  ]);
+  await aRound(db);
+  const first = { job: 'hourly', command: 'backfill', since: '2026-11-19T20:15:00.000Z' };
+  expect(dueIn(lines)).toEqual([first]);
 
   now = new Date('2026-11-20T08:15:00Z');
-  await ticked(db, workers);
-  await told(workers, 'run finished', 2);
-  expect((await told(workers, 'job begun')).map(({ dueAt }) => dueAt.toISOString()).toSorted()).toEqual([
-    '2026-11-19T20:15:00.000Z',
-    '2026-11-20T08:15:00.000Z',
-  ]);
+  await aRound(db);
+  await aRound(db);
+  expect(dueIn(lines)).toEqual([first, { ...first, since: '2026-11-20T08:15:00.000Z' }]);
+  // The second time, nothing is left to load.
+  expect(await loadsEnded(db)).toHaveLength(1);
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-it('leaves a job that is still under way to go on, and begins it again once it is through', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('does not begin a job that it is still loading, and begins it again afterwards', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
+  const { log, lines } = aLog();
   await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '0 * * * *' } }), lastNight);
   let letGo = () => {};
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  await using worker = aWorker({
-    ...{ warehouse, sandbox, clock: () => now },
+  await using _worker = aWorker({
+    ...{ warehouse, sandbox, clock: () => now, log },
     aroundPage: (ask) => held.then(ask),
   });
-  await told(worker, 'load opened');
+  await loadsBegun(db);
   now = new Date('2026-11-20T10:00:00Z');
-  await ticked(db, [worker]);
-  expect(await told(worker, 'job begun')).toHaveLength(1);
+  await aRound(db);
+  expect(dueIn(lines)).toHaveLength(1);
 
   letGo();
-  await told(worker, 'run finished');
-  await ticked(db, [worker]);
-  expect((await told(worker, 'job begun', 2))[1]).toMatchObject({ dueAt: new Date('2026-11-20T09:00:00Z') });
-  await told(worker, 'run finished', 2);
+  await loadsEnded(db);
+  await aRound(db);
+  expect(dueIn(lines)[1]).toMatchObject({ since: '2026-11-20T09:00:00.000Z' });
+});
+
+it('stays due if somebody queues it while it is being loaded', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  const { db } = warehouse;
+  await registered(db, 'queued', jobFor(scope), lastNight);
+  const of = { job: 'queued', command: 'backfill' } as const;
+  await markDue(db, of, new Date('2026-11-20T08:00:00Z'));
+  const { log, lines } = aLog();
+  let asked = 0;
+  await using _worker = aWorker({
+    ...{ warehouse, sandbox, log },
+    async aroundPage(ask) {
+      if (asked++ === 0) await markDue(db, of, new Date('2026-11-20T09:00:00Z'));
+      return ask();
+    },
+  });
+  await expect.poll(() => lines.filter(({ msg }) => msg === 'loaded').length, { timeout: 30_000 }).toBe(2);
+  const { rows } = await sql`select due_at from gmsi.schedules where command = 'backfill'`.execute(db);
+  expect(rows).toEqual([{ due_at: null }]);
 });
 
 it('does not begin what was due before it was scheduled, nor what is no longer scheduled', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   let now = new Date('2026-11-20T08:00:00Z');
+  const { log, lines } = aLog();
   const hourly = jobFor(scope, { schedule: { backfill: '0 * * * *', sync: '30 * * * *' } });
   await registered(db, 'new', hourly, now);
   await registered(db, 'gone', hourly, now);
   await registered(db, 'gone', jobFor(scope), now);
-  await using worker = aWorker({ warehouse, sandbox, clock: () => now });
-  await told(worker, 'worker started');
-  await ticked(db, [worker]);
-  expect(worker.events.filter(({ type }) => type === 'job begun')).toEqual([]);
+  await using _worker = aWorker({ warehouse, sandbox, clock: () => now, log });
+  await expect.poll(() => lines.some(({ msg }) => msg === 'working')).toBe(true);
+  await aRound(db);
+  expect(dueIn(lines)).toEqual([]);
   now = new Date('2026-11-20T09:00:00Z');
-  await ticked(db, [worker]);
-  expect(await told(worker, 'job begun')).toMatchObject([
+  await aRound(db);
+  expect(dueIn(lines)).toMatchObject([
     { job: 'new', command: 'backfill' },
     { job: 'new', command: 'sync' },
   ]);
 });
 
 it('runs a job that only another machine has the file of, as it was read last', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const schedule = { backfill: '0 * * * *' };
   await registered(db, 'far', jobFor({ ...scope, countries: ['US'] }, { schedule }), lastNight);
   await registered(db, 'far', jobFor(scope, { schedule }), lastNight);
-  await using worker = aWorker({ warehouse, sandbox });
-  expect(await told(worker, 'run finished')).toMatchObject([{ job: 'far', outcome: 'done' }]);
+  await using _worker = aWorker({ warehouse, sandbox });
+  expect(await loadsEnded(db)).toMatchObject([{ job: 'far', outcome: 'done' }]);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
 
 it('begins the other jobs, too, if one that is paused cannot be read by this version', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
@@ -117,73 +139,52 @@ it('begins the other jobs, too, if one that is paused cannot be read by this ver
   await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
   await sql`update gmsi.schedules set resumes_at = '2026-12-01', paused_because = 'budget'`.execute(db);
   await registered(db, 'plain', job, lastNight);
-  await using worker = aWorker({ warehouse, sandbox });
-  expect(await told(worker, 'run finished')).toMatchObject([{ job: 'plain', outcome: 'done' }]);
+  await using _worker = aWorker({ warehouse, sandbox });
+  expect(await loadsEnded(db)).toMatchObject([{ job: 'plain', outcome: 'done' }]);
 });
 
-it('does not drain what a run was planned for with what its job asks for by now, and plans that instead', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('loads what its job asks for by now, and leaves windows that it no longer asks for to others', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
   await registered(db, 'edited', job, lastNight);
-  const first: WorkerInTest = aWorker({
-    ...{ warehouse, sandbox, concurrency: 1 },
-    aroundPage(ask) {
-      void first.stop();
-      return ask();
-    },
-  });
-  await first.ended;
+  await stoppedAtItsFirstPage({ warehouse, sandbox });
   const left = await openWindows(db);
   expect(left.length).toBeGreaterThan(1);
 
   await registered(db, 'edited', { ...job, feed: 'gmsi-index' }, lastNight);
-  await using second = aWorker({ warehouse, sandbox });
-  expect(await told(second, 'run finished')).toMatchObject([{ job: 'edited', outcome: 'done' }]);
+  await using _second = aWorker({ warehouse, sandbox });
+  expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({ job: 'edited', outcome: 'done' });
   expect(await openWindows(db)).toEqual(left);
   expect(await countRows(db, 'gmsi_index')).toBeGreaterThan(0);
 });
 
-it('ends a run whose job turns unreadable under way, and leaves the job until it is due again', async () => {
-  await using warehouse = await aWarehouseWithQueue();
+it('leaves a job that has become unreadable until it is due again', async () => {
+  await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const { db } = warehouse;
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'garbled', job, lastNight);
-  const first: WorkerInTest = aWorker({
-    ...{ warehouse, sandbox, concurrency: 1 },
-    aroundPage(ask) {
-      void first.stop();
-      return ask();
-    },
-  });
-  await first.ended;
+  await stoppedAtItsFirstPage({ warehouse, sandbox });
   const left = await openWindows(db);
   expect(left.length).toBeGreaterThan(1);
-  expect((await drainTasksOf(db)).length).toBeGreaterThan(1);
 
   await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
   const { log, lines } = aLog();
   let now = new Date('2026-11-20T12:00:00Z');
-  await using second = aWorker({ warehouse, sandbox, log, clock: () => now });
-  expect(await told(second, 'job refused')).toMatchObject([{ job: 'garbled', command: 'backfill' }]);
-  expect(lines.filter(({ level }) => level >= 50)).toMatchObject([
-    { job: 'garbled', why: expect.stringContaining('unheard_of') },
-  ]);
-  await vi.waitFor(async () => expect(await drainTasksOf(db)).toEqual([]), { timeout: 20_000 });
-  expect(await db.selectFrom('gmsi.runs').select(['outcome', 'error']).execute()).toEqual([
-    { outcome: 'failed', error: expect.stringContaining('unheard_of') },
+  await using _second = aWorker({ warehouse, sandbox, log, clock: () => now });
+  await expect.poll(() => lines.filter(({ level }) => Number(level) >= 50)).toHaveLength(1);
+  expect(lines.filter(({ level }) => Number(level) >= 50)).toMatchObject([
+    { job: 'garbled', command: 'backfill', why: expect.stringContaining('unheard_of') },
   ]);
   expect(await openWindows(db)).toEqual(left);
-  expect(second.events.filter(({ type }) => type === 'task failed')).toEqual([]);
 
   await registered(db, 'garbled', job, lastNight);
-  await ticked(db, [second]);
-  expect(second.events.filter(({ type }) => type === 'job begun')).toEqual([]);
+  await aRound(db);
+  expect(dueIn(lines)).toEqual([]);
   now = new Date('2026-11-21T01:00:00Z');
-  await ticked(db, [second]);
-  expect(await told(second, 'run finished')).toMatchObject([{ job: 'garbled', outcome: 'done' }]);
+  expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({ job: 'garbled', outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
@@ -193,7 +194,7 @@ it.each([
 ] as const)(
   'begins the other jobs, too, where this machine does not know the %s of one (%s)',
   async (_, __, foreign) => {
-    await using warehouse = await aWarehouseWithQueue();
+    await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
     const { db } = warehouse;
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
@@ -201,34 +202,31 @@ it.each([
     await db.updateTable('gmsi.schedules').set(foreign).where('command', '=', 'backfill').execute();
     await registered(db, 'plain', job, lastNight);
     const { log, lines } = aLog();
-    await using worker = aWorker({ warehouse, sandbox, log });
-    expect(await told(worker, 'run finished')).toMatchObject([{ job: 'plain', outcome: 'done' }]);
-    expect(await told(worker, 'job begun')).toMatchObject([{ job: 'plain' }]);
-    expect(lines.filter(({ level }) => level >= 50)[0]).toMatchObject({
+    await using _worker = aWorker({ warehouse, sandbox, log });
+    expect(await loadsEnded(db)).toMatchObject([{ job: 'plain', outcome: 'done' }]);
+    expect(dueIn(lines)).toMatchObject([{ job: 'plain' }]);
+    expect(lines.filter(({ level }) => Number(level) >= 50)[0]).toMatchObject({
       ...{ job: 'a foreign one', command: 'backfill' },
       ...foreign,
     });
   },
 );
 
-async function drainTasksOf(db: Warehouse) {
-  const { rows } = await sql`select from graphile_worker.jobs where task_identifier = 'gmsi.drain'`.execute(
-    db,
-  );
-  return rows;
+/** A worker that stops in order as soon as it asks for a page: all but that page is left. */
+async function stoppedAtItsFirstPage(
+  setting: Pick<Parameters<typeof aWorker>[0], 'warehouse' | 'sandbox'>,
+): Promise<void> {
+  const worker: WorkerInTest = aWorker({
+    ...setting,
+    aroundPage(ask) {
+      void worker.stop();
+      return ask();
+    },
+  });
+  await worker.ended;
 }
 
 async function openWindows(db: Warehouse) {
   const open = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
   return open.map(({ window_id }) => window_id);
-}
-
-/** Lets the schedules be looked at, and waits until they have been. */
-async function ticked(db: Warehouse, workers: readonly WorkerInTest[]): Promise<void> {
-  const key = await tickNow(db);
-  const events = () => workers.flatMap((worker) => worker.events);
-  await vi.waitFor(
-    () => expect(events()).toContainEqual(expect.objectContaining({ type: 'task finished', key })),
-    { timeout: 20_000, interval: 20 },
-  );
 }

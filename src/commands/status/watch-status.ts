@@ -5,20 +5,10 @@ import { exitCodes } from '../../exit.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../../rate/budget.ts';
 import { isOutputClosed, output, printJson } from '../../terminal/print.ts';
 import { redrawing } from '../../terminal/status-line.ts';
-import {
-  count,
-  fittingParts,
-  type LinePart,
-  minute,
-  number,
-  shortenedName,
-  table,
-} from '../../terminal/table.ts';
+import { fittingParts, type LinePart, minute, number, shortenedName, table } from '../../terminal/table.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { lastRuns, type QueuedJob, workSoFar } from '../../warehouse/questions/status.ts';
-import { queueSummary, unlessQueueIsMissing } from '../../warehouse/tables/queue.ts';
+import { type WorkersJob, workersJobs, workSoFar } from '../../warehouse/questions/status.ts';
 import { usedRequests } from '../../warehouse/tables/requests.ts';
-import { countByState, type WindowsByState } from '../../warehouse/tables/windows.ts';
 import { livingWorkers } from '../../warehouse/tables/workers.ts';
 
 /** Milliseconds between two looks. */
@@ -75,7 +65,6 @@ function rateOf(looks: readonly Look[]) {
 }
 
 type Watched = Awaited<ReturnType<typeof look>>;
-type WatchedRun = Watched['runs'][number];
 
 async function look(
   { config, clock }: Session,
@@ -84,76 +73,73 @@ async function look(
   rate: ReturnType<typeof rateOf>,
 ) {
   const workers = await livingWorkers(db, config.leaseSeconds);
-  const none = { waiting: 0, running: 0, retrying: 0 };
-  const queue = (await unlessQueueIsMissing(() => queueSummary(db))) ?? none;
   const { apiKey } = config;
   const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(clock())) : null;
   const names = new Set(jobs.map(({ name }) => name));
-  const runs: (Omit<QueuedJob, 'scope'> & { readonly windows: WindowsByState })[] = [];
-  for (const { scope, ...run } of await lastRuns(db)) {
-    if (names.size === 0 || names.has(run.job)) runs.push({ ...run, windows: await countByState(db, scope) });
-  }
+  const known = await workersJobs(db, config.leaseSeconds);
   const left = ({ name: job, budget }: Job) => {
     const of = (command: 'backfill' | 'sync') => Math.max(0, requestLimit(command, budget) - (used ?? 0));
     return { job, backfill: of('backfill'), sync: of('sync') };
   };
   return {
     workers: workers.length,
-    /** Tasks that they work on at a time. */
-    slots: workers.reduce((sum, { concurrency }) => sum + concurrency, 0),
-    queue,
     rate,
     used,
     left: jobs.map(left),
-    runs,
+    jobs: known.filter(({ job }) => names.size === 0 || names.has(job)),
   };
 }
 
 /** @param columns of the terminal; on a narrow terminal, the least important parts are left out */
-function describe({ workers, slots, queue, rate, used, left, runs }: Watched, columns: number): string {
-  const { waiting, running, retrying } = queue;
+function describe({ workers, rate, used, left, jobs }: Watched, columns: number): string {
   const label = 10;
   const line = (name: string, ...parts: LinePart[]) =>
     `${name.padEnd(label)}${fittingParts(parts, columns - label, ', ')}`;
+  const loading = jobs.filter(({ is_loading }) => is_loading).length;
+  const due = jobs.filter(({ is_loading, due_at }) => due_at !== null && !is_loading).length;
   const lines = [
-    workers === 0
-      ? line('workers', [0, 'none is running'])
-      : line('workers', [1, number(workers)], [0, `${count(slots, 'task')} at a time`]),
-    line(
-      'queue',
-      [2, `${number(waiting)} waiting`],
-      [1, `${number(running)} running`],
-      [0, `${number(retrying)} to retry`],
-    ),
+    line('workers', [0, workers === 0 ? 'none is running' : number(workers)]),
+    line('jobs', [1, `${number(loading)} being loaded`], [0, `${number(due)} waiting`]),
     line('rate', [0, `${number(rate.requests)} requests/s`], [1, `${number(rate.records)} records/s`]),
     ...(used === null ? [] : [line('requests', [0, `${number(used)} booked this month`])]),
   ];
   const budgets = left.map(({ job, backfill, sync }) => [shortenedName(job, columns), backfill, sync]);
-  const ordered = runs.toSorted((a, b) => Number(a.finished_at !== null) - Number(b.finished_at !== null));
   return [
     lines.join('\n'),
     ...(left.length === 0
       ? []
       : [table(['requests left for', 'backfills', 'syncs'], budgets, { columns, least: ['syncs'] })]),
-    runs.length === 0 ? 'No job was queued yet.' : describeRuns(ordered, columns),
+    jobs.length === 0 ? 'No job was queued yet.' : describeJobs(jobs, columns),
   ].join('\n\n');
 }
 
-function describeRuns(runs: readonly WatchedRun[], columns: number): string {
-  const rows = runs.map((run) => {
-    const { drained, pending, draining, failed, refused } = run.windows;
-    return [
-      ...[shortenedName(run.job, columns), run.command, String(run.run_id), stateOf(run)],
-      ...[drained, pending, draining, failed, refused],
-    ];
+function describeJobs(jobs: readonly WorkersJob[], columns: number): string {
+  const rows = jobs
+    .toSorted((a, b) => Number(b.is_loading) - Number(a.is_loading))
+    .map((one) => {
+      const { job, command, windows_planned, windows_drained, windows_failed, records } = one;
+      const counts = [windows_planned, windows_drained, windows_failed, records];
+      return [shortenedName(job, columns), command, stateOf(one), ...counts];
+    });
+  const least = ['records', 'windows', 'command', 'failed', 'state'];
+  return table(['job', 'command', 'state', 'windows', 'drained', 'failed', 'records'], rows, {
+    columns,
+    least,
   });
-  const counts = ['drained', 'pending', 'draining', 'failed', 'refused'];
-  const least = ['run', 'refused', 'draining', 'command', 'pending', 'failed', 'state'];
-  return table(['job', 'command', 'run', 'state', ...counts], rows, { columns, least });
 }
 
-function stateOf({ finished_at, outcome, resumes_at, paused_because, started_at }: WatchedRun): string {
-  if (finished_at === null) return `since ${minute(started_at)} UTC`;
+function stateOf({
+  is_loading,
+  due_at,
+  outcome,
+  resumes_at,
+  paused_because,
+  finished_at,
+  records,
+}: WorkersJob): string {
+  if (is_loading) return `since ${minute(due_at!)} UTC`;
+  if (due_at !== null) return `waiting since ${minute(due_at)} UTC`;
   if (resumes_at !== null) return `paused (${paused_because}) until ${minute(resumes_at)} UTC`;
-  return `${outcome} at ${minute(finished_at)} UTC`;
+  if (finished_at !== null) return `${outcome} at ${minute(finished_at)} UTC`;
+  return records === null ? 'not due yet' : 'loading, by a command';
 }

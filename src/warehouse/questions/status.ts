@@ -1,7 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
-import { queueSchema, taskNames } from '../tables/queue.ts';
 import {
   askedSeries,
   inScope,
@@ -13,6 +12,7 @@ import {
   seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
+import { isAlive } from '../tables/workers.ts';
 import { isUncovered } from './coverage.ts';
 
 /** How much of a feed is loaded, over all series of a match type. */
@@ -181,26 +181,37 @@ export async function workSoFar(db: Kysely<Database>): Promise<{ requests: numbe
   return rows[0]!;
 }
 
-/** A job of the workers: its current or last run, and why it is paused, if it is. */
-export interface QueuedJob {
+/** A job of the workers, with its last load that one of them or a command has made. */
+export interface WorkersJob {
   readonly job: string;
   readonly command: JobCommand;
-  readonly run_id: number;
-  readonly scope: WindowScope;
-  readonly started_at: Date;
-  readonly finished_at: Date | null;
-  readonly outcome: string | null;
+  /** Since when it is due; `null` if it is not. */
+  readonly due_at: Date | null;
+  /** True if a worker is loading it. */
+  readonly is_loading: boolean;
   readonly resumes_at: Date | null;
   readonly paused_because: 'budget' | 'failures' | null;
+  readonly outcome: string | null;
+  readonly finished_at: Date | null;
+  /** Of that load, as of its last heartbeat; `null` without a load. */
+  readonly windows_planned: number | null;
+  readonly windows_drained: number | null;
+  readonly windows_failed: number | null;
+  readonly records: number | null;
 }
 
-/** Returns the last run of each job and command. */
-export async function lastRuns(db: Kysely<Database>): Promise<QueuedJob[]> {
-  const { rows } = await sql<QueuedJob>`
-    select distinct on (r.job, r.command) r.job, r.command, r.run_id, r.scope, r.started_at, r.finished_at, r.outcome,
-           s.resumes_at, s.paused_because
-    from gmsi.runs r left join gmsi.schedules s on s.job = r.job and s.command = r.command
-    order by r.job, r.command, r.run_id desc
+/** Returns the jobs that are due, being loaded or paused, or that were loaded, and are scheduled or were queued. */
+export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): Promise<WorkersJob[]> {
+  const { rows } = await sql<WorkersJob>`
+    select s.job, s.command, s.due_at, s.resumes_at, s.paused_because,
+           exists (select from gmsi.workers w where w.worker_id = s.worker_id and ${isAlive(leaseSeconds)}) as is_loading,
+           l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
+    from gmsi.schedules s
+    left join lateral (
+      select * from gmsi.loads l where l.job = s.job and l.command = s.command order by l.load_id desc limit 1
+    ) l on true
+    where s.cron is not null or s.due_at is not null or s.resumes_at is not null or l.load_id is not null
+    order by s.job, s.command
   `.execute(db);
   return rows;
 }
@@ -281,24 +292,6 @@ export async function countFailures(db: Kysely<Database>, scope: WindowScope): P
   };
 }
 
-export interface QueueDepth {
-  readonly task: string;
-  readonly state: 'ready' | 'scheduled' | 'running' | 'given up';
-  readonly tasks: number;
-}
-
-/** Counts the tasks in the queue of `gmsi work`. */
-export async function queueDepth(db: Kysely<Database>): Promise<QueueDepth[]> {
-  const { rows } = await sql<QueueDepth>`
-    select task_identifier as task, count(*) as tasks,
-           case when locked_at is not null then 'running' when attempts >= max_attempts then 'given up'
-                when run_at > now() then 'scheduled' else 'ready' end as state
-    from ${sql.table(`${queueSchema}.jobs`)}
-    where task_identifier = any(${Object.values(taskNames)}::text[]) group by 1, 3
-  `.execute(db);
-  return rows;
-}
-
 /** Returns the definitions of all jobs that the workers know, without their secrets. */
 export async function storedJobs(
   db: Kysely<Database>,
@@ -310,8 +303,7 @@ export async function storedJobs(
 /** Counts the processes of `gmsi work` with a heartbeat within the lease. */
 export async function countLivingWorkers(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
   const { rows } = await sql<{ workers: number }>`
-    select count(*) as workers from gmsi.workers
-    where stopped_at is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
+    select count(*) as workers from gmsi.workers w where ${isAlive(leaseSeconds)}
   `.execute(db);
   return rows[0]!.workers;
 }

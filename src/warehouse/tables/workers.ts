@@ -1,4 +1,4 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database, WorkersTable } from '../database.ts';
 
 /** How long workers that have ended stay listed, in days. */
@@ -18,7 +18,7 @@ export async function registerWorker(
   await db.insertInto('gmsi.workers').values(worker).execute();
 }
 
-/** Stores a heartbeat, which keeps a worker's tasks assigned to it. */
+/** Stores a heartbeat, which keeps a worker's jobs its own. */
 export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
   await db
     .updateTable('gmsi.workers')
@@ -35,16 +35,16 @@ export async function stopWorker(db: Kysely<Database>, workerId: string): Promis
     .execute();
 }
 
+/** The condition that a worker `w` has sent a heartbeat within the lease. */
+export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`(w.stopped_at is null and w.heartbeat_at > now() - make_interval(secs => ${leaseSeconds}))`;
+}
+
 /** Returns the workers with a heartbeat within the lease, the oldest first. */
 export async function livingWorkers(
   db: Kysely<Database>,
   leaseSeconds: number,
 ): Promise<Selectable<WorkersTable>[]> {
-  return db
-    .selectFrom('gmsi.workers')
-    .selectAll()
-    .where('stopped_at', 'is', null)
-    .where('heartbeat_at', '>', sql<Date>`now() - make_interval(secs => ${leaseSeconds})`)
-    .orderBy('started_at')
-    .execute();
+  const workers = db.selectFrom('gmsi.workers as w').selectAll();
+  return workers.where(isAlive(leaseSeconds)).orderBy('started_at').execute();
 }

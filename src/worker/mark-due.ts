@@ -2,47 +2,31 @@ import { Cron } from 'croner';
 import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { requestLimit } from '../rate/budget.ts';
-import { lockSchedules, noteFired, readDefinition, type StoredSchedule } from '../warehouse/tables/jobs.ts';
-import { addTasks, isQueued } from '../warehouse/tables/queue.ts';
-import { runsUnderWay } from '../warehouse/tables/runs.ts';
+import {
+  lockIdleSchedules,
+  markDue,
+  readDefinition,
+  type StoredSchedule,
+} from '../warehouse/tables/schedules.ts';
 import type { WorkerContext } from './context.ts';
-import { planTask, tendTask } from './queue.ts';
 
 /**
- * Begins every job that is due by its schedule or whose pause is over. A job that is still running begins again when it ends.
- * Runs in one transaction that locks the schedules, so that workers that tick at the same time begin a job only once.
+ * Marks every job that is due by its schedule or whose pause is over. A job that is still due, or being loaded, is not marked
+ * again. Skips schedules that another worker is looking at.
  */
-export async function tick(context: WorkerContext): Promise<void> {
+export async function markDueJobs(context: WorkerContext): Promise<void> {
   const now = context.clock();
-  const begun = await context.warehouse.transaction().execute(async (trx) => {
-    const schedules = await lockSchedules(trx);
-    const underWay = await runsUnderWay(trx);
-    for (const { run_id } of underWay) {
-      // The worker that tended the run may have ended. This includes runs without a schedule.
-      const tend = tendTask(run_id);
-      if (!(await isQueued(trx, tend.key))) await addTasks(trx, [tend]);
-    }
-    const due: { schedule: StoredSchedule; dueAt: Date }[] = [];
-    for (const schedule of schedules) {
-      const { job, command } = schedule;
-      if (underWay.some((run) => run.job === job && run.command === command)) continue;
-      const plan = planTask(schedule);
-      if (await isQueued(trx, plan.key)) continue;
-      const dueAt = schedule.resumes_at
+  await context.warehouse.transaction().execute(async (trx) => {
+    for (const schedule of await lockIdleSchedules(trx)) {
+      const since = schedule.resumes_at
         ? await resumesSince(context, schedule, now)
         : scheduledSince(context, schedule, now);
-      if (!dueAt) continue;
-      await addTasks(trx, [plan]);
-      await noteFired(trx, schedule, now);
-      due.push({ schedule, dueAt });
+      if (!since) continue;
+      await markDue(trx, schedule, now);
+      const { job, command } = schedule;
+      context.log.info({ job, command, since }, 'due');
     }
-    return due;
   });
-  for (const { schedule, dueAt } of begun) {
-    const { job, command } = schedule;
-    context.log.info({ job, command, dueAt }, 'due');
-    context.events.emit({ type: 'job begun', job, command, dueAt });
-  }
 }
 
 /**
@@ -85,7 +69,7 @@ async function resumesSince(
 }
 
 /**
- * Returns when a schedule was first due since it last began; `undefined` if it is not due yet. One run catches up on all
+ * Returns when a schedule was first due since it last began; `undefined` if it is not due yet. One load catches up on all
  * missed times.
  *
  * Daylight saving time: if clocks skip the time of a daily schedule, it is due at the end of the gap; if that time comes

@@ -1,0 +1,190 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Database, JobCommand, SchedulesTable } from '../database.ts';
+import { isAlive } from './workers.ts';
+
+/** A job file as stored for workers that do not have it. */
+export interface RegisteredJob {
+  readonly job: string;
+  readonly definition: Readonly<Record<string, unknown>>;
+  /** When each command is due; `undefined` keeps the job's present schedule. */
+  readonly schedule:
+    | (Readonly<Record<JobCommand, string | null>> & { readonly timezone: string })
+    | undefined;
+}
+
+/**
+ * Stores a job's definition and schedule, as last read from its file. Times before the job was known are not due.
+ * @param at by the clock of the schedules
+ */
+export async function registerJob(
+  db: Kysely<Database>,
+  { job, definition, schedule }: RegisteredJob,
+  { at, by }: { at: Date; by: string },
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    await sql`
+      insert into gmsi.jobs as known (job, definition, registered_at, registered_by)
+      values (${job}, ${JSON.stringify(definition)}::jsonb, ${at}, ${by})
+      on conflict (job) do update
+      set definition = excluded.definition, registered_at = excluded.registered_at, registered_by = excluded.registered_by
+      where known.definition <> excluded.definition
+    `.execute(trx);
+    for (const command of ['backfill', 'sync'] as const) {
+      await trx
+        .insertInto('gmsi.schedules')
+        .values({
+          job,
+          command,
+          fired_at: at,
+          ...(schedule && { cron: schedule[command], timezone: schedule.timezone }),
+        })
+        .onConflict((conflict) => {
+          const known = conflict.columns(['job', 'command']);
+          if (!schedule) return known.doNothing();
+          return known.doUpdateSet((eb) => ({
+            cron: eb.ref('excluded.cron'),
+            timezone: eb.ref('excluded.timezone'),
+            // A new schedule is not due for times before it.
+            fired_at: sql<Date>`case when schedules.cron is null then excluded.fired_at else schedules.fired_at end`,
+          }));
+        })
+        .execute();
+    }
+  });
+}
+
+/** Removes the schedule of a job whose file no longer has one. */
+export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<void> {
+  await db.updateTable('gmsi.schedules').set({ cron: null }).where('job', '=', job).execute();
+}
+
+/** Returns the stored definition of a job; `undefined` if it was removed meanwhile. */
+export async function readDefinition(
+  db: Kysely<Database>,
+  job: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const row = await db.selectFrom('gmsi.jobs').select('definition').where('job', '=', job).executeTakeFirst();
+  return row?.definition as Readonly<Record<string, unknown>> | undefined;
+}
+
+export type StoredSchedule = Selectable<SchedulesTable>;
+
+type OfJob = Pick<StoredSchedule, 'job' | 'command'>;
+
+/**
+ * Returns the schedules of jobs that are neither due nor being loaded, locked until the transaction ends; without those that
+ * another worker has locked.
+ */
+export async function lockIdleSchedules(trx: Transaction<Database>): Promise<StoredSchedule[]> {
+  const idle = trx.selectFrom('gmsi.schedules').selectAll().where('due_at', 'is', null);
+  return idle.orderBy('job').orderBy('command').forUpdate().skipLocked().execute();
+}
+
+/** Makes a job due, and ends its pause. @param at in milliseconds, by which `endDue` knows whether it is due again */
+export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at: Date): Promise<void> {
+  await db
+    .updateTable('gmsi.schedules')
+    .set({ due_at: at, fired_at: at, resumes_at: null, paused_because: null, pause_error: null })
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .execute();
+}
+
+/** A job that is due, taken by a worker. */
+export interface DueJob extends OfJob {
+  readonly due_at: Date;
+  readonly definition: Readonly<Record<string, unknown>>;
+}
+
+/** Takes due jobs for a worker, the longest due first: those that no living worker has. */
+export async function takeDueJobs(
+  db: Kysely<Database>,
+  command: JobCommand,
+  { workerId, leaseSeconds, atMost }: { workerId: string; leaseSeconds: number; atMost: number },
+): Promise<DueJob[]> {
+  const { rows } = await sql<DueJob>`
+    with free as (
+      select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
+      where s.due_at is not null and s.command = ${command}
+        and not exists (select from gmsi.workers w where w.worker_id = s.worker_id and ${isAlive(leaseSeconds)})
+      order by s.due_at limit ${atMost} for update of s skip locked
+    )
+    update gmsi.schedules s set worker_id = ${workerId}
+    from free where free.job = s.job and free.command = s.command
+    returning s.job, s.command, s.due_at, free.definition
+  `.execute(db);
+  return rows;
+}
+
+/** Why a job is paused. `resumesAt`: at the end of a pause for the budget. One for failures is twice as long as the one before. */
+export interface Pause {
+  readonly because: 'budget' | 'failures';
+  readonly error: string;
+  readonly resumesAt?: Date;
+}
+
+/** The longest pause for failures, in minutes; the first one is of one minute. */
+const longestPause = 60;
+
+/**
+ * Ends what a worker has taken. The job stays due if it was made due again meanwhile.
+ * @returns the end of the pause, if there is one; `undefined` also if another worker has taken the job over
+ */
+export async function endDue(
+  db: Kysely<Database>,
+  { job, command, due_at }: DueJob,
+  workerId: string,
+  { now, pause }: { readonly now: Date; readonly pause: Pause | undefined },
+): Promise<Date | undefined> {
+  const minutes = sql`least(2 ^ least(pauses, 10), ${longestPause}::float8)`;
+  const isFailure = pause?.because === 'failures';
+  const { rows } = await sql<{ resumes_at: Date | null }>`
+    update gmsi.schedules set worker_id = null, due_at = nullif(due_at, ${due_at}::timestamptz),
+      resumes_at = case when ${isFailure}::boolean then ${now}::timestamptz + ${minutes} * interval '1 minute'
+                        else ${pause?.resumesAt ?? null}::timestamptz end,
+      paused_because = ${pause?.because ?? null}, pause_error = ${pause?.error ?? null},
+      pauses = case when ${isFailure}::boolean then pauses + 1 when ${pause === undefined}::boolean then 0 else pauses end
+    where job = ${job} and command = ${command} and worker_id = ${workerId}
+    returning resumes_at
+  `.execute(db);
+  return rows[0]?.resumes_at ?? undefined;
+}
+
+/** Leaves a due job to the next worker. */
+export async function leaveDue(
+  db: Kysely<Database>,
+  { job, command }: OfJob,
+  workerId: string,
+): Promise<void> {
+  await db
+    .updateTable('gmsi.schedules')
+    .set({ worker_id: null })
+    .where('job', '=', job)
+    .where('command', '=', command)
+    .where('worker_id', '=', workerId)
+    .execute();
+}
+
+/** Makes the exports of a job due. @param at in milliseconds */
+export async function markExportDue(db: Kysely<Database>, job: string, at: Date): Promise<void> {
+  await db.updateTable('gmsi.jobs').set({ export_due_at: at }).where('job', '=', job).execute();
+}
+
+/** Returns the jobs whose exports are due. */
+export async function dueExports(db: Kysely<Database>): Promise<{ job: string; export_due_at: Date }[]> {
+  const due = db
+    .selectFrom('gmsi.jobs')
+    .select(['job', 'export_due_at'])
+    .where('export_due_at', 'is not', null);
+  return (await due.orderBy('export_due_at').execute()) as { job: string; export_due_at: Date }[];
+}
+
+/** Stores that a job is exported; not if an export was made due again meanwhile. */
+export async function endExportDue(db: Kysely<Database>, job: string, dueAt: Date): Promise<void> {
+  await db
+    .updateTable('gmsi.jobs')
+    .set({ export_due_at: null })
+    .where('job', '=', job)
+    .where('export_due_at', '=', dueAt)
+    .execute();
+}

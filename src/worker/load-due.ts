@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
+import { GmsiError } from '../errors.ts';
+import { backfill } from '../load/backfill.ts';
+import type { LoadContext, LoadResult } from '../load/load.ts';
+import { WrongDays } from '../load/other-days.ts';
+import { type SyncResult, sync } from '../load/sync.ts';
+import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
+import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { resolveAlert } from '../warehouse/tables/alerts.ts';
+import { type DueJob, endDue, leaveDue, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
+import type { WorkerContext } from './context.ts';
+
+/** How a load of a worker ended, and what becomes of its job. */
+type Verdict =
+  /** Some windows may have failed; they are tried again when the job is next due. */
+  | { readonly is: 'loaded'; readonly result: LoadResult }
+  /** It continues after a pause. */
+  | { readonly is: 'paused'; readonly pause: Pause }
+  /** It cannot run as it is defined, and is tried again when it is next due. */
+  | { readonly is: 'refused'; readonly error: Error }
+  /** It stays due, for this worker or another one. */
+  | { readonly is: 'left'; readonly because: 'stopped' | 'synced elsewhere' }
+  /** It stays due, and the worker ends: every other load would fail, too. */
+  | { readonly is: 'fatal'; readonly error: unknown };
+
+/** Milliseconds until a job is tried again that `gmsi sync` is loading. */
+const elsewhereFor = 5_000;
+
+/** Loads a due job that this worker has taken, and decides when it is due again. */
+export async function loadDue(context: WorkerContext, due: DueJob): Promise<void> {
+  const { warehouse, workerId, log, clock, stop } = context;
+  const { job, command } = due;
+  const verdict = await load(context, due);
+  if (verdict.is === 'fatal') context.fail(verdict.error);
+  if (verdict.is === 'left' && verdict.because === 'synced elsewhere')
+    await sleep(elsewhereFor, undefined, { signal: stop }).catch(() => {});
+  if (verdict.is === 'fatal' || verdict.is === 'left') return leaveDue(warehouse, due, workerId);
+
+  const pause = verdict.is === 'paused' ? verdict.pause : undefined;
+  const until = await endDue(warehouse, due, workerId, { now: clock(), pause });
+  if (verdict.is === 'refused') {
+    const why = verdict.error.message;
+    log.error({ job, command, why }, 'a job cannot run as defined; it is tried again when it is next due');
+  } else if (verdict.is === 'loaded') {
+    const { outcome, loadId, totals } = verdict.result;
+    log.info(
+      { job, command, load: loadId, outcome, requests: totals.requests, records: totals.records },
+      'loaded',
+    );
+  } else if (until) {
+    const { because, error: why } = verdict.pause;
+    log.warn(
+      { job, command, until, why },
+      because === 'budget'
+        ? 'the request budget is spent; the job continues by itself next month'
+        : 'the job failed; it continues by itself after a pause',
+    );
+  }
+}
+
+async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
+  const { log, clock, databaseClock, leaseSeconds, runBy, stop, warehouse } = context;
+  let result: LoadResult | SyncResult;
+  try {
+    const job = context.readDefinition(name, definition);
+    await using service = context.openService(job, command);
+    const given: LoadContext = {
+      ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+      ...(databaseClock && { databaseClock }),
+    };
+    result =
+      command === 'sync'
+        ? await sync(given)
+        : await backfill({ ...given, plan: { fullRefresh: false, retryRefused: false } });
+    if (result.outcome === 'done' || result.outcome === 'incomplete') await makeExportsDue(context, job);
+  } catch (error) {
+    return judge(context, error);
+  }
+  if (result.outcome === 'interrupted') return { is: 'left', because: 'stopped' };
+  if ('isElsewhere' in result && result.isElsewhere) return { is: 'left', because: 'synced elsewhere' };
+  const endedEarly = result.error !== undefined && !(result.error instanceof WrongDays);
+  return endedEarly ? judge(context, result.error) : { is: 'loaded', result };
+}
+
+/** Decides what becomes of a job whose load an error has ended. */
+function judge({ stop }: WorkerContext, error: unknown): Verdict {
+  if (stop.aborted) return { is: 'left', because: 'stopped' };
+  if (error instanceof BudgetSpent) {
+    const { message, resumesAt } = error;
+    return { is: 'paused', pause: { because: 'budget', error: message, resumesAt } };
+  }
+  if (error instanceof JobFileError || error instanceof LookupUnreadable) return { is: 'refused', error };
+  const concernsAll =
+    (error instanceof GmsiError && error.kind === 'fatal') ||
+    error instanceof WarehouseUnavailable ||
+    error instanceof WarehouseFull;
+  if (concernsAll) return { is: 'fatal', error };
+  const message = error instanceof Error ? error.message : String(error);
+  return { is: 'paused', pause: { because: 'failures', error: message } };
+}
+
+async function makeExportsDue({ warehouse, clock }: WorkerContext, { name, exports }: Job): Promise<void> {
+  if (exports.length > 0) await markExportDue(warehouse, name, clock());
+  // The job has no exports any more, so an alert about a failed one is over.
+  else await resolveAlert(warehouse, { job: name, kind: 'export failed' });
+}
