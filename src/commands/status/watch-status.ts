@@ -121,7 +121,7 @@ function describeJobs(jobs: readonly WorkersJob[], columns: number): string {
       const counts = [windows_planned, windows_drained, windows_failed, records];
       return [shortenedName(job, columns), command, stateOf(one), ...counts];
     });
-  const least = ['records', 'windows', 'command', 'failed', 'state'];
+  const least = ['records', 'windows', 'failed', 'drained', 'command', 'state'];
   return table(['job', 'command', 'state', 'windows', 'drained', 'failed', 'records'], rows, {
     columns,
     least,
