@@ -309,15 +309,3 @@ comment on column gmsi.cadence.skipped is 'Number of syncs that skipped the seri
 comment on column gmsi.cadence.requests_saved is 'The fewest requests that those syncs would have spent on the series, minus the extra requests of polls after a pause.';
 comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause. At most this many were seen later than with a poll in every sync.';
 comment on column gmsi.cadence.late_by is 'The most by which any of those rows can be late: the time from the first sync that skipped the series to the poll.';
-
-create table gmsi.change_ages (
-  feed text primary key,
-  measured_at timestamptz not null,
-  changes bigint not null,
-  days integer
-);
-comment on table gmsi.change_ages is 'How old the rows of each feed are when they change or come late. Syncs of jobs with cadence: { adaptive: true } measure it once a day.';
-comment on column gmsi.change_ages.feed is 'Feed.';
-comment on column gmsi.change_ages.measured_at is 'When it was measured.';
-comment on column gmsi.change_ages.changes is 'Changed and late rows of the 90 days before.';
-comment on column gmsi.change_ages.days is 'Calendar days (UTC) after the day of publication within which 99% of those changes were seen; null if there were none.';

@@ -21,12 +21,10 @@ export interface SyncResult extends LoadResult {
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
   /** What the job's cadence skipped. */
-  readonly cadence: Pick<SyncPlan, 'seriesSkipped' | 'requestsSaved'> & {
-    /** Days before today that it drained again. */
-    readonly recheckDays: number;
-  };
+  readonly cadence: Pick<SyncPlan, 'seriesSkipped' | 'requestsSaved'>;
 }
 
+const allPolled = { seriesSkipped: 0, requestsSaved: 0 };
 const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 
 /**
@@ -44,14 +42,14 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       ...nothingDone(countingTotals(context.client), 0),
       isElsewhere: true,
       live: noLive,
-      cadence: allPolled(job),
+      cadence: allPolled,
     };
   const resolved = await resolveLoad(context);
   const nothing = () => ({
     ...resolved.nothingToDo(),
     isElsewhere: false,
     live: noLive,
-    cadence: allPolled(job),
+    cadence: allPolled,
   });
   if (!resolved.scope) return nothing();
 
@@ -102,21 +100,13 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     historyLimit: resolved.historyLimit,
     isElsewhere: false,
     live: { ...counts, cutOff: cutOff.length },
-    cadence: {
-      seriesSkipped: plan.seriesSkipped,
-      requestsSaved: plan.requestsSaved,
-      recheckDays: plan.recheckDays,
-    },
+    cadence: { seriesSkipped: plan.seriesSkipped, requestsSaved: plan.requestsSaved },
   };
 }
 
 /** Two job files may have the same name, so the lock name includes what they load. */
 export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
   return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
-}
-
-function allPolled({ lookbackDays }: Job): SyncResult['cadence'] {
-  return { seriesSkipped: 0, requestsSaved: 0, recheckDays: lookbackDays };
 }
 
 /** Returns true if nothing stopped the whole load, even if some windows failed. */

@@ -1,4 +1,4 @@
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 
 export interface PollHistory {
   readonly polledAt: Date;
@@ -46,53 +46,6 @@ export function nextPollDue(
   return new Date(Math.min(byHabit, startOf(firstUncovered.add({ days: maxUncoveredDays }))));
 }
 
-/** The days that decide where a poll begins. */
-export interface PollDays {
-  readonly today: Temporal.PlainDate;
-  readonly firstUncovered: Temporal.PlainDate;
-  /** By the job's lookback. */
-  readonly firstUnsettled: Temporal.PlainDate;
-  /** Day of the last poll. */
-  readonly polledOn: Temporal.PlainDate;
-  /** How many days before today every poll drains again; at most the job's lookback. */
-  readonly recheckDays: number;
-}
-
-/**
- * Returns the first day that a poll drains. Every poll goes back to the last poll, and at least over the recent days in which
- * nearly all changes happen. Only now and then, before the first uncovered day is too old, does a poll go back to that day.
- * Other polls drain only unsettled days, so they cover none.
- */
-export function pollFrom(days: PollDays, { maxUncoveredDays }: CadenceBounds): Temporal.PlainDate {
-  const { today, firstUncovered, firstUnsettled, polledOn, recheckDays } = days;
-  const recent = earlier(polledOn, today.subtract({ days: recheckDays }));
-  const isOverdue = !isBefore(today, firstUncovered.add({ days: maxUncoveredDays }));
-  return isOverdue || !isBefore(firstUnsettled, recent) ? firstUncovered : recent;
-}
-
-/** With fewer observed changes, their age is not used. */
-const leastChanges = 100;
-
-/**
- * Returns how many days back every poll looks for changes: enough for 99% of observed changes, at least one, at most the
- * job's lookback; the whole lookback if too few changes were observed.
- */
-export function recheckDays(
-  seen: { readonly changes: number; readonly days: number | null } | undefined,
-  lookbackDays: number,
-): number {
-  if (!seen || seen.days === null || seen.changes < leastChanges) return lookbackDays;
-  return Math.min(Math.max(seen.days, 1), lookbackDays);
-}
-
 function startOf(day: Temporal.PlainDate): number {
   return day.toZonedDateTime('UTC').epochMilliseconds;
-}
-
-function isBefore(a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {
-  return Temporal.PlainDate.compare(a, b) < 0;
-}
-
-function earlier(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
-  return isBefore(a, b) ? a : b;
 }

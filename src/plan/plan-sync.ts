@@ -5,13 +5,11 @@ import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import {
-  measureChangeAges,
   noteConcern,
   noteSavings,
   readHabits,
   type Saving,
   type SeriesHabit,
-  storedChangeAges,
 } from '../warehouse/tables/cadence.ts';
 import {
   dropLongWindows,
@@ -25,7 +23,7 @@ import {
 import { askAgain } from '../warehouse/tables/refusals.ts';
 import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
-import { nextPollDue, pollFrom, recheckDays } from './cadence.ts';
+import { nextPollDue } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
@@ -44,8 +42,6 @@ export interface SyncPlan {
 export interface DueSync extends SyncPlan {
   /** First unsettled day; rows from this day on do not count as backfilled. */
   readonly firstUnsettled: Day;
-  /** Days before today that it drains again. */
-  readonly recheckDays: number;
   /** Series whose live answers it reads. */
   readonly live: readonly Series[];
 }
@@ -57,11 +53,10 @@ export async function planDueSync(
   { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
 ): Promise<DueSync | undefined> {
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  const recheckDays = await daysToRecheck(warehouse, job, feed, now);
   const hasLive = feed.live !== undefined && scope.to === today.toString();
-  const moment = { now, today, firstUnsettled, recheckDays, hasLive };
+  const moment = { now, today, firstUnsettled, hasLive };
   const plan = await planSync(warehouse, job, scope, moment, waiting);
-  return plan && { ...plan, firstUnsettled, recheckDays, live: hasLive ? plan.series : [] };
+  return plan && { ...plan, firstUnsettled, live: hasLive ? plan.series : [] };
 }
 
 /**
@@ -134,19 +129,9 @@ export interface SyncMoment {
   readonly today: Temporal.PlainDate;
   /** First unsettled day, by the job's lookback. */
   readonly firstUnsettled: Day;
-  /** Days that every poll drains again; see `daysToRecheck`. */
-  readonly recheckDays: number;
 }
 
-/** Returns how many days before today polls drain again; with an adaptive cadence, measures this once a day. */
-async function daysToRecheck(warehouse: Warehouse, job: Job, feed: Feed, now: Date): Promise<number> {
-  if (!job.cadence.adaptive) return job.lookbackDays;
-  const seen =
-    (await storedChangeAges(warehouse, feed.name, now)) ?? (await measureChangeAges(warehouse, feed, now));
-  return recheckDays(seen, job.lookbackDays);
-}
-
-/** Skips series that are not due, and older days of the other series, in which changes are rare. */
+/** Skips series that are not due. */
 function spacePolls(
   job: Job,
   scope: WindowScope,
@@ -161,14 +146,13 @@ function spacePolls(
   const savings: Saving[] = [];
   for (const habit of habits) {
     const one = seriesOnly(habit);
-    const from = beginOf(habit, job, moment);
-    if (from === null) {
+    if (!isDue(habit, job, moment.now)) {
       savings.push({ ...one, requests: usualWindows + (hasLive ? 1 : 0), isSkipped: true });
       continue;
     }
     series.push(one);
-    const own = (gapsOf.get(keyOfSeries(habit)) ?? []).filter(({ to }) => to >= from);
-    wanted.push(...own.map((gap) => ({ ...gap, from: later(gap.from, from) })));
+    const own = gapsOf.get(keyOfSeries(habit)) ?? [];
+    wanted.push(...own);
     if (habit.is_paused) {
       // After a long pause, there may be too many days for one window.
       const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
@@ -178,20 +162,14 @@ function spacePolls(
   return { series, gaps: wanted, savings };
 }
 
-/** Returns the first day to drain for a series; `null` if it is not due. */
-function beginOf(habit: SeriesHabit, job: Job, moment: SyncMoment): Day | null {
-  const { first_uncovered, polled_at, news_at, quiet_polls } = habit;
-  if (polled_at === null) return first_uncovered;
-  const firstUncovered = Temporal.PlainDate.from(first_uncovered);
+function isDue(
+  { first_uncovered, polled_at, news_at, quiet_polls }: SeriesHabit,
+  job: Job,
+  now: Date,
+): boolean {
+  if (polled_at === null) return true;
   const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
-  if (nextPollDue(history, firstUncovered, job.cadence) > moment.now) return null;
-  const days = {
-    ...moment,
-    firstUncovered,
-    firstUnsettled: Temporal.PlainDate.from(moment.firstUnsettled),
-    polledOn: Temporal.PlainDate.from(polled_at.toISOString().slice(0, 10)),
-  };
-  return pollFrom(days, job.cadence).toString();
+  return nextPollDue(history, Temporal.PlainDate.from(first_uncovered), job.cadence) <= now;
 }
 
 function groupByKey(gaps: readonly Gap[]): Map<string, Gap[]> {

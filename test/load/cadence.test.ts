@@ -1,22 +1,13 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import type { TruthScope } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
-import {
-  aSandbox,
-  begin,
-  dayMs,
-  dayOf,
-  expectCoveredDaysExact,
-  scope,
-  syncFor,
-  syncsADay,
-} from './simulated.ts';
+import { aSandbox, begin, dayMs, dayOf, expectCoveredDaysExact, scope } from './simulated.ts';
 
 describe('a series without news', () => {
   const silent: TruthScope = { ...scope, countries: ['MT'], topics: ['Tension'] };
@@ -82,76 +73,33 @@ describe('a series without news', () => {
   });
 });
 
-describe('days that changes seldom reach', () => {
+it('days that could not be drained are drained by later syncs, although younger ones are covered by then', async () => {
+  await using warehouse = await aWarehouse();
+  const { db } = warehouse;
   const busy: TruthScope = { ...scope, countries: ['US'], topics: ['Inflation-Food'] };
-  const cadence = { adaptive: true, longest: 'P5D', max_uncovered: 'P20D' };
-  const overrides = { end_date: 'today', lookback: 'P15D', cadence };
-  const job = aJobFor(busy, overrides, '2040-03-01');
-
-  /** Versions that were replaced two days after publication. */
-  async function twoDaysOldChanges(db: Warehouse, many: number): Promise<void> {
-    await sql`
-      insert into gmsi.headline_revisions (headline_id, country, topic, match_type, published_at, first_seen_at,
-                                           known_from, known_to, is_backfilled, load_id, reason)
-      select gen_random_uuid(), 'DE', 'Elections', 'COMBINED', at, at, at, at + interval '2 days', false, 0, 'rescored'
-      from generate_series(timestamptz '2040-02-10 12:00Z', '2040-02-20 12:00Z', interval '10 days' / ${many}::integer) as at
-    `.execute(db);
-  }
-
-  it('are drained again only before they are covered', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await twoDaysOldChanges(db, 200);
-    await using simulated = await aSandbox({
-      volume: 0.2,
-      changes: { late: 0.1, revised: 0.2, withdrawn: 0 },
-    });
-    const { sandbox, at } = simulated;
-    await runBackfill({ job, db, sandbox, clock: at(begin) });
-    const requests = watchRequests(sandbox);
-    const { seriesSkipped, recheckDays } = await syncFor(6, { job, db, ...simulated });
-
-    expect(seriesSkipped).toBe(0);
-    expect(new Set(recheckDays)).toEqual(new Set([2]));
-    const windows = requests.filter(({ query, token }) => query.start_date !== undefined && token === null);
-    const lengths = windows.map(
-      ({ query }) => (Date.parse(query.end_date!) - Date.parse(query.start_date!)) / dayMs,
-    );
-    // Three days and the one that end_date names beyond, but for the few that settle.
-    expect(lengths.filter((days) => days === 3).length).toBeGreaterThan(8);
-    expect(Math.max(...lengths)).toBeGreaterThan(15);
-    expect(requests.length).toBeLessThan(6 * syncsADay * 3);
-    await expectCoveredDaysExact(db, simulated);
-  });
-
-  it('are drained again at every sync while too few changes are known', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await twoDaysOldChanges(db, 50);
-    await using simulated = await aSandbox({ volume: 0.1 });
-    const { recheckDays } = await syncFor(1, { job, db, ...simulated });
-    expect(recheckDays).toEqual([15, 15]);
-  });
-
-  it('are planned although later ones were covered before them', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await twoDaysOldChanges(db, 200);
-    await using simulated = await aSandbox({ volume: 0.1 });
-    const { sandbox, at } = simulated;
-    const short = aJobFor(busy, { ...overrides, lookback: 'P6D' }, '2040-03-01');
-    const syncOn = (day: number) => runSync({ job: short, db, sandbox, clock: at(begin + day * dayMs) });
-    await runBackfill({ job: short, db, sandbox, clock: at(begin) });
-    await syncOn(1);
-    // A window that nothing but its own poll has asked for fails until its days have settled.
-    const stubborn = { kind: 'refuse', status: 400, detail: 'not now' } as const;
-    sandbox.script([{ ...stubborn, times: 2, match: ({ query }) => query.start_date === dayOf(begin) }]);
-    for (const day of [2, 5]) expect((await syncOn(day)).outcome).toBe('incomplete');
-    await syncOn(8);
-    expect(Object.values(await coverageOf(db))).toEqual([expect.stringContaining('),[')]);
-    for (const day of [10, 13, 16, 20]) await syncOn(day);
-    expect(Object.values(await coverageOf(db))).toEqual([expect.stringMatching(/^{[^{}]*}$/)]);
-    expect(Object.values(await coverageOf(db))[0]).not.toContain('),[');
-    await expectCoveredDaysExact(db, simulated);
-  });
+  await using simulated = await aSandbox({ volume: 0.1 });
+  const { sandbox, at } = simulated;
+  const job = aJobFor(busy, { end_date: 'today', step: 'P2D', lookback: 'P4D' }, '2040-03-01');
+  const syncOn = (day: number) => runSync({ job, db, sandbox, clock: at(begin + day * dayMs) });
+  await runBackfill({ job, db, sandbox, clock: at(begin) });
+  // The oldest settling days are not answered until younger ones have settled.
+  const { query } = oldestOf(await requestsOf(sandbox, () => syncOn(0)));
+  const isIt = ({ query: { start_date } }: SeenRequest) => start_date === query.start_date;
+  sandbox.script([{ kind: 'refuse', status: 400, detail: 'not now', times: 100, match: isIt }]);
+  for (const day of [1, 4, 7]) await syncOn(day);
+  expect(Object.values(await coverageOf(db))).toEqual([expect.stringContaining('),[')]);
+  sandbox.script([]);
+  for (const day of [8, 9]) await syncOn(day);
+  expect(Object.values(await coverageOf(db))).toEqual([expect.not.stringContaining('),[')]);
+  await expectCoveredDaysExact(db, simulated);
 });
+
+async function requestsOf(sandbox: Sandbox, work: () => Promise<unknown>): Promise<SeenRequest[]> {
+  const requests = watchRequests(sandbox);
+  await work();
+  return requests.filter(({ query }) => query.start_date !== undefined);
+}
+
+function oldestOf(requests: readonly SeenRequest[]): SeenRequest {
+  return requests.toSorted((a, b) => (a.query.start_date! < b.query.start_date! ? -1 : 1))[0]!;
+}

@@ -1,13 +1,7 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import {
-  nextPollDue,
-  type PollHistory,
-  pollFrom,
-  pollInterval,
-  recheckDays,
-} from '../../src/plan/cadence.ts';
+import { nextPollDue, type PollHistory, pollInterval } from '../../src/plan/cadence.ts';
 
 const hourMs = 3600 * 1000;
 const dayMs = 24 * hourMs;
@@ -93,30 +87,16 @@ describe('the next poll', () => {
           lookback: fc.nat(10),
           slack: fc.integer({ min: 1, max: 20 }),
           longestDays: someDays,
-          recheck: fc.integer({ min: 1, max: 10 }),
           news: fc.array(fc.nat(90), { maxLength: 5 }),
         }),
-        ({ lookback, slack, longestDays, recheck, news }) => {
+        ({ lookback, slack, longestDays, news }) => {
           const bounds = { longestDays, maxUncoveredDays: lookback + slack };
           let firstUncovered = 0;
           let history = aHistory(lookback * 24, 0, 0);
           for (let today = lookback; today < 100; today++) {
             const now = begin + today * dayMs;
             if (nextPollDue(history, day(firstUncovered), bounds).getTime() <= now) {
-              const from = pollFrom(
-                {
-                  today: day(today),
-                  firstUncovered: day(firstUncovered),
-                  firstUnsettled: day(today - lookback),
-                  polledOn: Temporal.PlainDate.from(history.polledAt.toISOString().slice(0, 10)),
-                  recheckDays: Math.min(recheck, lookback),
-                },
-                bounds,
-              );
-              // What a drain to today covers, without a hole before it.
-              if (from.equals(day(firstUncovered)))
-                firstUncovered = Math.max(firstUncovered, today - lookback);
-              else expect(Temporal.PlainDate.compare(from, day(today - lookback))).toBeGreaterThanOrEqual(0);
+              firstUncovered = Math.max(firstUncovered, today - lookback);
               const isNews = news.includes(today);
               history = {
                 polledAt: new Date(now),
@@ -129,49 +109,5 @@ describe('the next poll', () => {
         },
       ),
     );
-  });
-});
-
-describe('where a poll begins', () => {
-  const bounds = { longestDays: 7, maxUncoveredDays: 14 };
-  const days = {
-    today: day(100),
-    firstUncovered: day(88),
-    firstUnsettled: day(90),
-    polledOn: day(100),
-    recheckDays: 2,
-  };
-
-  it('goes back over nearly all changes', () => {
-    expect(pollFrom(days, bounds)).toEqual(day(98));
-  });
-
-  it('is the day of the poll before, if that is longer ago', () => {
-    expect(pollFrom({ ...days, polledOn: day(94) }, bounds)).toEqual(day(94));
-  });
-
-  it('is the first uncovered day, if the poll would otherwise cover days behind a gap', () => {
-    expect(pollFrom({ ...days, polledOn: day(89) }, bounds)).toEqual(day(88));
-  });
-
-  it('is the first uncovered day, once that is as old as it may get', () => {
-    expect(pollFrom({ ...days, firstUncovered: day(86) }, bounds)).toEqual(day(86));
-  });
-});
-
-describe('the days that every poll drains again', () => {
-  it.each([
-    ['the whole lookback without a measurement', undefined, 10],
-    ['the whole lookback after few changes', { changes: 99, days: 1 }, 10],
-    ['the whole lookback where nothing ever changed', { changes: 0, days: null }, 10],
-    ['as many as nearly all changes take', { changes: 100, days: 4 }, 4],
-    ['one at the least', { changes: 1000, days: 0 }, 1],
-    ['the lookback at the most', { changes: 1000, days: 40 }, 10],
-  ])('are %s', (_, seen, expected) => {
-    expect(recheckDays(seen, 10)).toBe(expected);
-  });
-
-  it('are none for a job without a lookback', () => {
-    expect(recheckDays({ changes: 1000, days: 4 }, 0)).toBe(0);
   });
 });

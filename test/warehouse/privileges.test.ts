@@ -94,7 +94,7 @@ const named = (...names: string[]) =>
 const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings rejected_records windows workers',
   `gmsi_loader: insert+select+update on table ${named(
-    'alerts api_usage cadence change_ages countries coverage headline_revisions imported_files jobs learned_facts',
+    'alerts api_usage cadence countries coverage headline_revisions imported_files jobs learned_facts',
     'loads lookups origin request_rate revisions schedules topics wire_fields',
     ...feedTables,
   )}`,
