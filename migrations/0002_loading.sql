@@ -179,7 +179,7 @@ comment on column gmsi.rejected_records.match_type is 'Match type of the series.
 comment on column gmsi.rejected_records.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
 comment on column gmsi.rejected_records.reason is 'Why it could not be read, as of the last attempt.';
-comment on column gmsi.rejected_records.record is 'The record as the service sent it; if it is larger than service.max_record_bytes, its beginning, size and digest. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
+comment on column gmsi.rejected_records.record is 'The record as the service sent it. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
 comment on column gmsi.rejected_records.window_id is 'Window that loaded it; null if it came from a live feed or an imported file.';
 comment on column gmsi.rejected_records.load_id is 'Load that first found it.';
 comment on column gmsi.rejected_records.rejected_at is 'When it was first rejected.';

@@ -68,11 +68,6 @@ export const serviceSection = z
         .describe(
           'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. A page takes about ten times as much memory.',
         ),
-      max_record_bytes: wholeNumber(1024)
-        .default(1024 * 1024)
-        .describe(
-          'The largest record that is read, in bytes of JSON. For a larger one, rejected_records stores the beginning and a digest.',
-        ),
       max_attempts: wholeNumber(1).default(8).describe('Attempts for one request, including the first.'),
       max_pages_without_news: wholeNumber(1)
         .default(10)

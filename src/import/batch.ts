@@ -1,4 +1,3 @@
-import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { FileRefused } from './data-file.ts';
@@ -14,8 +13,8 @@ export interface Batch {
 /** A batch has as many records as a page, or fewer if they are large, to limit the memory of an import. */
 export const most = { records: 1000, size: 4 * 1024 * 1024 };
 
-/** The longest record in bytes, the same as in a page. */
-export const longest = defaultServiceSettings.maxRecordBytes;
+/** The longest record, in bytes. */
+export const longest = 1024 * 1024;
 
 export interface ReadOptions {
   readonly feed: Feed;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { FeedTable, ReadResult, RecordReader, Row } from '../feeds/feed.ts';
+import type { FeedTable, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
-import { RecordTooLarge } from '../service/page.ts';
 import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
@@ -23,8 +22,7 @@ export interface Times {
 }
 
 /**
- * Turns a page's records into rows. Rejects a record that cannot be read, with its reason; keeps only the hash, size and
- * beginning of a record that is too large.
+ * Turns a page's records into rows. Rejects a record that cannot be read, with its reason.
  * @param requested records of other times are counted and dropped
  */
 export function readPage(
@@ -39,8 +37,7 @@ export function readPage(
   const rejected = new Map<string, RejectedRecord>();
   let rejectedCount = 0;
   for (const record of records) {
-    const { row, rejected: reason } =
-      record instanceof RecordTooLarge ? tooLarge(record) : reader.read(record);
+    const { row, rejected: reason } = reader.read(record);
     if (row) {
       const time = microsecondsOf(row[timeColumn] as string);
       if (time >= requested.from && time < requested.before) rows.push(row);
@@ -53,8 +50,4 @@ export function readPage(
     }
   }
   return { rows: sortedRows(table, rows), rejected: [...rejected.values()], rejectedCount, outside };
-}
-
-function tooLarge({ bytes }: RecordTooLarge): ReadResult {
-  return { rejected: `larger than a record may be (service.max_record_bytes): ${bytes} bytes of JSON` };
 }

@@ -1,7 +1,6 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
-import { standsForLarger } from '../service/page.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
@@ -148,9 +147,7 @@ async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<voi
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
   for (const record of batch) {
-    const { row, rejected } = standsForLarger(record.record)
-      ? { rejected: record.reason }
-      : run.reader.read(record.record);
+    const { row, rejected } = run.reader.read(record.record);
     if (row) readable.push({ ...record, row });
     else {
       counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;

@@ -17,8 +17,8 @@ import {
 } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import { isSprawling, mostObjects, NotJson, parseBody } from './json.ts';
-import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest, withoutLarge } from './page.ts';
+import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
+import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import { hiddenKey, redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 
@@ -216,9 +216,7 @@ export function createClient(options: ClientOptions) {
         hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
       });
     }
-    // A page below the limit for one record cannot contain a record that is too large.
-    if (answer.content.length <= settings.maxRecordBytes) return page;
-    return { ...page, records: withoutLarge(page.records, settings.maxRecordBytes) };
+    return page;
   }
 
   function jsonOf({ status, content }: HttpAnswer): unknown {
@@ -229,7 +227,7 @@ export function createClient(options: ClientOptions) {
     if (isSprawling(body))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
     try {
-      return parseBody(body);
+      return parseJson(body.toString());
     } catch (error) {
       if (!(error instanceof NotJson)) throw error;
       const words = serviceWords(body.toString(), redact);

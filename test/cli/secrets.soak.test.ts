@@ -28,10 +28,7 @@ it('shows and stores the key in no usual form, wherever the service repeats it',
   const setting = { cwd: folder.path, env };
   await folder.write(
     'jobs/job.yaml',
-    jobFor(
-      { ...quarter, countries: service.countries, topics: ['Elections'] },
-      { service: { max_record_bytes: 20_000 } },
-    ),
+    jobFor({ ...quarter, countries: service.countries, topics: ['Elections'] }),
   );
   const said: string[] = [];
   for (const args of [

@@ -41,7 +41,6 @@ describe('what a job file says', () => {
         headersTimeout: 30_000,
         bodyTimeout: 60_000,
         maxBodyBytes: 16 * 1024 * 1024,
-        maxRecordBytes: 1024 * 1024,
         maxAttempts: 8,
         maxPagesWithoutNews: 10,
         maxRejectedPercent: 1,
@@ -66,7 +65,7 @@ describe('what a job file says', () => {
       service:
         '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
         'parameters: { topic: t, match_type: m, start_date: from, end_date: to, limit: n, next_token: c }, ' +
-        'connect_timeout: 2.5, headers_timeout: PT1M, body_timeout: PT0.5S, max_body_bytes: 2048, max_record_bytes: 1024, max_attempts: 1, max_pages_without_news: 3, max_rejected_percent: 2.5 }',
+        'connect_timeout: 2.5, headers_timeout: PT1M, body_timeout: PT0.5S, max_body_bytes: 2048, max_attempts: 1, max_pages_without_news: 3, max_rejected_percent: 2.5 }',
     });
     expect(job).toMatchObject({
       selections: { country: 'all', topic: 'all' },
@@ -97,7 +96,6 @@ describe('what a job file says', () => {
         headersTimeout: 60_000,
         bodyTimeout: 500,
         maxBodyBytes: 2048,
-        maxRecordBytes: 1024,
         maxAttempts: 1,
         maxPagesWithoutNews: 3,
         maxRejectedPercent: 2.5,

@@ -154,33 +154,6 @@ describe('records that were rejected', () => {
     );
   });
 
-  it('stay as they are if all that is kept of them is that they were too large', async () => {
-    await using warehouse = await aWarehouse();
-    await using swelling = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
-      ...page,
-      data: data.map((record, index) => (index === 0 ? { ...record, rest: 'x'.repeat(5000) } : record)),
-    }));
-    const { db } = warehouse;
-    const small = aJobFor(scope, { ...exactDays, service: { ...exactDays.service, max_record_bytes: 4000 } });
-    const { totals } = await runBackfill({ job: small, db, sandbox: swelling, clock });
-    expect(totals.records_rejected).toBeGreaterThan(0);
-    const before = await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute();
-    expect(before[0]).toMatchObject({
-      reason: expect.stringMatching(
-        /^larger than a record may be \(service\.max_record_bytes\): \d+ bytes of JSON$/,
-      ),
-      record: {
-        ...{ digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/), bytes: expect.any(Number) },
-        begins: expect.stringMatching(/^\{"/),
-      },
-    });
-    const result = await repairAll(db, {});
-    expect(result).toMatchObject({ rows: 0, stillRejected: { [before[0]!.reason]: expect.any(Number) } });
-    expect(await db.selectFrom('gmsi.rejected_records').selectAll().orderBy('record_hash').execute()).toEqual(
-      before,
-    );
-  });
-
   it('never replace what a load has brought since, and are let go', async () => {
     await using warehouse = await aWarehouse();
     let now = new Date('2026-09-11T00:00:00Z');

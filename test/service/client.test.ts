@@ -23,7 +23,6 @@ const settings: ServiceSettings = {
   headersTimeout: 1000,
   bodyTimeout: 1000,
   maxBodyBytes: 100_000,
-  maxRecordBytes: 50_000,
   maxAttempts: 4,
   maxPagesWithoutNews: 10,
   maxRejectedPercent: 1,
