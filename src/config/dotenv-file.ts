@@ -2,42 +2,27 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
 
-/** `NAME=value`, as Node.js reads it, with optional `export` and blanks. */
-const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(.*?)\s*$/;
 const quotes = ['"', "'", '`'];
 /** Quotes that editors and chats write instead of straight ones. */
 const typographic = '“”„‟‘’‚‛«»';
 
 /**
  * Returns the values of a `.env` file; none if there is no file. Node.js ignores a line that it cannot read, and an open quote
- * swallows the lines below it, so that a key seems not to be set. This function refuses such a line.
+ * swallows the lines below it, so that a key seems not to be set. This function refuses a line that is meant to set one of our
+ * settings and does not.
  * @throws ConfigError with file and line, but without the text, which may be a secret
  */
 export function readDotenvFile(path: string, isSetting: (name: string) => boolean): Record<string, string> {
   if (!existsSync(path)) return {};
   const text = readText(path);
-  const lines = text.split(/\r\n?|\n/);
-  for (let at = 0; at < lines.length; at++) {
-    const line = lines[at]!;
-    const refuse = (what: string, hint: string): never => {
-      throw new ConfigError(`${path}, line ${at + 1}: ${what}.`, { hint });
-    };
-    if (/^\s*(#|$)/.test(line)) continue;
-    const [, name, value] = assignment.exec(line) ?? [];
-    if (name === undefined || value === undefined) {
-      const meant = line.split(/[\s=]+/).find(isSetting);
-      const what = meant === undefined ? 'this is not NAME=value' : `${meant} is not followed by =`;
-      return refuse(what, `Write it as ${meant ?? 'NAME'}=value, or put a # before it.`);
-    }
-    const isOurs = isSetting(name);
-    const quoted = quotes.includes(value[0]!);
-    const end = quoted ? closingLine(lines, at, value) : at;
-    const fault = quoted ? faultOfQuoted(lines, at, end, value, isOurs) : faultOfPlain(value, isOurs);
-    // An unknown name may be part of a secret that was pasted over two lines.
-    if (fault) refuse(`the value of ${isOurs ? name : 'a variable'} ${fault[0]}`, fault[1]);
-    at = end!;
+  const values = parseEnv(text) as Record<string, string>;
+  for (const [index, line] of text.split(/\r\n?|\n/).entries()) {
+    const words = /^\s*#/.test(line) ? [] : line.split(/[\s=]+/).filter((word) => word !== '');
+    const name = words.slice(0, 2).find(isSetting);
+    const fault = name === undefined ? undefined : faultOf(line, name, values[name]);
+    if (fault) throw new ConfigError(`${path}, line ${index + 1}: ${name} ${fault[0]}.`, { hint: fault[1] });
   }
-  return parseEnv(text) as Record<string, string>;
+  return values;
 }
 
 function readText(path: string): string {
@@ -57,51 +42,25 @@ function readText(path: string): string {
 
 type Fault = readonly [what: string, hint: string];
 
-function faultOfPlain(value: string, isOurs: boolean): Fault | undefined {
-  if (typographic.includes(value[0] ?? ' ') || typographic.includes(value.at(-1) ?? ' '))
+/** @param read the value that Node.js reads */
+function faultOf(line: string, name: string, read: string | undefined): Fault | undefined {
+  const [, written] = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=\\s*(.*?)\\s*$`).exec(line) ?? [];
+  if (written === undefined) return ['is not set by this line', `Write it as ${name}=value.`];
+  const [first = '', last = ''] = [written[0], written.at(-1)];
+  if (first !== '' && (typographic.includes(first) || typographic.includes(last)))
     return ['is in typographic quotes', 'Use straight quotes, or none.'];
-  if (!isOurs) return undefined;
-  if (/[^\s]#/.test(value)) return ['would end at its #', 'Put it in single quotes.'];
-  if (quotes.includes(value.at(-1)!))
-    return ['ends with a quote that was not opened', 'Put one before it, or none.'];
-  return undefined;
-}
-
-function faultOfQuoted(
-  lines: readonly string[],
-  from: number,
-  to: number | undefined,
-  value: string,
-  isOurs: boolean,
-): Fault | undefined {
-  const hint = `Close it with ${value[0]} on the same line.`;
-  if (to === undefined) return ['begins with a quote that is not closed', hint];
-  // A value may have several lines, except for one of our settings, or if a line looks like the next setting.
-  const swallowed = lines.slice(from + 1, to + 1);
-  if (swallowed.length > 0 && (isOurs || swallowed.some((line) => /^\s*(export\s+)?[A-Z]\w*\s*=/.test(line))))
-    return [
-      `has a quote that is not closed, and would swallow ${to === from + 1 ? 'the next line' : `${to - from} lines`}`,
-      hint,
-    ];
-  const rest = afterQuote(from === to ? value.slice(1) : lines[to]!, value[0]!);
-  return /^\s*(#|$)/.test(rest ?? '')
-    ? undefined
-    : ['continues after its closing quote', 'Put all of it between the quotes.'];
-}
-
-/** Returns the line on which a quoted value ends; `undefined` if it never does. */
-function closingLine(lines: readonly string[], from: number, value: string): number | undefined {
-  const [quote] = value;
-  if (afterQuote(value.slice(1), quote!) !== undefined) return from;
-  const offset = lines.slice(from + 1).findIndex((line) => afterQuote(line, quote!) !== undefined);
-  return offset < 0 ? undefined : from + 1 + offset;
-}
-
-/** Returns the text after the first quote that is not escaped; `undefined` if there is none. */
-function afterQuote(text: string, quote: string): string | undefined {
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === '\\' && text[at + 1] === quote) at++;
-    else if (text[at] === quote) return text.slice(at + 1);
+  if (quotes.includes(first)) {
+    const end = written.indexOf(first, 1);
+    if (end < 0)
+      return ['begins with a quote that is not closed', `Close it with ${first} on the same line.`];
+    if (!/^\s*(#|$)/.test(written.slice(end + 1)))
+      return ['continues after its closing quote', 'Put all of it between the quotes.'];
+  } else {
+    if (quotes.includes(last))
+      return ['ends with a quote that was not opened', 'Put one before it, or none.'];
+    if (/\S#/.test(written)) return ['would end at its #', 'Put it in single quotes.'];
   }
+  if (read === undefined)
+    return ['is within a quote that is not closed', 'Close it in one of the lines above.'];
   return undefined;
 }

@@ -29,15 +29,10 @@ describe('a .env file', () => {
   });
 
   it.each([
-    ['a name without =', `LOG_LEVEL=info\nGMSI_API_KEY\n`, /line 2: GMSI_API_KEY is not followed by =/],
-    ['a blank for the =', `GMSI_API_KEY ${secret}\n`, /line 1: GMSI_API_KEY is not followed by =/],
-    ['a key on a line of its own', `GMSI_API_KEY=\n${secret}\n`, /line 2: this is not NAME=value/],
-    ["a shell's set", `set GMSI_API_KEY=${secret}\n`, /line 1: GMSI_API_KEY is not followed by =/],
-    [
-      'typographic quotes',
-      `GMSI_API_KEY=“${secret}”\n`,
-      /line 1: the value of GMSI_API_KEY is in typographic quotes/,
-    ],
+    ['a name without =', `LOG_LEVEL=info\nGMSI_API_KEY\n`, /line 2: GMSI_API_KEY is not set by this line/],
+    ['a blank for the =', `GMSI_API_KEY ${secret}\n`, /line 1: GMSI_API_KEY is not set by this line/],
+    ["a shell's set", `set GMSI_API_KEY=${secret}\n`, /line 1: GMSI_API_KEY is not set by this line/],
+    ['typographic quotes', `GMSI_API_KEY=“${secret}”\n`, /line 1: GMSI_API_KEY is in typographic quotes/],
     [
       'a quote that is not closed',
       `GMSI_API_KEY="${secret}\n`,
@@ -46,20 +41,16 @@ describe('a .env file', () => {
     [
       'a quote that swallows the next line',
       `LOG_LEVEL="info\nGMSI_API_KEY="${secret}"\n`,
-      /line 1: the value of LOG_LEVEL has a quote that is not closed, and would swallow the next line/,
+      /line 1: LOG_LEVEL begins with a quote that is not closed/,
     ],
     [
       "a quote of another program's that swallows ours",
       `OTHER='x\n\nGMSI_API_KEY='${secret}'\n`,
-      /line 1: the value of a variable has a quote that is not closed, and would swallow 2 lines/,
+      /line 3: GMSI_API_KEY is within a quote that is not closed/,
     ],
     ['more after the quote', `GMSI_API_KEY="${secret}"x\n`, /continues after its closing quote/],
     ['a quote only at the end', `GMSI_API_KEY=${secret}"\n`, /ends with a quote that was not opened/],
-    [
-      'a # within',
-      `DATABASE_URL=postgres://u:${secret}#1@host/db\n`,
-      /the value of DATABASE_URL would end at its #/,
-    ],
+    ['a # within', `DATABASE_URL=postgres://u:${secret}#1@host/db\n`, /DATABASE_URL would end at its #/],
     ['another encoding', Buffer.from(`GMSI_API_KEY=${secret}\n`, 'utf16le'), /is not UTF-8 text/],
   ])('with %s is refused, by file and line, without what stands there', async (_, text, what) => {
     const error = await configOf(text).catch((caught: unknown) => caught as Error);
