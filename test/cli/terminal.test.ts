@@ -59,21 +59,22 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       return { columns, terminal: startOnTerminal(['status', name, '--watch'], columns, setting) };
     });
     for (const { columns, terminal } of terminals) {
-      await vi.waitFor(() => expect(terminal.written).toContain('drained'), 20_000);
+      await vi.waitFor(() => expect(terminal.written).toContain('waiting since'), 20_000);
       terminal.type('\x03');
       await terminal.ended;
 
       const screen = screenAfter(terminal.written, columns);
-      const [short, counts] = columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +8'];
+      const [short, command] =
+        columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +backfill'];
       expect(screen).toContainEqual(
-        expect.stringMatching(new RegExp(`^job +state +drained${counts && ' +pending'} +failed$`)),
+        expect.stringMatching(new RegExp(`^job${command && ' +command'} +state$`)),
       );
       expect(screen).toContainEqual(
         expect.stringMatching(
-          new RegExp(`^${short} +since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC +0${counts} +0$`),
+          new RegExp(`^${short}${command} +waiting since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`),
         ),
       );
-      expect(screen).toContain('queue     0 waiting, 0 running, 0 to retry');
+      expect(screen).toContain('jobs      0 being loaded, 1 waiting');
     }
   });
 
