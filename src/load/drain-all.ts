@@ -97,7 +97,7 @@ export async function drainAll(
 }
 
 /** Counts windows that fail in a row. */
-export interface FailureStreak {
+interface FailureStreak {
   /** @returns true if so many have failed in a row that the load should send no more requests */
   count(end: WindowEnd): boolean;
   /** Windows that the service has refused. */
@@ -108,9 +108,9 @@ export interface FailureStreak {
 export const failuresInARow = 10;
 
 /** After this many refusals the newest windows go first: the service would probably refuse the other old ones, too. */
-export const refusalsBeforeTurning = 2;
+const refusalsBeforeTurning = 2;
 
-export function failureStreak(atOnce: number): FailureStreak {
+function failureStreak(atOnce: number): FailureStreak {
   let failedInARow = 0;
   let refusals = 0;
   return {

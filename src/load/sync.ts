@@ -105,7 +105,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
 }
 
 /** Two job files may have the same name, so the lock name includes what they load. */
-export function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
+function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
   return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
 }
 

@@ -6,7 +6,8 @@ import { ClaimLost } from '../../src/warehouse/errors.ts';
 import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
 import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
-import { claimOne, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
+import type { WindowScope } from '../../src/warehouse/tables/series.ts';
+import { claimWindow, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
@@ -55,16 +56,20 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
 };
 
 const windowId = 1;
+const scope: WindowScope = {
+  ...{ feed: 'gmsi-headlines', countries: ['US'], topics: ['Wars'], tickers: [''] },
+  ...{ matchType: 'COMBINED', variants: [''], from: '2024-01-01', to: '2024-12-31' },
+};
 const counts = { records: 1, inserted: 1, changed: 0, retracted: 0, rejected: 0, outside: 0 };
 const progress = { ...counts, rowsMet: null, firstUnsettled: undefined };
 
 const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number) => Promise<unknown>> = {
-  'another load claims it': (db, _, other) => claimOne(db, windowId, { loadId: other, leaseSeconds: 60 }),
+  'another load claims it': (db, _, other) => claim(db, other),
   'another load claims it after the lease': async (db, loadId, other) => {
     await sql`update gmsi.loads set heartbeat_at = now() - interval '2 minutes' where load_id = ${loadId}`.execute(
       db,
     );
-    await claimOne(db, windowId, { loadId: other, leaseSeconds: 60 });
+    await claim(db, other);
   },
   'a page': (db, loadId) => page(db, loadId, 'next'),
   'the last page': (db, loadId) => page(db, loadId, null),
@@ -76,6 +81,10 @@ const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number)
       .execute((trx) => leaveRefused(trx, { windowId, loadId }, { status: 422, error: 'too old' })),
   'the load ends': (db, loadId) => releaseWindows(db, loadId),
 };
+
+function claim(db: Warehouse, loadId: number) {
+  return claimWindow(db, scope, { loadId, leaseSeconds: 60, order: 'newest-first' });
+}
 
 /** @returns whether the page was dropped */
 async function page(db: Warehouse, loadId: number, nextToken: string | null): Promise<boolean> {

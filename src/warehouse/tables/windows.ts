@@ -7,7 +7,7 @@ import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
 
 /** The load that wants a window. */
-export interface Claimant {
+interface Claimant {
   readonly loadId: number;
   /** Seconds of silence after which another load's windows are free. */
   readonly leaseSeconds: number;
@@ -37,7 +37,7 @@ export interface ClaimedWindow extends Series {
  * pending. Windows that failed before come last: otherwise a load that ends after many failures would always try the same
  * windows.
  */
-export const claimSteps: readonly RawBuilder<boolean>[] = [
+const claimSteps: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
   sql`w.next_token is null and w.state <> 'failed'`,
   sql`w.next_token is null and w.state = 'failed'`,
@@ -66,24 +66,6 @@ export async function claimWindow(
   const { rows } = await sql<ClaimedWindow>`
     update gmsi.windows set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1, restarts = 0
     where window_id = coalesce(${sql.join(next)})
-    returning ${asClaimed}
-  `.execute(db);
-  return rows[0];
-}
-
-/**
- * Claims one window, also if it has failed, or if this load has it already because the reply to its claim was lost.
- * @returns `undefined` if it is drained or refused, or another load has it
- */
-export async function claimOne(
-  db: Kysely<Database>,
-  windowId: number,
-  claimant: Claimant,
-): Promise<ClaimedWindow | undefined> {
-  const { rows } = await sql<ClaimedWindow>`
-    update gmsi.windows w set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1, restarts = 0
-    where window_id = ${windowId} and (w.state in ('pending', 'failed') or (w.state = 'draining' and w.load_id = ${claimant.loadId})
-      or ${isSilent(claimant.leaseSeconds)})
     returning ${asClaimed}
   `.execute(db);
   return rows[0];
@@ -208,7 +190,7 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
 }
 
 /** Returns the condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
-export function isSilent(leaseSeconds: number): RawBuilder<boolean> {
+function isSilent(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(w.state = 'draining' and not exists (
       select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
         and l.heartbeat_at > now() - make_interval(secs => ${leaseSeconds})))`;
