@@ -81,7 +81,11 @@ async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
 /** A question for each endpoint that this warehouse has an answer to. */
 const questions: Readonly<Record<string, string>> = {
   ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '', checks: '' },
-  ...{ requests: 'month=2026-11', 'loads/first': '', 'series/fullest': 'feed=gmsi-headlines&limit=2' },
+  ...{
+    requests: 'month=2026-11',
+    'loads/known': 'feed=gmsi-headlines',
+    'series/fullest': 'feed=gmsi-headlines&limit=2',
+  },
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,

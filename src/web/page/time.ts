@@ -12,8 +12,8 @@ export const zone = computed(() => {
   return zones.includes(asked) ? asked : 'UTC';
 });
 
-/** Writes a moment in that zone, `YYYY-MM-DD HH:MM`. */
-export function moment(text: string | number): string {
+/** Writes a moment in that zone, `YYYY-MM-DD HH:MM`, or with seconds. */
+export function moment(text: string | number, hasSeconds = false): string {
   // Swedish dates have the form of ISO 8601.
   return new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone.value,
@@ -23,6 +23,7 @@ export function moment(text: string | number): string {
     day: '2-digit' as const,
     hour: '2-digit' as const,
     minute: '2-digit' as const,
+    second: hasSeconds ? ('2-digit' as const) : undefined,
   }).format(new Date(text));
 }
 

@@ -57,6 +57,8 @@ export interface Chart {
   readonly smooth: number;
   /** What is counted. */
   readonly counted: 'headline' | 'event';
+  /** The same series and lines as they are known now, if this is a chart of a past moment. */
+  readonly now?: Chart;
 }
 
 export interface ChartAsked {
@@ -117,6 +119,43 @@ export function chartOf(
     }
   }
   return { by, starts, ends, series, lines, smooth, counted: 'headline' };
+}
+
+/** Puts what was known at a past moment beside what is known now. Buckets of which nothing was known then count as missing. */
+export function besideNow(then: Chart, now: Chart): Chart {
+  const isUnknown = ({ place, behind }: SeriesPoints, index: number) =>
+    behind[index] === 0 && now.series[place]!.behind[index]! > 0;
+  const series = then.series.map((one) => ({
+    ...one,
+    states: one.states.map((state, index) => (isUnknown(one, index) ? 'missing' : state)),
+  }));
+  const lines = then.lines.map((line) => ({
+    ...line,
+    series: series[line.series.place]!,
+    values: line.values.map((value, index) => (isUnknown(line.series, index) ? null : value)),
+  }));
+  return { ...then, series, lines, now };
+}
+
+/** Returns the drawn mean of a line. */
+export function meanAt({ values, loose }: Line, index: number): number | null {
+  return values[index] ?? loose[index] ?? null;
+}
+
+/** Says how a point differs from the same point now: its headlines changed, or nothing was known then. */
+export function changeAt(
+  { lines, now }: Chart,
+  place: number,
+  index: number,
+): 'changed' | 'added' | undefined {
+  const [then, later] = [lines[place]!, now?.lines[place]];
+  if (!later) return undefined;
+  if (then.series.behind[index] !== later.series.behind[index])
+    return then.series.behind[index] === 0 ? 'added' : 'changed';
+  const [before, after] = [meanAt(then, index), meanAt(later, index)];
+  // Sums of days and of headlines differ in their last digits.
+  const isSame = before === after || Math.abs((before ?? 9) - (after ?? 9)) < 1e-9;
+  return isSame ? undefined : 'changed';
 }
 
 /** Groups rows by the key of their series. */

@@ -106,7 +106,7 @@ function Loaded() {
         )}
         <AsOfSwitch asOf={asked.asOf} />
       </div>
-      {asked.asOf && <AsOf asOf={asked.asOf} />}
+      {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && (
         <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />
