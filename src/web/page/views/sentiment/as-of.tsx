@@ -38,7 +38,7 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
   const first = useAnswer<Known>('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
-  useFocusBack(box, '.as-of-switch');
+  useFocusBack(box, '.chips, .as-of-switch');
   const [now] = useState(Date.now);
   const [slid, setSlid] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -81,12 +81,12 @@ export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
         <label>
           <span class="quiet">UTC</span>{' '}
           <input
-            type="datetime-local"
-            step={1}
-            value={new Date(at).toISOString().slice(0, 19)}
-            onChange={(event) => {
-              const chosen = Date.parse(`${event.currentTarget.value}Z`);
-              if (!Number.isNaN(chosen)) go({ as_of: textOf(chosen) });
+            class="moment"
+            value={textOf(at).slice(0, 19).replace('T', ' ')}
+            onChange={({ currentTarget: field }) => {
+              const chosen = Date.parse(`${field.value.trim().replace(' ', 'T')}Z`);
+              if (Number.isNaN(chosen)) field.value = textOf(at).slice(0, 19).replace('T', ' ');
+              else go({ as_of: textOf(chosen) });
             }}
           />
         </label>

@@ -3,7 +3,7 @@ import { pointsIn } from '../../../most-points.ts';
 import { address } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
-import { daysBetween, plusDays } from '../../time.ts';
+import { daysBetween, periodFor, plusDays } from '../../time.ts';
 
 /** The feed of this view. */
 export const feed = 'gmsi-headlines';
@@ -60,7 +60,7 @@ export function askedFor(usual: Usual): Asked {
     values: Readonly<Record<Value, string>>,
     usually: NoInfer<Value>,
   ) => (Object.hasOwn(values, text(name) ?? '') ? (text(name) as Value) : usually);
-  const to = dayOf(text('to')) ?? usual.newest;
+  const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
   const model = one('model', models, 'directional');
   const smooth = one('smooth', Object.fromEntries(spans), 'none');
   const asOf = text('as_of');
@@ -71,8 +71,7 @@ export function askedFor(usual: Usual): Asked {
     topics: texts('topic', usual.topic),
     // A colour shows one match type; only lines can compare several.
     matches: show === 'lines' ? chosen : chosen.slice(0, 1),
-    from: dayOf(text('from')) ?? yearTo(to, usual.oldest),
-    to,
+    ...{ from, to },
     by: one('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
@@ -85,11 +84,6 @@ export function askedFor(usual: Usual): Asked {
 function yearTo(to: string, oldest: string | undefined): string {
   const from = plusDays(to, -364);
   return oldest !== undefined && from < oldest && oldest < to ? oldest : from;
-}
-
-/** Returns a day of the address, if it is one. */
-export function dayOf(text: string | null): string | undefined {
-  return text && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 
 /** Returns the chosen series, at most as many as there may be lines. */

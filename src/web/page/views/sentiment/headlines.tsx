@@ -4,7 +4,7 @@ import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Problem, Source, Switch, useFocusBack } from '../../parts.tsx';
+import { Answered, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
@@ -45,6 +45,7 @@ export function Headlines({
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
+  useEscape(() => go({ at: null, of: null }));
   useEffect(() => {
     section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   }, [from]);

@@ -103,7 +103,7 @@ function TooMuch({ asked }: { asked: Asked }) {
   return (
     <p class="empty">
       These are too many points to draw by {asked.by}.{' '}
-      <button type="button" onClick={() => go({ from: plusDays(asked.to, 1 - days), to: asked.to })}>
+      <button type="button" onClick={() => go({ from: `${days}d` })}>
         Show the last {days} days
       </button>{' '}
       <button type="button" onClick={() => go({ by: 'day' })}>

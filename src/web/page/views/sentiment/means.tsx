@@ -20,6 +20,8 @@ export function useMeans<One>(path: string, parameters: Parameters, isReady = tr
       means.answer?.url === addressOf(path, parameters) &&
       covered.answer?.url === addressOf('coverage/days', days),
     error: means.error ?? covered.error,
-    source: <Source path={path} parameters={parameters} sql={means.answer?.sql} />,
+    source: (
+      <Source path={path} parameters={parameters} sql={means.answer?.sql} chart=".chart, .grid, .map" />
+    ),
   };
 }
