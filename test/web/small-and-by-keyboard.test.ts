@@ -67,6 +67,25 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     await expect.poll(() => list.count()).toBe(0);
   });
 
+  it('a search leaves the headlines of a point that have its words, in both lists', async () => {
+    const { tab, page } = await open(`${views.sentiment}&at=2026-10-20&by=month`);
+    await using _ = tab;
+    const rows = page.getByRole('region', { name: 'Headlines', exact: true }).locator('tbody tr');
+    const source = (await rows.first().locator('td .quiet').first().innerText()).split(' · ')[0]!;
+    const all = await rows.count();
+    await page.getByRole('searchbox', { name: 'Search these headlines' }).fill(source.toUpperCase());
+    await page.keyboard.press('Enter');
+    await expect.poll(() => rows.count()).toBeLessThan(all);
+    await expect
+      .poll(async () => (await rows.allInnerTexts()).every((text) => text.includes(source)))
+      .toBe(true);
+    await page.getByRole('button', { name: 'what moved the mean' }).click();
+    await page.getByRole('columnheader', { name: 'Raise the mean' }).waitFor();
+    const stories = page.locator('.sides tbody tr');
+    expect((await stories.allInnerTexts()).every((text) => text.includes(source))).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('Escape closes the headlines of a point', async () => {
     const { tab, page } = await open(`${views.sentiment}&at=2026-10-20`);
     await using _ = tab;

@@ -15,6 +15,8 @@ import './headlines.css';
 
 const pageSize = 100;
 
+const closed = { at: null, of: null, find: null };
+
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
@@ -36,16 +38,16 @@ export function Headlines({
   asOf: string | null;
 }) {
   const { country, topic, match } = series;
-  const parameters: Parameters = {
-    ...{ country, topic, match_type: match, from, to, as_of: asOf, limit: pageSize },
-  };
+  const find = address.value.get('find') || null;
+  const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
+  const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
   const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
-  useEscape(() => go({ at: null, of: null }));
+  useEscape(() => go(closed));
   useEffect(() => {
     section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   }, [from]);
@@ -70,25 +72,29 @@ export function Headlines({
           <span class="quiet">{series.title}</span>
         )}
         <Switch label="List" name="list" value={list} values={lists} />
+        <input
+          type="search"
+          aria-label="Search these headlines"
+          placeholder="Search"
+          value={find ?? ''}
+          onChange={(event) => go({ find: event.currentTarget.value.trim() || null }, 'replace')}
+        />
         <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
-        <button type="button" onClick={() => go({ at: null, of: null })}>
+        <button type="button" onClick={() => go(closed)}>
           Close
         </button>
       </div>
-      {list === 'stories' && (
-        <Stories
-          parameters={{ country, topic, match_type: match, from, to, as_of: asOf, model }}
-          model={model}
-        />
-      )}
+      {list === 'stories' && <Stories parameters={{ ...of, model }} model={model} />}
       {list === 'latest' && (
         <Answered
           asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
           empty={
-            series.states[index] === 'covered'
-              ? 'There was no news here.'
-              : 'Nothing is loaded here, so there may have been news.'
+            find !== null
+              ? `No headline here has “${find}”.`
+              : series.states[index] === 'covered'
+                ? 'There was no news here.'
+                : 'Nothing is loaded here, so there may have been news.'
           }
         >
           {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
