@@ -95,6 +95,29 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
+  it('are compared by a third one, their difference', async () => {
+    const lists = 'country=US&country=NO&topic=Inflation-Food';
+    const { tab, page } = await open(`view=sentiment&${lists}&from=all&by=month`);
+    await using _ = tab;
+    await page.getByRole('button', { name: 'difference', exact: true }).click();
+    await page.getByRole('button', { name: /US − NO/ }).waitFor();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    const told = page.locator('.readout tr');
+    await expect.poll(() => told.count()).toBe(3);
+    const [us, no, difference] = (await told.locator('td:first-of-type').allInnerTexts()).map((text) =>
+      Number(text.trim().replace('−', '-')),
+    );
+    expect(difference).toBeCloseTo(us! - no!, 2);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
+    expect(await page.getByLabel('Of which line').locator('option').count()).toBe(2);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
 describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
   it('has a title of view, country and topic', async () => {
     for (const [query, title] of [

@@ -240,7 +240,7 @@ function signed(_: uPlot, splits: number[]): string[] {
   );
 }
 
-/** Returns a range that contains all means and zero, with some room, within the range of scores. */
+/** Returns a range that contains all means and zero, with some room, within the range of scores or of their differences. */
 function scoreRange(lines: readonly Line[]): [number, number] {
   let least = 0;
   let most = 0;
@@ -253,7 +253,8 @@ function scoreRange(lines: readonly Line[]): [number, number] {
   }
   if (least === 0 && most === 0) return [-1, 1];
   const room = Math.max(0.1, most - least) * 0.06;
-  return [Math.max(-1, Math.min(least - room, -0.05)), Math.min(1, Math.max(most + room, 0.05))];
+  const limit = lines.some(({ series }) => series.isDifference) ? 2 : 1;
+  return [Math.max(-limit, Math.min(least - room, -0.05)), Math.min(limit, Math.max(most + room, 0.05))];
 }
 
 /** Returns all points if there is room for them; else those without a neighbour, which no line would show. */

@@ -33,6 +33,8 @@ export interface Asked {
   readonly models: readonly Model[];
   /** Days of the trailing mean; 1 for none. */
   readonly smooth: number;
+  /** Whether two lines are compared by a third one. */
+  readonly difference: boolean;
   /** A moment, or `null` for now. */
   readonly asOf: string | null;
   readonly show: Show;
@@ -76,6 +78,7 @@ export function askedFor(usual: Usual): Asked {
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
     asOf: asOf && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
+    difference: text('difference') !== null,
     show,
   };
 }

@@ -91,11 +91,13 @@ function Read({
       <td class="number">
         {count > 0 && number(series.behind[index]!)}{' '}
         <span class="quiet">
-          {count === 0 || series.states[index] === 'incomplete'
-            ? states[series.states[index]!]
-            : series.behind[index] === 1
-              ? chart.counted
-              : `${chart.counted}s`}
+          {series.isDifference
+            ? 'difference'
+            : count === 0 || series.states[index] === 'incomplete'
+              ? states[series.states[index]!]
+              : series.behind[index] === 1
+                ? chart.counted
+                : `${chart.counted}s`}
           {count > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
         </span>
       </td>
@@ -143,6 +145,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
 }
 
 function summaryOf(chart: Chart, series: SeriesPoints): string {
+  if (series.isDifference) return 'difference';
   const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
   const means = chart.lines
     .filter((line) => line.series === series)
@@ -193,15 +196,17 @@ export function Numbers({ chart }: { chart: Chart }) {
                 show: (index) => score(meanAt(line, index)),
               }),
             ),
-            ...chart.series.map(
-              ({ title, behind, states: of }): Column<number> => ({
-                title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
-                kind: 'number',
-                by: (index) => behind[index]!,
-                show: (index) =>
-                  `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
-              }),
-            ),
+            ...chart.series
+              .filter(({ isDifference }) => !isDifference)
+              .map(
+                ({ title, behind, states: of }): Column<number> => ({
+                  title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
+                  kind: 'number',
+                  by: (index) => behind[index]!,
+                  show: (index) =>
+                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
+                }),
+              ),
           ]}
         />
       )}

@@ -6,7 +6,15 @@ import { addressOf, useAnswer } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
-import { behindOf, besideNow, type Chart, changeAt, chartOf, isTrailing } from '../../draw/points.ts';
+import {
+  behindOf,
+  besideNow,
+  type Chart,
+  changeAt,
+  chartOf,
+  isTrailing,
+  withDifference,
+} from '../../draw/points.ts';
 import { number } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -40,9 +48,12 @@ export function Lines({ asked }: { asked: Asked }) {
   const isNow = asOf === null || now?.url === addressOf('sentiment', parameters);
   const fresh = useMemo(() => {
     if (!isCurrent || !isNow) return undefined;
-    const of = { ...asked, ...days, series: seriesOf(asked) };
-    const chart = chartOf(rows!, ranges!, of);
-    return asOf === null ? chart : besideNow(chart, chartOf(now!.rows, ranges!, of));
+    const series = seriesOf(asked);
+    const chartFor = (means: typeof rows) => {
+      const chart = chartOf(means!, ranges!, { ...asked, ...days, series });
+      return asked.difference && series.length === 2 ? withDifference(chart) : chart;
+    };
+    return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
   }, [isCurrent, isNow, rows, ranges, now, address.value]);
   // The previous chart stays while the next is loading.
   const last = useRef<Chart>(undefined);
@@ -257,7 +268,7 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
     <Headlines
       title={isTrailing(chart, index) ? `the ${chart.smooth} days up to ${title}` : title}
       series={series}
-      all={chart.series}
+      all={chart.series.filter(({ isDifference }) => !isDifference)}
       index={index}
       from={new Date(from).toISOString()}
       to={new Date(to).toISOString()}

@@ -8,7 +8,7 @@ import { Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
-import { type Asked, askedFor, feed, matches, models, mostLines, shows, spans } from './asked.ts';
+import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
@@ -116,6 +116,15 @@ function Loaded() {
                 <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
               </Labelled>
             </>
+          )}
+          {asked.show === 'lines' && seriesOf(asked).length === 2 && (
+            <button
+              type="button"
+              aria-pressed={asked.difference}
+              onClick={() => go({ difference: asked.difference ? null : '1' })}
+            >
+              difference
+            </button>
           )}
           <AsOfSwitch asOf={asked.asOf} />
         </div>
