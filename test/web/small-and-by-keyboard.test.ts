@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
@@ -73,7 +74,7 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     const rows = page.getByRole('region', { name: 'Headlines', exact: true }).locator('tbody tr');
     const source = (await rows.first().locator('td .quiet').first().innerText()).split(' · ')[0]!;
     const all = await rows.count();
-    await page.getByRole('searchbox', { name: 'Search these headlines' }).fill(source.toUpperCase());
+    await page.getByLabel('Search these headlines').fill(source.toUpperCase());
     await page.keyboard.press('Enter');
     await expect.poll(() => rows.count()).toBeLessThan(all);
     await expect
@@ -149,6 +150,13 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-02');
     await page.getByLabel('First day').fill('2026-10-12');
+    // What is typed stays while the page is drawn anew.
+    await sql`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`.execute(
+      loaded.warehouse.db,
+    );
+    await page.waitForTimeout(3_000);
+    expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-12');
+    await sql`delete from gmsi.loads where run_by = 'here'`.execute(loaded.warehouse.db);
     await page.keyboard.press('Enter');
     await expect.poll(() => asked(page, 'from')).toBe('2026-10-12');
     expect(tab.complaints).toEqual([]);

@@ -251,7 +251,35 @@ const periods = [
   ['10 y', '10 years', 3653],
 ] as const;
 
-/** A field for a day, in the form that the page shows days in; a date field would show them in the browser's language. */
+/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes. */
+export function Field({
+  label,
+  value,
+  onEnter,
+  ...look
+}: {
+  label: string;
+  value: string;
+  onEnter: (text: string) => void;
+  class?: string;
+  placeholder?: string;
+}) {
+  const [typed, setTyped] = useState<string>();
+  return (
+    <input
+      {...look}
+      aria-label={label}
+      value={typed ?? value}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => {
+        setTyped(undefined);
+        onEnter(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}
+
+/** A field for a day as the page writes it; a date field would write it in the browser's language. */
 export function DayField({
   label,
   value,
@@ -265,20 +293,8 @@ export function DayField({
   max?: string;
   onChange: (day: string) => void;
 }) {
-  return (
-    <input
-      class="day"
-      aria-label={label}
-      placeholder="YYYY-MM-DD"
-      maxLength={10}
-      value={value}
-      onChange={({ currentTarget: field }) => {
-        const day = field.value.trim();
-        if (isDay(day) && min <= day && day <= max) onChange(day);
-        else field.value = value;
-      }}
-    />
-  );
+  const enter = (day: string) => isDay(day) && min <= day && day <= max && onChange(day);
+  return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
 /**

@@ -128,6 +128,7 @@ export function drawLines(
           ...nowOf(lines).map(
             (line): uPlot.Series => ({
               ...{ stroke: colour(line), width: 1.25, alpha: 0.5 },
+              ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
               points: { show: true, size: 4, fill: colour(line), filter: alone },
             }),
           ),

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { knownSince } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
 import { addressOf, ask, useAnswer } from '../../api.ts';
-import { useFocusBack } from '../../parts.tsx';
+import { Field, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
@@ -78,18 +78,18 @@ export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
           value={Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
           onInput={(event) => slide(Number(event.currentTarget.value))}
         />
-        <label>
+        <span>
           <span class="quiet">UTC</span>{' '}
-          <input
+          <Field
             class="moment"
+            label="Moment (UTC)"
             value={textOf(at).slice(0, 19).replace('T', ' ')}
-            onChange={({ currentTarget: field }) => {
-              const chosen = Date.parse(`${field.value.trim().replace(' ', 'T')}Z`);
-              if (Number.isNaN(chosen)) field.value = textOf(at).slice(0, 19).replace('T', ' ');
-              else go({ as_of: textOf(chosen) });
+            onEnter={(text) => {
+              const chosen = Date.parse(`${text.replace(' ', 'T')}Z`);
+              if (!Number.isNaN(chosen)) go({ as_of: textOf(chosen) });
             }}
           />
-        </label>
+        </span>
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now
         </button>

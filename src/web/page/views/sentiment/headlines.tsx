@@ -4,7 +4,7 @@ import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
+import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
@@ -72,12 +72,11 @@ export function Headlines({
           <span class="quiet">{series.title}</span>
         )}
         <Switch label="List" name="list" value={list} values={lists} />
-        <input
-          type="search"
-          aria-label="Search these headlines"
+        <Field
+          label="Search these headlines"
           placeholder="Search"
           value={find ?? ''}
-          onChange={(event) => go({ find: event.currentTarget.value.trim() || null }, 'replace')}
+          onEnter={(find) => go({ find: find || null }, 'replace')}
         />
         <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
