@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { openWarehouse, readJobs, type Session } from '../compose.ts';
+import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import type { Job } from '../config/job.ts';
+import { partOf } from '../config/part-of-job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
@@ -9,10 +11,11 @@ import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
 import { backfillLoader, loadJob } from './load.ts';
-import { describeSummary } from './load-summary.ts';
+import { describeSummary, type LoadSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
 
 export interface SandboxFlags {
@@ -110,6 +113,9 @@ function parseOptions(text = '{}'): SandboxOptions {
 
 const job = inPackage('jobs/demo.yaml');
 const key = 'demo-key';
+const world = { keys: [key], seed: 'demo', volume: 0.6 };
+/** The service revises and withdraws a few headlines of these days after the first load, so that people see what gmsi keeps. */
+const revised = { from: '2025-10-04', changes: { revised: 0.01, withdrawn: 0.003 } };
 const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
 
 /**
@@ -122,7 +128,7 @@ export async function demoCommand(
 ): Promise<number> {
   if (options.remove) return removeDemo(session, options.yes ?? false);
   if (options.yes) throw new ConfigError('--yes needs --remove.', { hint: 'Add --remove, or drop --yes.' });
-  await using sandbox = await startSandbox({ keys: [key], seed: 'demo', volume: 0.6 });
+  await using sandbox = await startSandbox(world);
   const config = {
     ...session.config,
     apiKey: new Secret(key),
@@ -141,6 +147,13 @@ export async function demoCommand(
 
   const summary = await loadJob(demo, warehouse.db, demoJob!, backfillLoader({}));
   say(`${describeSummary(summary)}\n`);
+  if (summary.outcome === 'done' && summary.totals.rows_inserted > 0) {
+    const again = await loadRevised(demo, warehouse.db, demoJob!);
+    say(
+      `Since then, the sandbox changed a few headlines. Its days from ${revised.from}, loaded again:\n\n${describeSummary(again)}\n`,
+    );
+    if (again.outcome !== 'done') return exitCodeOfOutcome(again.outcome);
+  }
   const months = await monthlyScores(warehouse.db, question);
   if (session.json) {
     const { totals, windows, outcome, seconds, budget } = summary;
@@ -150,6 +163,14 @@ export async function demoCommand(
     if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
   }
   return exitCodeOfOutcome(summary.outcome);
+}
+
+/** Loads the last days of the demo again from a sandbox that has since revised and withdrawn some of their headlines. */
+async function loadRevised(demo: Session, db: Warehouse, job: Job): Promise<LoadSummary> {
+  await using sandbox = await startSandbox({ ...world, changes: revised.changes });
+  const session = { ...demo, config: { ...demo.config, baseUrl: sandbox.url } };
+  const part = partOf(job, { from: revised.from }, today(demo));
+  return await loadJob(session, db, part, backfillLoader({ fullRefresh: true }));
 }
 
 /** Removes only the embedded server; the database in DATABASE_URL belongs to the user. */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { keyFingerprint } from '../rate/budget.ts';
 import type { Secret } from '../secret.ts';
 import {
-  firstLoad,
   fullestSeries,
+  knownSince,
   listedSeries,
   loadedFeeds,
   servedBy,
@@ -46,10 +46,10 @@ export const contentsEndpoints = [
     row: z.object({ country: z.string(), topic: z.string(), match_type: z.string(), records: count }),
     ask: ({ feed, limit }) => fullestSeries(feed, limit),
   }),
-  endpoint('loads/first', 'When the first load began: the warehouse knew nothing before', {
-    takes: nothing,
-    row: z.object({ started_at: time.nullable() }),
-    ask: () => firstLoad,
+  endpoint('loads/known', 'Since when rows of a feed are known, and when a load last changed some', {
+    takes: z.object({ feed: text(100).describe('A feed, such as gmsi-headlines.') }),
+    row: z.object({ first_at: time.nullable(), changed_at: time.nullable() }),
+    ask: ({ feed }) => knownSince(feed),
   }),
   endpoint('origin', 'Whether the headlines are real or from a sandbox', {
     takes: nothing,

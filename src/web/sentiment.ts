@@ -37,6 +37,7 @@ const headline = {
   topic: text(200),
   match_type: text(100).default('COMBINED'),
 };
+const find = text(200).optional().describe('A text that the headline or its source contains.');
 
 export const sentimentEndpoints = [
   endpoint('sentiment', 'Mean sentiment of series over time, from rollups or as it was known', {
@@ -89,7 +90,7 @@ export const sentimentEndpoints = [
       ...headline,
       from: moment.describe('From this moment on …'),
       to: moment.describe('… and before this one.'),
-      as_of: asOf,
+      ...{ as_of: asOf, find },
       after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
       after_id: z.uuid().optional().describe('… and its headline_id.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(100),
@@ -110,9 +111,10 @@ export const sentimentEndpoints = [
       earlier: z.int(),
       later: z.int(),
     }),
-    ask: ({ match_type, as_of, after_time, after_id, ...others }) =>
+    ask: ({ match_type, as_of, find, after_time, after_id, ...others }) =>
       headlinesOf({
         ...others,
+        find: find ?? null,
         matchType: match_type,
         asOf: as_of ?? null,
         after: after_time && after_id ? { published_at: after_time, headline_id: after_id } : null,
@@ -123,7 +125,7 @@ export const sentimentEndpoints = [
       ...headline,
       from: moment.describe('From this moment on …'),
       to: moment.describe('… and before this one.'),
-      as_of: asOf,
+      ...{ as_of: asOf, find },
       model: z.enum(['directional', 'semantic']).default('directional'),
     }),
     row: z.object({
@@ -136,8 +138,8 @@ export const sentimentEndpoints = [
       semantic: score,
       contribution: z.number().describe('To the mean, which is the sum of all contributions.'),
     }),
-    ask: ({ match_type, as_of, ...others }) =>
-      storiesOf({ ...others, matchType: match_type, asOf: as_of ?? null }),
+    ask: ({ match_type, as_of, find, ...others }) =>
+      storiesOf({ ...others, matchType: match_type, asOf: as_of ?? null, find: find ?? null }),
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
     takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),

@@ -81,7 +81,11 @@ async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
 /** A question for each endpoint that this warehouse has an answer to. */
 const questions: Readonly<Record<string, string>> = {
   ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '', checks: '' },
-  ...{ requests: 'month=2026-11', 'loads/first': '', 'series/fullest': 'feed=gmsi-headlines&limit=2' },
+  ...{
+    requests: 'month=2026-11',
+    'loads/known': 'feed=gmsi-headlines',
+    'series/fullest': 'feed=gmsi-headlines&limit=2',
+  },
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
@@ -290,6 +294,22 @@ describe('the API', () => {
     }
     expect(all.length).toBeGreaterThan(14);
     expect(paged).toEqual(all);
+  });
+
+  it('finds headlines and stories by their words or source, in capitals or not', async () => {
+    const of = `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`;
+    const all = await rowsOf(`headlines?${of}&limit=1000`);
+    const { headline, source } = all[0]!;
+    for (const find of [String(headline).slice(3, 20).toUpperCase(), String(source).toLowerCase()]) {
+      const isFound = (row: Record<string, unknown>) =>
+        `${row.headline} ${row.source}`.toLowerCase().includes(find.toLowerCase());
+      const found = await rowsOf(`headlines?${of}&limit=1000&find=${encodeURIComponent(find)}`);
+      expect(found).toEqual(all.filter(isFound));
+      const stories = await rowsOf(`headlines/stories?${of}&find=${encodeURIComponent(find)}`);
+      expect(stories.length).toBeGreaterThan(0);
+      expect(stories.every(isFound)).toBe(true);
+    }
+    expect(await rowsOf(`headlines?${of}&find=100%25_`)).toEqual([]);
   });
 
   it('shows what was known at a moment: nothing before the load, all after it', async () => {

@@ -12,19 +12,9 @@ import { aPage } from './a-page.ts';
 const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url));
 const period = { start_date: '2025-01-01', end_date: '2025-12-31' };
 const days = 'from=2025-01-01&to=2025-12-31';
+const food = 'country=US&country=GB&topic=Inflation-Food';
 const desks = ['US', 'GB', 'DE', 'JP', 'IN', 'BR', 'MX', 'ZA'];
 const topics = ['Inflation-*', 'Labour Market-*', 'Market Stress', 'Elections'];
-
-/** What is pictured, and what it shows once it is drawn. */
-const views = {
-  coverage: { view: `view=coverage&${days}`, shows: 'failed' },
-  today: { view: 'view=today', shows: 'Last loads' },
-  changes: { view: 'view=changes&span=week&to=2025-12-28', shows: 'Mexico' },
-  sentiment: {
-    view: `view=sentiment&country=US&country=GB&topic=Inflation-Food&from=2025-01-01&to=2025-12-31&smooth=7`,
-    shows: 'Below: headlines per',
-  },
-};
 
 // The pictures of the documentation: npm run pictures.
 it.skipIf(!process.env.PICTURES || !browserPath)(
@@ -40,15 +30,36 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
       ...{ limits: null, volume: 0.25 },
       faults: { script: [{ kind: 'refuse', status: 422, times: 500, match }] },
     });
-    const load = (overrides: Record<string, unknown>) =>
+    const load = (overrides: Record<string, unknown>, fullRefresh = false, from = sandbox) =>
       runBackfill({
         job: { ...aJob({ ...period, ...overrides }), name: 'desks' },
         db: warehouse.db,
-        sandbox,
+        sandbox: from,
         clock: () => new Date(),
+        plan: { fullRefresh, retryRefused: false },
       });
     await load({ countries: desks, topics });
     await load({ countries: ['SE', 'PL', 'CZ'], topics, start_date: '2025-07-01' });
+    const before = new Date().toISOString();
+    await using later = await startSandbox({
+      ...{ limits: null, volume: 0.25, changes: { revised: 0.06, withdrawn: 0.02 } },
+    });
+    await load(
+      { countries: ['US', 'GB'], topics: ['Inflation-Food'], start_date: '2025-11-01' },
+      true,
+      later,
+    );
+    /** What is pictured, and what it shows once it is drawn. */
+    const views = {
+      coverage: { view: `view=coverage&${days}`, shows: 'failed' },
+      today: { view: 'view=today', shows: 'Last loads' },
+      changes: { view: 'view=changes&span=week&to=2025-12-28', shows: 'Mexico' },
+      sentiment: { view: `view=sentiment&${food}&${days}&smooth=7`, shows: 'Below: headlines per' },
+      'as-of': {
+        view: `view=sentiment&${food}&from=2025-11-16&to=2025-12-31&as_of=${before}`,
+        shows: /days changed since then/,
+      },
+    };
     await using served = await aPage(warehouse.db, { page: inPackage('dist/page') });
     await mkdir(join(served.folder, 'jobs'));
     await writeFile(

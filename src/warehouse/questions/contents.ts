@@ -56,11 +56,27 @@ export function fullestSeries(feed: string, atMost: number): Question<FullSeries
   };
 }
 
-/** When the first load began: the warehouse knew nothing before. */
-export const firstLoad: Question<{ readonly started_at: Date | null }> = {
-  about: 'When the first load began',
-  query: sql`select min(started_at) as started_at from gmsi.loads`,
-};
+/** What a feed's past moments can show. */
+export interface Known {
+  /** When the first rows were stored; `null` if there are none. */
+  readonly first_at: Date | null;
+  /** When the latest load began that changed or retracted rows, if one did. */
+  readonly changed_at: Date | null;
+}
+
+export function knownSince(feed: string): Question<Known> {
+  return {
+    about: `Since when rows of ${feed} are known, and when a load last changed some`,
+    query: sql<Known>`
+      select coalesce((select min(finished_at) from gmsi.windows
+                       where rows_inserted > 0
+                         and load_id = (select min(load_id) from gmsi.loads where feed = ${feed} and rows_inserted > 0)),
+                      min(started_at) filter (where rows_inserted > 0)) as first_at,
+             max(started_at) filter (where rows_changed + rows_retracted > 0) as changed_at
+      from gmsi.loads
+      where feed = ${feed}`,
+  };
+}
 
 /** A country or a topic that the service lists. */
 export interface Listed {

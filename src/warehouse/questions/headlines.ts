@@ -10,6 +10,8 @@ export interface HeadlinesAsked {
   /** … and before this one. */
   readonly to: Date;
   readonly asOf: Date | null;
+  /** A text that the headline or its source must contain, in capitals or not; `null` for all headlines. */
+  readonly find: string | null;
   /** The last headline of the previous page. */
   readonly after: Pick<HeadlineShown, 'published_at' | 'headline_id'> | null;
   readonly limit: number;
@@ -49,7 +51,7 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
              headline, language, source, url, topic_probability, directional_score, semantic_score,
              first_seen_at, changed_at, retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
-        select * from ${within(asked)} ${afterThat}
+        select * from ${within(asked)} ${afterThat} and ${says(asked)}
         order by published_at desc, headline_id desc
         limit ${limit}::int
       ) as h
@@ -73,6 +75,10 @@ function within({ country, topic, matchType, from, to, asOf }: Within): RawBuild
   return sql`${source} h
         where country = ${country} and topic = ${topic} and match_type = ${matchType}
           and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz`;
+}
+
+function says({ find }: Within): RawBuilder<boolean> {
+  return find === null ? sql`true` : sql`strpos(lower(concat_ws(' ', headline, source)), lower(${find})) > 0`;
 }
 
 function knownAt({ asOf }: Within): string {
@@ -126,6 +132,7 @@ export function storiesOf(asked: StoriesAsked): Question<Story> {
         select *, row_number() over (order by contribution desc, last_at desc) as from_top,
                row_number() over (order by contribution, last_at desc) as from_bottom
         from stories
+        where ${says(asked)}
       ) as ranked
       where from_top <= ${sql.lit(mostStories)} or from_bottom <= ${sql.lit(mostStories)}
       order by contribution desc, last_at desc`,

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { servedBy } from '../../warehouse/questions/contents.ts';
 import { address, go } from './address.ts';
 import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
-import { Link, Problem } from './parts.tsx';
+import { findSeries } from './choose.tsx';
+import { Dialog, Link, Problem } from './parts.tsx';
 import type { Row } from './rows.ts';
 import { zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
@@ -31,28 +32,34 @@ function toView(view: View) {
   return { view, ...(periods.get(view) ?? { from: null, to: null }) };
 }
 
-/** The page shows the view that the address names. The keys 1 to 5 change it. */
+/** The page shows the view that the address names. */
 export function App() {
   const current = viewOf(address.value.get('view'));
-  const { title, view: Shown } = views[current];
+  const Shown = views[current].view;
+  const [isKeys, setKeys] = useState(false);
   const origin = useAnswer<Row<typeof servedBy>>('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
   periods.set(current, { from: period('from'), to: period('to') });
-  useEffect(() => {
-    document.title = `${title} – gmsi`;
-  }, [title]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
       const view = Object.entries(views).find(([, { key }]) => key === event.key);
       if (view) go(toView(view[0] as View));
+      else if (event.key === '?') setKeys(true);
+      else if (event.key === '/') {
+        event.preventDefault();
+        if (!findSeries()) go(toView('sentiment'));
+      }
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
   return (
     <>
+      <a class="skip" href="#view">
+        Skip to the content
+      </a>
       <header class="top">
         <a class="mark" href="?">
           gmsi
@@ -90,9 +97,50 @@ export function App() {
         <span class={isLive.value ? 'live on' : 'live'} role="status">
           {isLive.value ? 'live' : 'not live'}
         </span>
+        <button
+          type="button"
+          class="flat keys"
+          title="Keys (?)"
+          aria-label="Keys"
+          onClick={() => setKeys(true)}
+        >
+          ?
+        </button>
       </header>
-      <main id="view">{wantsToken.value ? <AskForToken /> : <Shown />}</main>
+      {isKeys && <Keys onClose={() => setKeys(false)} />}
+      <main id="view" tabIndex={-1}>
+        {wantsToken.value ? <AskForToken /> : <Shown />}
+      </main>
     </>
+  );
+}
+
+const keys = [
+  ['1 to 5', 'changes the view'],
+  ['/', 'finds a country or a topic'],
+  ['arrows, Page Up, Page Down, Home, End', 'move in a chart or a grid'],
+  ['Enter', 'opens what is marked: headlines, days, a line'],
+  ['Escape', 'closes it'],
+  ['?', 'shows this list'],
+] as const;
+
+function Keys({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog label="Keys" onClose={onClose}>
+      <h2>Keys</h2>
+      <table>
+        <tbody>
+          {keys.map(([key, does]) => (
+            <tr key={key}>
+              <th scope="row">
+                <kbd>{key}</kbd>
+              </th>
+              <td>{does}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Dialog>
   );
 }
 

@@ -6,6 +6,18 @@ export interface Choice {
   readonly group?: string;
 }
 
+let isWanted = false;
+
+/** Moves the focus to the first field that chooses a country or a topic, or to the next one that appears. */
+export function findSeries(): boolean {
+  const field = document.querySelector<HTMLElement>('main [role="combobox"]');
+  isWanted = !field;
+  // On a narrow screen, it is in a sheet.
+  if (field?.checkVisibility() === false) field.closest<HTMLElement>('[popover]')?.showPopover();
+  field?.focus();
+  return !isWanted;
+}
+
 /** A list to choose from by typing, with arrow keys, Enter and Escape. */
 export function Choose({
   label,
@@ -49,8 +61,11 @@ export function Choose({
   useEffect(() => {
     if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [isOpen, active, id]);
+  useEffect(() => {
+    if (isWanted) findSeries();
+  }, []);
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') setOpen(false);
+    if (event.key === 'Escape' && isOpen) setOpen(false);
     else if (event.key === 'ArrowDown') setActive(Math.min(active + 1, found.length - 1));
     else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, 0));
     else if (event.key === 'Enter' && isOpen && found[active]) flip(found[active].value);

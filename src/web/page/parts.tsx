@@ -2,7 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
-import { plusDays, today } from './time.ts';
+import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
 export function Problem({
@@ -89,19 +89,70 @@ export function Scroll({ label, children }: { label: string; children: Component
 
 /**
  * Moves the focus to the selected element when this one disappears with the focus; otherwise, the next key would begin at the
- * top of the page.
+ * top of the page. Of several, the last one that can have the focus gets it.
  */
 export function useFocusBack(element: RefObject<HTMLElement | null>, selector: string): void {
   useLayoutEffect(() => {
     const own = element.current;
     return () => {
-      if (own?.contains(document.activeElement)) document.querySelector<HTMLElement>(selector)?.focus();
+      if (!own?.contains(document.activeElement)) return;
+      for (const one of document.querySelectorAll<HTMLElement>(selector)) one.focus();
     };
   }, [selector]);
 }
 
-/** A button that copies a text and briefly says so. */
-export function Copy({ text, label }: { text: string; label?: string }) {
+/** Closes something by Escape, unless the key is for a field, a dialog or a sheet. */
+export function useEscape(close: () => void): void {
+  // Before it is painted, so that a key pressed at once is not lost.
+  useLayoutEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isElsewhere =
+        (event.target instanceof Element && event.target.closest('input, select, [role="listbox"]')) ||
+        document.querySelector('dialog[open], :popover-open');
+      if (event.key === 'Escape' && !event.defaultPrevented && !isElsewhere) close();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}
+
+/** Names the page after its view and what that shows, for tabs, bookmarks and the history. */
+export function useTitle(...parts: (string | undefined)[]): void {
+  const title = `${parts.filter(Boolean).join(' · ')} – gmsi`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+/** A dialog that is open from the first. Escape closes it, as the button does. */
+export function Dialog({
+  label,
+  onClose,
+  buttons,
+  children,
+}: {
+  label: string;
+  onClose: () => void;
+  buttons?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} aria-label={label} onClose={onClose}>
+      {children}
+      <div class="row">
+        {buttons}
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+/** A button that copies a text and briefly says so. @param text `undefined` for the address of what is shown */
+export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: string; title?: string }) {
   const isReport = useIsReport();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -114,9 +165,9 @@ export function Copy({ text, label }: { text: string; label?: string }) {
     <button
       type="button"
       aria-label={label}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      onClick={() => void navigator.clipboard.writeText(text ?? location.href).then(() => setCopied(true))}
     >
-      {isCopied ? 'Copied' : 'Copy'}
+      {isCopied ? 'Copied' : title}
     </button>
   );
 }
@@ -126,20 +177,30 @@ export function Source({
   path,
   parameters,
   sql,
+  chart,
 }: {
   path: string;
   parameters: Query;
   sql: string | null | undefined;
+  /** Selects the chart of these data, which also gets its link and its picture. */
+  chart?: string;
 }) {
   const isReport = useIsReport();
   const [isOpen, setOpen] = useState(false);
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-  }, [isOpen]);
   if (isReport) return null;
   return (
     <span class="source">
+      {chart && (
+        <>
+          <Copy title="Link" label="Copy the link" />
+          <button
+            type="button"
+            onClick={() => void import('./draw/picture.ts').then((one) => one.savePicture(chart))}
+          >
+            PNG
+          </button>
+        </>
+      )}
       <button type="button" disabled={!sql} onClick={() => setOpen(true)}>
         SQL
       </button>
@@ -147,18 +208,37 @@ export function Source({
         CSV
       </a>
       {isOpen && (
-        <dialog ref={dialog} class="sql" aria-label="SQL of this view" onClose={() => setOpen(false)}>
+        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql ?? ''} />}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
           <pre tabIndex={0}>{sql}</pre>
-          <div class="row">
-            <Copy text={sql ?? ''} />
-            <button type="button" onClick={() => dialog.current?.close()}>
-              Close
-            </button>
-          </div>
-        </dialog>
+        </Dialog>
       )}
     </span>
+  );
+}
+
+/** The controls of a view. On a narrow screen, they are a sheet behind a line of what is chosen, so that data come first. */
+export function Controls({
+  chosen,
+  children,
+}: {
+  chosen: readonly (string | false | null | undefined)[];
+  children: ComponentChildren;
+}) {
+  return (
+    <>
+      <button type="button" class="chips" popovertarget="controls">
+        {chosen.filter(Boolean).map((one) => (
+          <span key={one}>{one}</span>
+        ))}
+      </button>
+      <div class="controls" id="controls" popover="auto">
+        {children}
+        <button type="button" class="done" popovertarget="controls" popovertargetaction="hide">
+          Done
+        </button>
+      </div>
+    </>
   );
 }
 
@@ -171,7 +251,56 @@ const periods = [
   ['10 y', '10 years', 3653],
 ] as const;
 
-/** Chooses a period: two days to type, or common ones that end with the last day. Writes `from` and `to` into the address. */
+/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes. */
+export function Field({
+  label,
+  value,
+  onEnter,
+  ...look
+}: {
+  label: string;
+  value: string;
+  onEnter: (text: string) => void;
+  class?: string;
+  placeholder?: string;
+}) {
+  const [typed, setTyped] = useState<string>();
+  return (
+    <input
+      {...look}
+      aria-label={label}
+      value={typed ?? value}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onChange={(event) => {
+        setTyped(undefined);
+        onEnter(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}
+
+/** A field for a day as the page writes it; a date field would write it in the browser's language. */
+export function DayField({
+  label,
+  value,
+  min = '',
+  max = '9999',
+  onChange,
+}: {
+  label: string;
+  value: string;
+  min?: string;
+  max?: string;
+  onChange: (day: string) => void;
+}) {
+  const enter = (day: string) => isDay(day) && min <= day && day <= max && onChange(day);
+  return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
+}
+
+/**
+ * Chooses a period: two days to type, or common ones that end with the last day. Writes `from` and `to` into the address; the
+ * common ones stay relative there, so that a link shows the last days whenever it is opened.
+ */
 export function Period({
   from,
   to,
@@ -187,21 +316,9 @@ export function Period({
   return (
     <fieldset class="period">
       <legend class="hidden">Period (UTC days)</legend>
-      <input
-        type="date"
-        aria-label="First day"
-        value={from}
-        max={to}
-        onChange={(event) => event.currentTarget.value && go({ from: event.currentTarget.value })}
-      />
+      <DayField label="First day" value={from} max={to} onChange={(from) => go({ from })} />
       <span class="quiet">to</span>
-      <input
-        type="date"
-        aria-label="Last day"
-        value={to}
-        min={from}
-        onChange={(event) => event.currentTarget.value && go({ to: event.currentTarget.value })}
-      />
+      <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
       {periods.map(([short, words, days]) => (
         <button
           key={days}
@@ -209,7 +326,7 @@ export function Period({
           class="flat"
           title={words}
           aria-pressed={to === end && from === plusDays(end, 1 - days)}
-          onClick={() => go({ from: plusDays(end, 1 - days), to: end })}
+          onClick={() => go({ from: `${days}d`, to: null })}
         >
           {short}
         </button>
@@ -219,7 +336,7 @@ export function Period({
           type="button"
           class="flat"
           aria-pressed={from === oldest && to === end}
-          onClick={() => go({ from: oldest, to: end })}
+          onClick={() => go({ from: 'all', to: null })}
         >
           all
         </button>

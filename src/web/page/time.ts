@@ -12,8 +12,8 @@ export const zone = computed(() => {
   return zones.includes(asked) ? asked : 'UTC';
 });
 
-/** Writes a moment in that zone, `YYYY-MM-DD HH:MM`. */
-export function moment(text: string | number): string {
+/** Writes a moment in that zone, `YYYY-MM-DD HH:MM`, or with seconds. */
+export function moment(text: string | number, hasSeconds = false): string {
   // Swedish dates have the form of ISO 8601.
   return new Intl.DateTimeFormat('sv-SE', {
     timeZone: zone.value,
@@ -23,11 +23,33 @@ export function moment(text: string | number): string {
     day: '2-digit' as const,
     hour: '2-digit' as const,
     minute: '2-digit' as const,
+    second: hasSeconds ? ('2-digit' as const) : undefined,
   }).format(new Date(text));
 }
 
 export function today(): string {
   return new Date().toISOString().slice(0, 10);
+}
+
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/**
+ * Reads the period of the address, by default to the newest day. Its first day may depend on the last one: `90d` are 90 days,
+ * and `all` begins with the oldest day.
+ */
+export function periodFor(
+  newest: string,
+  oldest: string | undefined,
+  usually: (to: string) => string,
+): { readonly from: string; readonly to: string } {
+  const [first = '', last = ''] = ['from', 'to'].map((name) => address.value.get(name) ?? '');
+  const to = isDay(last) ? last : newest;
+  const days = /^([1-9]\d{0,4})d$/.exec(first)?.[1];
+  if (days) return { from: plusDays(to, 1 - Number(days)), to };
+  if (first === 'all') return { from: oldest ?? usually(to), to };
+  return { from: isDay(first) ? first : usually(to), to };
 }
 
 /** Returns the day `days` later. */

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, chartOf } = await withoutBrowser(() => import('../../../src/web/page/draw/points.ts'));
+const { allHeadlines, besideNow, changeAt, chartOf, withDifference } = await withoutBrowser(
+  () => import('../../../src/web/page/draw/points.ts'),
+);
 const { wholeBuckets } = await withoutBrowser(() => import('../../../src/web/page/buckets.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
@@ -51,6 +53,31 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(one.states).toEqual(['missing', 'incomplete', 'covered']);
     expect(line.values).toEqual([null, null, undefined]);
     expect(line.loose).toEqual([null, 0.3, null]);
+  });
+
+  it('of two series have a difference where both have a mean', () => {
+    const no = { country: 'NO', topic: us.topic, match: us.match };
+    const rows = [
+      aRow('2025-01-01', 0.5),
+      aRow('2025-01-02', 0.5),
+      { ...aRow('2025-01-01', -0.25), country: 'NO' },
+    ];
+    const days = covered('2025-01-01', '2025-01-02');
+    const chart = withDifference(aChart(rows, [days, { ...days, country: 'NO' }], { series: [us, no] }));
+    expect(chart.series.map(({ title }) => title)).toEqual(['US', 'NO', 'US − NO']);
+    expect(chart.lines.at(-1)!.values).toEqual([0.75, undefined, null]);
+    expect(allHeadlines(chart.series, 3)).toEqual([2, 1, 0]);
+  });
+
+  it('differ from the same points now if a score, a count or all of it changed since', () => {
+    const days = [covered('2025-01-01', '2025-01-03')];
+    const then = aChart([aRow('2025-01-01', 0.1), aRow('2025-01-02', 0.3 - 0.1)], days);
+    const now = aChart([aRow('2025-01-01', 0.1, 2), aRow('2025-01-02', 0.2), aRow('2025-01-03')], days);
+    const chart = besideNow(then, now);
+    expect([0, 1, 2].map((index) => changeAt(chart, 0, index))).toEqual(['changed', undefined, 'added']);
+    expect(chart.series[0]!.states).toEqual(['covered', 'covered', 'missing']);
+    expect(chart.lines[0]!.values[2]).toBeNull();
+    expect(changeAt(then, 0, 0)).toBeUndefined();
   });
 
   it('are covered on the first and the last day of each range, and on no day between two', () => {

@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { font, hatching } from './colours.ts';
-import type { Chart, Line, SeriesPoints } from './points.ts';
+import { type Chart, changeAt, type Line, meanAt, type SeriesPoints } from './points.ts';
 
 /** Colours of the style sheet that the lines use. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
@@ -85,6 +85,42 @@ export function drawLoose(
       const at = plot.valToPos(middles[index]!, 'x', true);
       context.beginPath();
       context.arc(at, plot.valToPos(value, 'y', true), radius, 0, 2 * Math.PI);
+      context.fill();
+      context.stroke();
+    }
+  }
+  context.restore();
+}
+
+/** Marks the points that changed since: a large dot then, a small one now, and what lies between. */
+export function drawChanges(
+  plot: uPlot,
+  middles: readonly number[],
+  chart: Chart,
+  lines: readonly Line[],
+  colour: (line: Line) => string,
+) {
+  const { ctx: context } = plot;
+  context.save();
+  context.lineWidth = uPlot.pxRatio;
+  for (const [place, line] of chart.lines.entries()) {
+    if (!lines.includes(line)) continue;
+    context.strokeStyle = context.fillStyle = colour(line);
+    for (const [index, middle] of middles.entries()) {
+      if (changeAt(chart, place, index) !== 'changed') continue;
+      const at = plot.valToPos(middle, 'x', true);
+      context.beginPath();
+      for (const [mean, radius] of [
+        [meanAt(line, index), 3.5],
+        [meanAt(chart.now!.lines[place]!, index), 2],
+      ] as const) {
+        if (mean === null) continue;
+        const level = plot.valToPos(mean, 'y', true);
+        context.lineTo(at, level);
+        context.moveTo(at, level);
+        context.arc(at, level, radius * uPlot.pxRatio, 0, 2 * Math.PI);
+        context.moveTo(at, level);
+      }
       context.fill();
       context.stroke();
     }

@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { coloursOf, font } from './colours.ts';
-import { drawEvents, drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
+import { drawChanges, drawEvents, drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
@@ -73,7 +73,7 @@ export function drawLines(
       sync: { key: 'sentiment', setSeries: false },
       points: { show: false },
       // With several lines, the one next to the cursor stands out.
-      focus: { prox: shown.length > 1 && shown.length * starts.length < 20_000 ? 16 : -1 },
+      focus: { prox: shown.length > 1 && !chart.now && shown.length * starts.length < 20_000 ? 16 : -1 },
     },
     focus: { alpha: 0.25 },
   });
@@ -99,7 +99,9 @@ export function drawLines(
     onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
   };
 
-  const range = scoreRange(shown);
+  const nowOf = (lines: readonly Line[]) =>
+    chart.lines.flatMap((line, place) => (chart.now && lines.includes(line) ? chart.now.lines[place]! : []));
+  const range = scoreRange([...shown, ...nowOf(shown)]);
   const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) =>
     new uPlot(
       {
@@ -123,12 +125,20 @@ export function drawLines(
               points: { show: true, size: 5, fill: colour(line), filter: alone },
             }),
           ),
+          ...nowOf(lines).map(
+            (line): uPlot.Series => ({
+              ...{ stroke: colour(line), width: 1.25, alpha: 0.5 },
+              ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
+              points: { show: true, size: 4, fill: colour(line), filter: alone },
+            }),
+          ),
         ],
         hooks: {
           drawClear: [(plot) => drawGaps(plot, chart, of, colours)],
           drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
           draw: [
             (plot) => drawLoose(plot, middles, lines, colour, colours.paper),
+            (plot) => drawChanges(plot, middles, chart, lines, colour),
             (plot) => drawEvents(plot, events, colours),
             (plot) => isLabelled && drawLabels(plot, lines, colour),
           ],
@@ -142,7 +152,7 @@ export function drawLines(
           setSelect: [zoom],
         },
       },
-      [middles, ...lines.map(({ values }) => [...values])],
+      [middles, ...[...lines, ...nowOf(lines)].map(({ values }) => [...values])],
       into,
     );
   const tops: readonly uPlot[] = isApart
@@ -231,7 +241,7 @@ function signed(_: uPlot, splits: number[]): string[] {
   );
 }
 
-/** Returns a range that contains all means and zero, with some room, within the range of scores. */
+/** Returns a range that contains all means and zero, with some room, within the range of scores or of their differences. */
 function scoreRange(lines: readonly Line[]): [number, number] {
   let least = 0;
   let most = 0;
@@ -244,7 +254,8 @@ function scoreRange(lines: readonly Line[]): [number, number] {
   }
   if (least === 0 && most === 0) return [-1, 1];
   const room = Math.max(0.1, most - least) * 0.06;
-  return [Math.max(-1, Math.min(least - room, -0.05)), Math.min(1, Math.max(most + room, 0.05))];
+  const limit = lines.some(({ series }) => series.isDifference) ? 2 : 1;
+  return [Math.max(-limit, Math.min(least - room, -0.05)), Math.min(limit, Math.max(most + room, 0.05))];
 }
 
 /** Returns all points if there is room for them; else those without a neighbour, which no line would show. */

@@ -34,6 +34,8 @@ export interface SeriesPoints extends SeriesKey {
   readonly headlines: readonly number[];
   /** How many headlines each drawn mean is of: those of the bucket, or of the days of the trailing mean. */
   readonly behind: readonly number[];
+  /** Set if its lines are the differences of those of the first two series; it has no headlines of its own. */
+  readonly isDifference?: boolean;
 }
 
 export interface Line {
@@ -57,6 +59,8 @@ export interface Chart {
   readonly smooth: number;
   /** What is counted. */
   readonly counted: 'headline' | 'event';
+  /** The same series and lines as they are known now, if this is a chart of a past moment. */
+  readonly now?: Chart;
 }
 
 export interface ChartAsked {
@@ -117,6 +121,71 @@ export function chartOf(
     }
   }
   return { by, starts, ends, series, lines, smooth, counted: 'headline' };
+}
+
+/** Adds the difference of the first two series, where both have a mean. */
+export function withDifference(chart: Chart): Chart {
+  const [one, other] = chart.series;
+  if (!one || !other) return chart;
+  const none = chart.starts.map(() => 0);
+  const series: SeriesPoints = {
+    ...{ ...one, key: 'difference', title: `${one.title} − ${other.title}`, place: chart.series.length },
+    states: one.states.map((state, index) =>
+      other.states[index] === 'covered' ? state : other.states[index]!,
+    ),
+    ...{ headlines: none, behind: none, isDifference: true },
+  };
+  const minus = <None>(a: number | None, b: number | None) =>
+    typeof a === 'number' && typeof b === 'number' ? a - b : typeof a === 'number' ? b : a;
+  const lines = chart.lines
+    .filter((line) => line.series === one)
+    .map((line): Line => {
+      const than = chart.lines.find(({ series, model }) => series === other && model === line.model)!;
+      return {
+        ...{ series, model: line.model, loose: none.map(() => null) },
+        values: line.values.map((value, index) => minus(value, than.values[index])),
+        means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
+      };
+    });
+  return { ...chart, series: [...chart.series, series], lines: [...chart.lines, ...lines] };
+}
+
+/** Puts what was known at a past moment beside what is known now. Buckets of which nothing was known then count as missing. */
+export function besideNow(then: Chart, now: Chart): Chart {
+  const series = then.series.map((one) => ({
+    ...one,
+    states: one.states.map((state, index) =>
+      one.behind[index] === 0 && now.series[one.place]!.behind[index]! > 0 ? 'missing' : state,
+    ),
+  }));
+  const lines = then.lines.map((line, place) => ({
+    ...line,
+    series: series[line.series.place]!,
+    values: line.values.map((value, index) =>
+      value === undefined && typeof now.lines[place]!.values[index] === 'number' ? null : value,
+    ),
+  }));
+  return { ...then, series, lines, now };
+}
+
+/** Returns the drawn mean of a line. */
+export function meanAt({ values, loose }: Line, index: number): number | null {
+  return values[index] ?? loose[index] ?? null;
+}
+
+/** Says how a point differs from the same point now: its headlines changed, or nothing was known then. */
+export function changeAt(
+  { lines, now }: Chart,
+  place: number,
+  index: number,
+): 'changed' | 'added' | undefined {
+  const [then, later] = [lines[place]!, now?.lines[place]];
+  if (!later) return undefined;
+  const [before, after] = [meanAt(then, index), meanAt(later, index)];
+  if (before === null) return after === null ? undefined : 'added';
+  // Sums of days and of headlines differ in their last digits.
+  const isSame = after !== null && Math.abs(before - after) < 1e-9;
+  return isSame && then.series.behind[index] === later.series.behind[index] ? undefined : 'changed';
 }
 
 /** Groups rows by the key of their series. */

@@ -4,7 +4,7 @@ import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { startOf } from '../../buckets.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Link, Source, Switch } from '../../parts.tsx';
+import { Answered, Controls, DayField, Link, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
@@ -28,6 +28,7 @@ export function Changes() {
   const newest = loaded?.map((row) => row.newest).reduce((a, b) => (a > b ? a : b), '');
   const yesterday = plusDays(today(), -1);
   const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
+  useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
   const parameters: Parameters = { to, days: span === 'day' ? 1 : 7, of, model, match_type: match };
   const asked = useAnswer<Row<typeof sentimentChanges>>(
     'sentiment/changes',
@@ -81,21 +82,18 @@ export function Changes() {
         <span class="grow" />
         <Source path="sentiment/changes" parameters={parameters} sql={asked.answer?.sql} />
       </div>
-      <div class="row asked">
-        <Switch label="Period" name="span" value={span} values={spans} />
-        <label>
-          <span class="quiet">to </span>
-          <input
-            type="date"
-            value={to}
-            max={yesterday}
-            onChange={(event) => event.currentTarget.value && go({ to: event.currentTarget.value })}
-          />
-        </label>
-        <Switch label="Of" name="of" value={of} values={kinds} />
-        <Switch label="Model" name="model" value={model} values={oneModel} />
-        <Switch label="Which news counts" name="match_type" value={match} values={matches} />
-      </div>
+      <Controls chosen={[spans[span], `to ${to}`, kinds[of], model, matches[match]]}>
+        <div class="row asked">
+          <Switch label="Period" name="span" value={span} values={spans} />
+          <span>
+            <span class="quiet">to </span>
+            <DayField label="Last day" value={to} max={yesterday} onChange={(to) => go({ to })} />
+          </span>
+          <Switch label="Of" name="of" value={of} values={kinds} />
+          <Switch label="Model" name="model" value={model} values={oneModel} />
+          <Switch label="Which news counts" name="match_type" value={match} values={matches} />
+        </div>
+      </Controls>
       <p class="quiet">
         z is how many standard deviations the mean score lies from its mean in the {past} before. Without a z,
         fewer than half of them had headlines.

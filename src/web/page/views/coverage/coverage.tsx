@@ -7,9 +7,9 @@ import { type Answer, useAnswer } from '../../api.ts';
 import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Period, Problem, Source, Switch } from '../../parts.tsx';
+import { Answered, Controls, Period, Problem, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { daysBetween } from '../../time.ts';
+import { daysBetween, periodFor } from '../../time.ts';
 import '../shared.css';
 import './coverage.css';
 import { Legend } from './legend.tsx';
@@ -20,6 +20,8 @@ import { Series, type SeriesShown } from './series.tsx';
 export function Coverage() {
   const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {});
   const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const asked = (name: string) => address.value.getAll(name).join(', ');
+  useTitle('Coverage', asked('country') || asked('ticker'), asked('topic'));
   return (
     <>
       <h1>Coverage</h1>
@@ -48,19 +50,21 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof lis
     feeds.find((one) => one.feed === asked('feed') && one.match_type === asked('match_type')) ??
     feeds.find((one) => one.feed === (asked('feed') ?? 'gmsi-headlines')) ??
     feeds[0]!;
-  const [from, to] = [asked('from') ?? oldest, asked('to') ?? newest];
+  const { from, to } = periodFor(newest, oldest, () => oldest);
   const parameters = { feed, match_type, from, to };
   const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', parameters, 2);
   const isStale = coverage.isAsking || coverage.error !== undefined;
   /** The row above the matrix, shown even without an answer. */
   const controls = (others?: ComponentChildren) => (
-    <div class="row">
-      {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
-      <Period from={from} to={to} oldest={oldest} newest={newest} />
-      <span class="grow" />
-      {others}
-      <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} />
-    </div>
+    <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
+      <div class="row">
+        {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
+        <Period from={from} to={to} oldest={oldest} newest={newest} />
+        <span class="grow" />
+        {others}
+        <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} chart=".matrix" />
+      </div>
+    </Controls>
   );
   if (!coverage.answer || !listed)
     return (

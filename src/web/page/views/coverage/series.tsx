@@ -1,11 +1,11 @@
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
 import { stateOfWindow } from '../../draw/states.ts';
-import { Answered, Link, Problem, Source, useFocusBack } from '../../parts.tsx';
+import { Answered, Link, Problem, Source, useEscape, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Calendar } from './calendar.tsx';
 import { Commands, Windows } from './windows.tsx';
@@ -55,16 +55,7 @@ export function Series({
     if (!covered.answer || !found || isWaiting) return undefined;
     return dayStates({ from, to }, covered.answer.rows, found, news.answer?.rows);
   }, [covered.answer, found, news.answer, news.error, from, to]);
-  // Before the series is painted, so that a key pressed at once is not lost.
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const isElsewhere =
-        event.target instanceof Element && event.target.closest('dialog, input, select, [role="listbox"]');
-      if (event.key === 'Escape' && !isElsewhere) go(closed);
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
+  useEscape(() => go(closed));
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.matrix [role="grid"]');
   const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };

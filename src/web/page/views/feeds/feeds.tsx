@@ -6,10 +6,9 @@ import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { number } from '../../numbers.ts';
-import { Answered, Period, Problem, Switch } from '../../parts.tsx';
+import { Answered, Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { plusDays, today } from '../../time.ts';
-import { dayOf } from '../sentiment/asked.ts';
+import { periodFor, plusDays, today } from '../../time.ts';
 import { IndexLines } from './index-lines.tsx';
 import { News } from './news.tsx';
 
@@ -49,6 +48,7 @@ export function Feeds() {
 }
 
 function NothingLoaded() {
+  useTitle('Feeds');
   return (
     <p class="empty">
       No index and no news of assets is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of
@@ -94,45 +94,47 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
       [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((value) => ({ value, hours: 0 }));
   const usual = subjects?.toSorted((a, b) => b.hours - a.hours)[0]?.value;
   const subject = address.value.get('subject') ?? usual;
-  const to = dayOf(address.value.get('to')) ?? newest;
-  const from = dayOf(address.value.get('from')) ?? [oldest, plusDays(to, -89)].toSorted()[1]!;
+  const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
   const days = wholeBuckets(from, to, by);
   const isAsset = isOfAssets(feed);
   const error = listed.error ?? series.error;
+  useTitle('Feeds', subject, feed);
   return (
     <>
-      <div class="row asked">
-        <label class="row">
-          <span class="quiet">feed</span>
-          <select
-            value={feed}
-            onChange={({ currentTarget: { value } }) =>
-              go({
-                feed: value,
-                kind: null,
-                ...noLine,
-                ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
-              })
-            }
-          >
-            {loaded.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-        <Choose
-          label={isAsset ? 'Asset' : 'Country'}
-          choices={(subjects ?? []).map(({ value, hours }) => ({
-            ...{ value, title: value, group: hours > 0 ? `${number(hours)} rows` : '' },
-          }))}
-          chosen={subject ? [subject] : []}
-          atMost={1}
-          onChange={([subject]) => go({ subject: subject ?? null, ...noLine })}
-        />
-        <Period from={from} to={to} oldest={oldest} newest={newest} />
-        {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
-      </div>
+      <Controls chosen={[feed, subject, `${from} to ${to}`, isIndex(feed) && `by ${by}`]}>
+        <div class="row asked">
+          <label class="row">
+            <span class="quiet">feed</span>
+            <select
+              value={feed}
+              onChange={({ currentTarget: { value } }) =>
+                go({
+                  feed: value,
+                  kind: null,
+                  ...noLine,
+                  ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
+                })
+              }
+            >
+              {loaded.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+          <Choose
+            label={isAsset ? 'Asset' : 'Country'}
+            choices={(subjects ?? []).map(({ value, hours }) => ({
+              ...{ value, title: value, group: hours > 0 ? `${number(hours)} rows` : '' },
+            }))}
+            chosen={subject ? [subject] : []}
+            atMost={1}
+            onChange={([subject]) => go({ subject: subject ?? null, ...noLine })}
+          />
+          <Period from={from} to={to} oldest={oldest} newest={newest} />
+          {isIndex(feed) && <Switch label="Mean by" name="by" value={by} values={buckets} />}
+        </div>
+      </Controls>
       {error && <Problem error={error} />}
       {subject === undefined ? (
         <p class={subjects ? 'empty' : 'quiet waiting'}>

@@ -108,7 +108,7 @@ export function IndexLines({
                   .filter(Boolean)
                   .join(' ')}
               </span>
-              <Source path="index" parameters={parameters} sql={sql} />
+              <Source path="index" parameters={parameters} sql={sql} chart=".chart" />
             </div>
             {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
             <Numbers chart={chart} />

@@ -1,25 +1,33 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { firstLoad } from '../../../../warehouse/questions/contents.ts';
+import type { knownSince } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
-import { useAnswer } from '../../api.ts';
-import { useFocusBack } from '../../parts.tsx';
+import { addressOf, ask, useAnswer } from '../../api.ts';
+import { Field, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
+import { type Asked, feed } from './asked.ts';
+
+type Known = Row<typeof knownSince>;
 
 const aDay = 86_400_000;
 /** Steps of the slider, shorter for a warehouse of a few days. */
 const steps = [1_000, 10_000, 60_000, 600_000, 3_600_000, aDay];
 const mostSteps = 400;
 
-/** Switches to a past moment and back to now. */
+/** Switches to the moment before the last load that changed something, and back to now. */
 export function AsOfSwitch({ asOf }: { asOf: string | null }) {
+  const flip = async () => {
+    if (asOf !== null) return go({ as_of: null });
+    const known = await ask<Known>(addressOf('loads/known', { feed })).catch(() => undefined);
+    go({ as_of: textOf(Date.parse(known?.rows[0]?.changed_at ?? '') || Date.now()) });
+  };
   return (
     <button
       type="button"
       class="as-of-switch"
       aria-pressed={asOf !== null}
       title="What this warehouse knew at a past moment"
-      onClick={() => go({ as_of: asOf === null ? textOf(Date.now()) : null })}
+      onClick={() => void flip()}
     >
       as of …
     </button>
@@ -27,10 +35,10 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 }
 
 /** Shows the moment, and a slider to change it. */
-export function AsOf({ asOf }: { asOf: string }) {
-  const first = useAnswer<Row<typeof firstLoad>>('loads/first', {}, 300).answer?.rows[0]?.started_at;
+export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
+  const first = useAnswer<Known>('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
-  useFocusBack(box, '.as-of-switch');
+  useFocusBack(box, '.chips, .as-of-switch');
   const [now] = useState(Date.now);
   const [slid, setSlid] = useState<number>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -38,7 +46,8 @@ export function AsOf({ asOf }: { asOf: string }) {
     clearTimeout(timer.current);
     setSlid(undefined);
   }, [asOf]);
-  const oldest = first ? Date.parse(first) : Date.parse(asOf);
+  // A moment in the address has whole seconds.
+  const oldest = first ? Math.ceil(Date.parse(first) / 1_000) * 1_000 : Date.parse(asOf);
   const newest = Math.max(now, Date.parse(asOf));
   const step = steps.find((one) => (newest - oldest) / one <= mostSteps) ?? aDay;
   const last = Math.max(1, Math.ceil((newest - oldest) / step));
@@ -52,32 +61,35 @@ export function AsOf({ asOf }: { asOf: string }) {
   return (
     <div class="as-of" ref={box}>
       <span role="status">
-        As this warehouse knew it on <strong>{moment(at)}</strong> {zone.value}
-        {first && at + 1_000 <= Date.parse(first) && ', before its first load'}.{' '}
-        <span class="quiet">Headlines that were loaded later are not included, however old they are.</span>
+        {show === 'lines'
+          ? 'Strong lines show what this warehouse knew on '
+          : 'This shows what this warehouse knew on '}
+        <strong>{moment(at, step < 60_000)}</strong> {zone.value}
+        {first && at + 1_000 <= Date.parse(first) && ', before its first load'}
+        {show === 'lines' ? ', pale lines what it knows now, and dots mark what changed.' : '.'}
       </span>
       <span class="row">
         <input
           type="range"
           aria-label="Moment"
-          aria-valuetext={`${moment(at)} ${zone.value}`}
+          aria-valuetext={`${moment(at, step < 60_000)} ${zone.value}`}
           min={0}
           max={last}
           value={Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
           onInput={(event) => slide(Number(event.currentTarget.value))}
         />
-        <label>
+        <span>
           <span class="quiet">UTC</span>{' '}
-          <input
-            type="datetime-local"
-            step={1}
-            value={new Date(at).toISOString().slice(0, 19)}
-            onChange={(event) => {
-              const chosen = Date.parse(`${event.currentTarget.value}Z`);
+          <Field
+            class="moment"
+            label="Moment (UTC)"
+            value={textOf(at).slice(0, 19).replace('T', ' ')}
+            onEnter={(text) => {
+              const chosen = Date.parse(`${text.replace(' ', 'T')}Z`);
               if (!Number.isNaN(chosen)) go({ as_of: textOf(chosen) });
             }}
           />
-        </label>
+        </span>
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now
         </button>

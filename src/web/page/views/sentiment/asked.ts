@@ -3,7 +3,7 @@ import { pointsIn } from '../../../most-points.ts';
 import { address } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
-import { daysBetween, plusDays } from '../../time.ts';
+import { daysBetween, periodFor, plusDays } from '../../time.ts';
 
 /** The feed of this view. */
 export const feed = 'gmsi-headlines';
@@ -33,6 +33,8 @@ export interface Asked {
   readonly models: readonly Model[];
   /** Days of the trailing mean; 1 for none. */
   readonly smooth: number;
+  /** Whether two lines are compared by a third one. */
+  readonly difference: boolean;
   /** A moment, or `null` for now. */
   readonly asOf: string | null;
   readonly show: Show;
@@ -60,7 +62,7 @@ export function askedFor(usual: Usual): Asked {
     values: Readonly<Record<Value, string>>,
     usually: NoInfer<Value>,
   ) => (Object.hasOwn(values, text(name) ?? '') ? (text(name) as Value) : usually);
-  const to = dayOf(text('to')) ?? usual.newest;
+  const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
   const model = one('model', models, 'directional');
   const smooth = one('smooth', Object.fromEntries(spans), 'none');
   const asOf = text('as_of');
@@ -71,12 +73,12 @@ export function askedFor(usual: Usual): Asked {
     topics: texts('topic', usual.topic),
     // A colour shows one match type; only lines can compare several.
     matches: show === 'lines' ? chosen : chosen.slice(0, 1),
-    from: dayOf(text('from')) ?? yearTo(to, usual.oldest),
-    to,
+    ...{ from, to },
     by: one('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
     asOf: asOf && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
+    difference: text('difference') !== null,
     show,
   };
 }
@@ -85,11 +87,6 @@ export function askedFor(usual: Usual): Asked {
 function yearTo(to: string, oldest: string | undefined): string {
   const from = plusDays(to, -364);
   return oldest !== undefined && from < oldest && oldest < to ? oldest : from;
-}
-
-/** Returns a day of the address, if it is one. */
-export function dayOf(text: string | null): string | undefined {
-  return text && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)) ? text : undefined;
 }
 
 /** Returns the chosen series, at most as many as there may be lines. */

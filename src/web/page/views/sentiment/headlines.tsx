@@ -4,7 +4,7 @@ import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Problem, Source, Switch, useFocusBack } from '../../parts.tsx';
+import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
@@ -14,6 +14,8 @@ import { type Headline, Versions } from './versions.tsx';
 import './headlines.css';
 
 const pageSize = 100;
+
+const closed = { at: null, of: null, find: null };
 
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
@@ -36,15 +38,16 @@ export function Headlines({
   asOf: string | null;
 }) {
   const { country, topic, match } = series;
-  const parameters: Parameters = {
-    ...{ country, topic, match_type: match, from, to, as_of: asOf, limit: pageSize },
-  };
+  const find = address.value.get('find') || null;
+  const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
+  const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
   const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
+  useEscape(() => go(closed));
   useEffect(() => {
     section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
   }, [from]);
@@ -69,25 +72,28 @@ export function Headlines({
           <span class="quiet">{series.title}</span>
         )}
         <Switch label="List" name="list" value={list} values={lists} />
+        <Field
+          label="Search these headlines"
+          placeholder="Search"
+          value={find ?? ''}
+          onEnter={(find) => go({ find: find || null }, 'replace')}
+        />
         <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
-        <button type="button" onClick={() => go({ at: null, of: null })}>
+        <button type="button" onClick={() => go(closed)}>
           Close
         </button>
       </div>
-      {list === 'stories' && (
-        <Stories
-          parameters={{ country, topic, match_type: match, from, to, as_of: asOf, model }}
-          model={model}
-        />
-      )}
+      {list === 'stories' && <Stories parameters={{ ...of, model }} model={model} />}
       {list === 'latest' && (
         <Answered
           asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
           empty={
-            series.states[index] === 'covered'
-              ? 'There was no news here.'
-              : 'Nothing is loaded here, so there may have been news.'
+            find !== null
+              ? `No headline here has “${find}”.`
+              : series.states[index] === 'covered'
+                ? 'There was no news here.'
+                : 'Nothing is loaded here, so there may have been news.'
           }
         >
           {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
-import { type Chart, isTrailing, type Line, type SeriesPoints } from '../../draw/points.ts';
+import { type Chart, isTrailing, type Line, meanAt, type SeriesPoints } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
 import { type Column, Table } from '../../table.tsx';
 
@@ -44,33 +44,64 @@ export function ReadOut({
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
-          {shown.map((series) => (
-            <tr key={series.key}>
-              <th scope="row">{series.title}</th>
-              {chart.lines
-                .filter((line) => line.series === series)
-                .map((line) => (
-                  <td key={line.model} class="number">
-                    <Sign place={series.place} model={line.model} />
-                    {score(line.values[index] ?? line.loose[index] ?? null)}
-                  </td>
-                ))}
-              <td class="number">
-                {series.headlines[index]! > 0 && number(series.behind[index]!)}{' '}
-                <span class="quiet">
-                  {series.headlines[index] === 0 || series.states[index] === 'incomplete'
-                    ? states[series.states[index]!]
-                    : series.behind[index] === 1
-                      ? chart.counted
-                      : `${chart.counted}s`}
-                  {series.headlines[index]! > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
-                </span>
-              </td>
-            </tr>
-          ))}
+          {shown.flatMap((series) => [
+            <Read key={series.key} title={chart.now && 'then'} {...{ chart, series, index }} />,
+            chart.now && (
+              <Read
+                key={`${series.key} now`}
+                title="now"
+                chart={chart.now}
+                series={chart.now.series[series.place]!}
+                index={index}
+              />
+            ),
+          ])}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Shows the values of a series' lines at the cursor. @param title the state that they are of, if there are two */
+function Read({
+  chart,
+  series,
+  index,
+  title,
+}: {
+  chart: Chart;
+  series: SeriesPoints;
+  index: number;
+  title: string | undefined;
+}) {
+  const count = series.headlines[index]!;
+  return (
+    <tr>
+      <th scope="row">
+        {series.title} {title && <b>{title}</b>}
+      </th>
+      {chart.lines
+        .filter((line) => line.series === series)
+        .map((line) => (
+          <td key={line.model} class="number">
+            <Sign place={series.place} model={line.model} />
+            {score(meanAt(line, index))}
+          </td>
+        ))}
+      <td class="number">
+        {count > 0 && number(series.behind[index]!)}{' '}
+        <span class="quiet">
+          {series.isDifference
+            ? 'difference'
+            : count === 0 || series.states[index] === 'incomplete'
+              ? states[series.states[index]!]
+              : series.behind[index] === 1
+                ? chart.counted
+                : `${chart.counted}s`}
+          {count > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
+        </span>
+      </td>
+    </tr>
   );
 }
 
@@ -114,6 +145,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
 }
 
 function summaryOf(chart: Chart, series: SeriesPoints): string {
+  if (series.isDifference) return 'difference';
   const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
   const means = chart.lines
     .filter((line) => line.series === series)
@@ -156,23 +188,25 @@ export function Numbers({ chart }: { chart: Chart }) {
               by: (index) => index,
               show: (index) => titleAt(chart, index),
             },
-            ...chart.lines.map(
-              ({ series, model, values, loose }): Column<number> => ({
-                title: `${series.title} ${model}`,
+            ...[...chart.lines, ...(chart.now?.lines ?? [])].map(
+              (line): Column<number> => ({
+                title: `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
                 kind: 'number',
-                by: (index) => values[index] ?? loose[index] ?? null,
-                show: (index) => score(values[index] ?? loose[index] ?? null),
+                by: (index) => meanAt(line, index),
+                show: (index) => score(meanAt(line, index)),
               }),
             ),
-            ...chart.series.map(
-              ({ title, behind, states: of }): Column<number> => ({
-                title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
-                kind: 'number',
-                by: (index) => behind[index]!,
-                show: (index) =>
-                  `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
-              }),
-            ),
+            ...chart.series
+              .filter(({ isDifference }) => !isDifference)
+              .map(
+                ({ title, behind, states: of }): Column<number> => ({
+                  title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
+                  kind: 'number',
+                  by: (index) => behind[index]!,
+                  show: (index) =>
+                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
+                }),
+              ),
           ]}
         />
       )}

@@ -2,10 +2,20 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
+import { addressOf, useAnswer } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
-import { behindOf, type Chart, chartOf, isTrailing } from '../../draw/points.ts';
+import {
+  behindOf,
+  besideNow,
+  type Chart,
+  changeAt,
+  chartOf,
+  isTrailing,
+  withDifference,
+} from '../../draw/points.ts';
+import { number } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { plusDays, zone } from '../../time.ts';
@@ -23,15 +33,28 @@ export function Lines({ asked }: { asked: Asked }) {
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
+  const parameters = { ...lists, from: lead, to: days.to, by };
   const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentOverTime>>(
     'sentiment',
-    { ...lists, from: lead, to: days.to, by, as_of: asOf },
+    { ...parameters, as_of: asOf },
     !isTooMuch,
+    // A window that was loaded again since then does not say when its days were first complete.
+    parameters,
   );
-  const fresh = useMemo(
-    () => (isCurrent ? chartOf(rows!, ranges!, { ...asked, ...days, series: seriesOf(asked) }) : undefined),
-    [isCurrent, rows, ranges, address.value],
-  );
+  const now = useAnswer<Row<typeof sentimentOverTime>>(
+    'sentiment',
+    asOf === null || isTooMuch ? undefined : parameters,
+  ).answer;
+  const isNow = asOf === null || now?.url === addressOf('sentiment', parameters);
+  const fresh = useMemo(() => {
+    if (!isCurrent || !isNow) return undefined;
+    const series = seriesOf(asked);
+    const chartFor = (means: typeof rows) => {
+      const chart = chartOf(means!, ranges!, { ...asked, ...days, series });
+      return asked.difference && series.length === 2 ? withDifference(chart) : chart;
+    };
+    return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
+  }, [isCurrent, isNow, rows, ranges, now, address.value]);
   // The previous chart stays while the next is loading.
   const last = useRef<Chart>(undefined);
   if (fresh) last.current = fresh;
@@ -44,11 +67,11 @@ export function Lines({ asked }: { asked: Asked }) {
         <div class={fresh && !error ? undefined : 'stale'}>
           <Drawn
             chart={chart}
-            label={`Sentiment by ${asked.by}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+            label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
             asOf={asOf}
           />
           <div class="row below">
-            <span class="quiet note">{notesOf(asked)}</span>
+            <span class="quiet note">{[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}</span>
             {source}
           </div>
           <Numbers chart={chart} />
@@ -73,6 +96,17 @@ function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
     .join(' ');
 }
 
+/** Counts the points that differ since the chart's past moment. */
+function changesOf(chart: Chart): string | false {
+  const { lines, starts, by, now } = chart;
+  const count = (kind: ReturnType<typeof changeAt>) =>
+    starts.filter((_, index) => lines.some((__, place) => changeAt(chart, place, index) === kind)).length;
+  const [changed, added] = [count('changed'), count('added')];
+  const words = (buckets: number) => `${number(buckets)} ${by}${buckets === 1 ? '' : 's'}`;
+  if (!now) return false;
+  return `${changed > 0 ? words(changed) : `No ${by}`} changed since then${added > 0 ? `, and ${words(added)} were not loaded yet` : ''}.`;
+}
+
 function TooMuch({ asked }: { asked: Asked }) {
   const days = Math.floor(
     (mostPoints * (Date.parse(asked.to) - Date.parse(asked.from))) / 86_400_000 / pointsOf(asked),
@@ -80,7 +114,7 @@ function TooMuch({ asked }: { asked: Asked }) {
   return (
     <p class="empty">
       These are too many points to draw by {asked.by}.{' '}
-      <button type="button" onClick={() => go({ from: plusDays(asked.to, 1 - days), to: asked.to })}>
+      <button type="button" onClick={() => go({ from: `${days}d` })}>
         Show the last {days} days
       </button>{' '}
       <button type="button" onClick={() => go({ by: 'day' })}>
@@ -234,7 +268,7 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
     <Headlines
       title={isTrailing(chart, index) ? `the ${chart.smooth} days up to ${title}` : title}
       series={series}
-      all={chart.series}
+      all={chart.series.filter(({ isDifference }) => !isDifference)}
       index={index}
       from={new Date(from).toISOString()}
       to={new Date(to).toISOString()}

@@ -4,9 +4,12 @@ import { Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { feed } from './asked.ts';
 
-/** Queries means, and the covered days of their series and period. The previous answers stay while the next are loading. */
-export function useMeans<One>(path: string, parameters: Parameters, isReady = true) {
-  const days: Parameters = { feed, ...parameters, by: null };
+/**
+ * Queries means, and the covered days of their series and period. The previous answers stay while the next are loading.
+ * @param of what the covered days are of, if not of the same
+ */
+export function useMeans<One>(path: string, parameters: Parameters, isReady = true, of = parameters) {
+  const days: Parameters = { feed, ...of, by: null };
   const means = useAnswer<One>(path, isReady ? parameters : undefined);
   const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isReady ? days : undefined);
   return {
@@ -17,6 +20,8 @@ export function useMeans<One>(path: string, parameters: Parameters, isReady = tr
       means.answer?.url === addressOf(path, parameters) &&
       covered.answer?.url === addressOf('coverage/days', days),
     error: means.error ?? covered.error,
-    source: <Source path={path} parameters={parameters} sql={means.answer?.sql} />,
+    source: (
+      <Source path={path} parameters={parameters} sql={means.answer?.sql} chart=".chart, .grid, .map" />
+    ),
   };
 }

@@ -4,11 +4,11 @@ import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
-import { Period, Problem, Switch } from '../../parts.tsx';
+import { Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { today } from '../../time.ts';
+import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
-import { type Asked, askedFor, feed, matches, models, mostLines, shows, spans } from './asked.ts';
+import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
@@ -40,7 +40,6 @@ function Loaded() {
     isChosen ? undefined : { feed, limit: 1 },
     300,
   );
-  if (feeds.error && !loaded) return <Problem error={feeds.error} />;
   const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
   const newest = loaded
     ?.map((row) => row.newest)
@@ -58,6 +57,10 @@ function Loaded() {
     oldest,
     newest: newest === undefined || newest > today() ? today() : newest,
   });
+  const ofCountries = asked.show === 'map' ? '' : asked.countries.join(', ');
+  const ofTopics = asked.show === 'heat' ? '' : asked.topics.join(', ');
+  useTitle('Sentiment', ofCountries, ofTopics);
+  if (feeds.error && !loaded) return <Problem error={feeds.error} />;
   if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
@@ -67,46 +70,66 @@ function Loaded() {
     ]);
   return (
     <>
-      <div class="row asked">
-        <Switch label="Shown as" name="show" value={asked.show} values={shows} />
-        {asked.show !== 'map' && (
-          <Choose
-            label={asked.countries.length > 1 ? 'Countries' : 'Country'}
-            choices={choices('country')}
-            chosen={asked.countries}
-            atMost={mostLines}
-            onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
-          />
-        )}
-        {asked.show !== 'heat' && (
-          <Choose
-            label={asked.topics.length > 1 ? 'Topics' : 'Topic'}
-            choices={choices('topic')}
-            chosen={asked.topics}
-            atMost={mostLines}
-            onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
-          />
-        )}
-        <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
-      </div>
-      <div class="row asked">
-        <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
-        <Labelled title="model">
-          <Switch label="Model" name="model" value={modelOf(asked)} values={modelsFor(asked.show)} />
-        </Labelled>
-        {asked.show === 'lines' && (
-          <>
-            <Labelled title="by">
-              <Switch label="Mean by" name="by" value={asked.by} values={buckets} />
-            </Labelled>
-            <Labelled title="trailing mean">
-              <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
-            </Labelled>
-          </>
-        )}
-        <AsOfSwitch asOf={asked.asOf} />
-      </div>
-      {asked.asOf && <AsOf asOf={asked.asOf} />}
+      <Controls
+        chosen={[
+          ofCountries,
+          ofTopics,
+          `${asked.from} to ${asked.to}`,
+          asked.models.join() !== 'directional' && modelOf(asked),
+          asked.by !== 'day' && `by ${asked.by}`,
+          asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
+        ]}
+      >
+        <div class="row asked">
+          <Switch label="Shown as" name="show" value={asked.show} values={shows} />
+          {asked.show !== 'map' && (
+            <Choose
+              label={asked.countries.length > 1 ? 'Countries' : 'Country'}
+              choices={choices('country')}
+              chosen={asked.countries}
+              atMost={mostLines}
+              onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
+            />
+          )}
+          {asked.show !== 'heat' && (
+            <Choose
+              label={asked.topics.length > 1 ? 'Topics' : 'Topic'}
+              choices={choices('topic')}
+              chosen={asked.topics}
+              atMost={mostLines}
+              onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
+            />
+          )}
+          <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
+        </div>
+        <div class="row asked">
+          <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
+          <Labelled title="model">
+            <Switch label="Model" name="model" value={modelOf(asked)} values={modelsFor(asked.show)} />
+          </Labelled>
+          {asked.show === 'lines' && (
+            <>
+              <Labelled title="by">
+                <Switch label="Mean by" name="by" value={asked.by} values={buckets} />
+              </Labelled>
+              <Labelled title="trailing mean">
+                <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
+              </Labelled>
+            </>
+          )}
+          {asked.show === 'lines' && seriesOf(asked).length === 2 && (
+            <button
+              type="button"
+              aria-pressed={asked.difference}
+              onClick={() => go({ difference: asked.difference ? null : '1' })}
+            >
+              difference
+            </button>
+          )}
+          <AsOfSwitch asOf={asked.asOf} />
+        </div>
+      </Controls>
+      {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && (
         <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />

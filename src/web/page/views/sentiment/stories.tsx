@@ -17,7 +17,10 @@ export function Stories({
 }) {
   const asked = useAnswer<Row<typeof storiesOf>>('headlines/stories', parameters);
   return (
-    <Answered asked={asked} empty="No headline here has a score.">
+    <Answered
+      asked={asked}
+      empty={parameters.find ? `No story here has “${parameters.find}”.` : 'No headline here has a score.'}
+    >
       {({ rows, sql }) => (
         <>
           <p class="row quiet">

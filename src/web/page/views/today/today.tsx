@@ -10,7 +10,7 @@ import type { JobShown } from '../../../jobs.ts';
 import { address } from '../../address.ts';
 import { useAnswer, type Wire } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Source, Trouble } from '../../parts.tsx';
+import { Answered, Source, Trouble, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
@@ -37,6 +37,7 @@ export function Today() {
   const checks = useAnswer<Row<typeof lastChecks>>('checks', {});
   const fields = useAnswer<Row<typeof fieldChanges>>('fields', {}, 60);
   const alerts = useAnswer<Row<typeof openAlerts>>('alerts', {});
+  useTitle('Today');
   const errors = { jobs, workers, failures, checks, fields, alerts };
   return (
     <div class="today">

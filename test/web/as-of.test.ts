@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
+import { aBuiltPage } from './a-page.ts';
+
+const days = { start_date: '2026-09-01', end_date: '2026-10-31' };
+const october = 'from=2026-10-01&to=2026-10-31';
+const series = `view=sentiment&country=US&topic=Inflation-Food&${october}`;
+
+let built: Awaited<ReturnType<typeof aBuiltPage>>;
+
+/** Loads a series, then loads October again, after the service revised and withdrew some of its headlines. */
+beforeAll(async () => {
+  if (!browserPath) return;
+  built = await aBuiltPage();
+  const world = { limits: null, volume: 0.5 };
+  const load = async (start_date: string, fullRefresh: boolean, changes = {}) => {
+    await using sandbox = await startSandbox({ ...world, changes });
+    const job = aJob({ ...days, start_date, countries: ['US'], topics: ['Inflation-Food'] });
+    const plan = { fullRefresh, retryRefused: false };
+    return await runBackfill({ job, db: built.warehouse.db, sandbox, plan });
+  };
+  await load(days.start_date, false);
+  // A moment in the address has whole seconds.
+  await new Promise((resolve) => setTimeout(resolve, 2_100));
+  const { totals } = await load('2026-10-01', true, { revised: 0.1, withdrawn: 0.03 });
+  expect(Number(totals.rows_changed)).toBeGreaterThan(0);
+  expect(Number(totals.rows_retracted)).toBeGreaterThan(0);
+});
+
+afterAll(() => built?.[Symbol.asyncDispose]());
+
+describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
+  it('begins before the last change: both states in one chart, changed points counted, both values read out', async () => {
+    await using tab = await aTab(built.browser);
+    const { page } = tab;
+    await page.goto(`${built.served.url}/?${series}`);
+    await page.getByRole('button', { name: 'as of …' }).click();
+    await page
+      .getByText(/^Strong lines show what this warehouse knew on .*pale lines what it knows now/)
+      .waitFor();
+    const note = page.locator('.note');
+    await expect.poll(() => note.innerText()).toMatch(/^[1-9]\d* days changed since then\./);
+    await page.getByText('Numbers').click();
+    const table = page.getByRole('region', { name: 'Numbers' });
+    const numbers = async (title: string) =>
+      await table.locator(`td[data-title$=" directional${title}"]`).allInnerTexts();
+    await expect.poll(async () => (await numbers(' now')).length).toBe(31);
+    const [then, now] = [await numbers(''), await numbers(' now')];
+    const place = then.findIndex((mean, index) => mean !== now[index]);
+    expect(place).toBeGreaterThanOrEqual(0);
+    await page.getByRole('application').focus();
+    await page.keyboard.press('End');
+    for (let presses = 0; presses < place; presses++) await page.keyboard.press('ArrowLeft');
+    const told = page.locator('.readout');
+    await expect.poll(() => told.innerText()).toContain(`2026-10-${String(31 - place).padStart(2, '0')}`);
+    const [, first, second] = (await told.innerText()).split('\n').filter(Boolean);
+    expect(first).toMatch(/ then/);
+    expect(first).toContain(then[place]);
+    expect(second).toMatch(/ now/);
+    expect(second).toContain(now[place]);
+    for (const [width, colorScheme] of [
+      [1440, 'light'],
+      [360, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      // The chart is drawn anew for the width.
+      await expect
+        .poll(() =>
+          expectToFit(page).then(
+            () => true,
+            () => false,
+          ),
+        )
+        .toBe(true);
+      expect(await axeFindings(page)).toEqual([]);
+    }
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('slides back to the first moment with data, and no further', async () => {
+    await using tab = await aTab(built.browser);
+    const { page } = tab;
+    await page.goto(`${built.served.url}/?${series}`);
+    await page.getByRole('button', { name: 'as of …' }).click();
+    await page.getByText(/days changed since then/).waitFor();
+    await page.getByRole('slider', { name: 'Moment' }).focus();
+    await page.keyboard.press('Home');
+    await page.waitForTimeout(400);
+    await expect.poll(() => page.locator('.stale').count()).toBe(0);
+    expect(await page.getByText('before its first load').count()).toBe(0);
+    await page.getByText(/days changed since then/).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('says what a map and a heat map show', async () => {
+    await using tab = await aTab(built.browser);
+    for (const show of ['map', 'heat']) {
+      await tab.page.goto(`${built.served.url}/?${series}&show=${show}&as_of=2030-01-01T00:00:00Z`);
+      await tab.page.getByText(/^This shows what this warehouse knew on 2030-01-01 00:00.*\.$/).waitFor();
+    }
+    expect(tab.complaints).toEqual([]);
+  });
+});

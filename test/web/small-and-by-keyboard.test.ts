@@ -1,0 +1,213 @@
+import { readFile } from 'node:fs/promises';
+import { sql } from 'kysely';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { aTab, axeFindings, browserPath, expectToFit } from './a-browser.ts';
+import { aLoadedPage } from './a-page.ts';
+
+const series = 'country=US&topic=Inflation-Food';
+const views = {
+  sentiment: `view=sentiment&${series}&from=30d`,
+  'heat map': `view=sentiment&show=heat&${series}`,
+  coverage: 'view=coverage',
+  changes: 'view=changes&to=2026-10-20',
+};
+
+let loaded: Awaited<ReturnType<typeof aLoadedPage>>;
+
+beforeAll(async () => {
+  if (browserPath) loaded = await aLoadedPage();
+});
+
+afterAll(() => loaded?.[Symbol.asyncDispose]());
+
+async function open(query: string, viewport = { width: 1440, height: 900 }) {
+  const tab = await aTab(loaded.browser, { viewport, colorScheme: viewport.width < 600 ? 'dark' : 'light' });
+  await tab.page.goto(`${loaded.served.url}/?${query}`);
+  await tab.page.locator('.live.on').waitFor();
+  return { tab, page: tab.page };
+}
+
+const hasFocus = (what: Locator) =>
+  expect.poll(() => what.and(what.page().locator(':focus')).count()).toBe(1);
+const asked = (page: Page, name: string) => new URL(page.url()).searchParams.get(name);
+
+describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
+  it('skips to the content', async () => {
+    const { tab, page } = await open(views.coverage);
+    await using _ = tab;
+    await page.keyboard.press('Tab');
+    await hasFocus(page.getByRole('link', { name: 'Skip to the content' }));
+    await page.keyboard.press('Enter');
+    await hasFocus(page.locator('main'));
+    expect(asked(page, 'view')).toBe('coverage');
+  });
+
+  it('/ finds a series, from any view; a field keeps the key', async () => {
+    const { tab, page } = await open(`view=today&${series}`);
+    await using _ = tab;
+    const country = page.locator('[role=combobox]').first();
+    await page.keyboard.press('/');
+    await hasFocus(country);
+    await page.keyboard.type('no/');
+    expect(await country.inputValue()).toBe('no/');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toContain('country=NO');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('? lists the keys, and Escape closes the list', async () => {
+    const { tab, page } = await open(views.coverage);
+    await using _ = tab;
+    await page.keyboard.press('?');
+    const list = page.getByRole('dialog', { name: 'Keys' });
+    await list.getByText('finds a country or a topic').waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => list.count()).toBe(0);
+  });
+
+  it('a search leaves the headlines of a point that have its words, in both lists', async () => {
+    const { tab, page } = await open(`${views.sentiment}&at=2026-10-20&by=month`);
+    await using _ = tab;
+    const rows = page.getByRole('region', { name: 'Headlines', exact: true }).locator('tbody tr');
+    const source = (await rows.first().locator('td .quiet').first().innerText()).split(' · ')[0]!;
+    const all = await rows.count();
+    await page.getByLabel('Search these headlines').fill(source.toUpperCase());
+    await page.keyboard.press('Enter');
+    await expect.poll(() => rows.count()).toBeLessThan(all);
+    await expect
+      .poll(async () => (await rows.allInnerTexts()).every((text) => text.includes(source)))
+      .toBe(true);
+    await page.getByRole('button', { name: 'what moved the mean' }).click();
+    await page.getByRole('columnheader', { name: 'Raise the mean' }).waitFor();
+    const stories = page.locator('.sides tbody tr');
+    expect((await stories.allInnerTexts()).every((text) => text.includes(source))).toBe(true);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('Escape closes the headlines of a point', async () => {
+    const { tab, page } = await open(`${views.sentiment}&at=2026-10-20`);
+    await using _ = tab;
+    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => asked(page, 'at')).toBeNull();
+  });
+});
+
+describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
+  it('are compared by a third one, their difference', async () => {
+    const lists = 'country=US&country=NO&topic=Inflation-Food';
+    const { tab, page } = await open(`view=sentiment&${lists}&from=all&by=month`);
+    await using _ = tab;
+    await page.getByRole('button', { name: 'difference', exact: true }).click();
+    await page.getByRole('button', { name: /US − NO/ }).waitFor();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    const told = page.locator('.readout tr');
+    await expect.poll(() => told.count()).toBe(3);
+    const [us, no, difference] = (await told.locator('td:first-of-type').allInnerTexts()).map((text) =>
+      Number(text.trim().replace('−', '-')),
+    );
+    expect(difference).toBeCloseTo(us! - no!, 2);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
+    expect(await page.getByLabel('Of which line').locator('option').count()).toBe(2);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
+  it('has a title of view, country and topic', async () => {
+    for (const [query, title] of [
+      [views.sentiment, 'Sentiment · US · Inflation-Food – gmsi'],
+      [views['heat map'], 'Sentiment · US – gmsi'],
+      ['view=sentiment', /^Sentiment · (US|NO) · (Inflation-Food|Governance.Corruption) – gmsi$/],
+      [`${views.coverage}&${series}`, 'Coverage · US · Inflation-Food – gmsi'],
+      [views.changes, 'Changes · series · last day to 2026-10-20 – gmsi'],
+      ['', 'Today – gmsi'],
+    ] as const) {
+      const { tab, page } = await open(query);
+      await using _ = tab;
+      await expect.poll(() => page.title()).toMatch(title);
+    }
+  });
+
+  it('keeps a relative period relative, and is copied', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`);
+    await using _ = tab;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: '30 d' }).click();
+    await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-02');
+    expect(await page.getByLabel('Last day').inputValue()).toBe('2026-10-31');
+    expect([asked(page, 'from'), asked(page, 'to')]).toEqual(['30d', null]);
+    await page.getByRole('button', { name: 'Copy the link' }).click();
+    await page.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(page.url());
+    await page.getByLabel('First day').fill('31.10.2026');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-02');
+    await page.getByLabel('First day').fill('2026-10-12');
+    // What is typed stays while the page is drawn anew.
+    await sql`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`.execute(
+      loaded.warehouse.db,
+    );
+    await page.waitForTimeout(3_000);
+    expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-12');
+    await sql`delete from gmsi.loads where run_by = 'here'`.execute(loaded.warehouse.db);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => asked(page, 'from')).toBe('2026-10-12');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it.each(['sentiment', 'heat map', 'coverage'] as const)('saves a picture: %s', async (view) => {
+    const { tab, page } = await open(views[view]);
+    await using _ = tab;
+    await page.locator('.chart canvas, .grid path').first().waitFor();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'PNG' }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toMatch(/^gmsi-(US|gmsi-headlines-COMBINED)-.*2026-10-31\.png$/);
+    const png = await readFile(await saved.path());
+    expect(png.subarray(1, 4).toString()).toBe('PNG');
+    expect(png.readUInt32BE(16)).toBeGreaterThan(2_000);
+    expect(png.length).toBeGreaterThan(10_000);
+    expect(tab.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
+  const narrow = { width: 360, height: 740 };
+
+  it.each(Object.keys(views) as (keyof typeof views)[])('data come before controls: %s', async (view) => {
+    const { tab, page } = await open(views[view], narrow);
+    await using _ = tab;
+    const data = page.locator('.chart canvas, .grid, main table').first();
+    await data.waitFor();
+    expect((await data.boundingBox())!.y).toBeLessThan(370);
+    const chips = page.locator('.chips');
+    const sheet = page.locator('.controls');
+    expect(await sheet.isVisible()).toBe(false);
+    await chips.click();
+    await sheet.waitFor();
+    await expectToFit(page);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => sheet.isVisible()).toBe(false);
+    await hasFocus(chips);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('the sheet changes what is shown, and the line of chips says so', async () => {
+    const { tab, page } = await open(views.sentiment, narrow);
+    await using _ = tab;
+    await page.keyboard.press('/');
+    await hasFocus(page.locator('[role=combobox]').first());
+    await page.keyboard.type('no');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await expect.poll(() => page.locator('.chips').innerText()).toContain('US, NO');
+  });
+});
