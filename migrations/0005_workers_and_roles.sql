@@ -93,7 +93,8 @@ comment on column gmsi.workers.stopped_at is 'When it stopped normally; null whi
 
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
-  kind text not null check (kind in ('failed windows', 'budget', 'late', 'key refused', 'export failed')),
+  kind text not null check (kind in
+    ('failed windows', 'budget', 'late', 'key refused', 'export failed', 'check failed', 'fields changed')),
   job text not null,
   message text not null,
   details jsonb not null,
@@ -106,7 +107,7 @@ create table gmsi.alerts (
 );
 comment on table gmsi.alerts is 'One row per problem of a job, from the time at which it was noticed until it is resolved. The address of the webhook is not stored.';
 comment on column gmsi.alerts.alert_id is 'Number of the alert.';
-comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a run failed, and none has succeeded since.';
+comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a run failed, and none has succeeded since · check failed: the last run of a check failed · fields changed: fields of the feed have appeared or vanished in the last 7 days (unknown_fields).';
 comment on column gmsi.alerts.job is 'Name of the job file, without its ending.';
 comment on column gmsi.alerts.message is 'Text of the alert, as of seen_at.';
 comment on column gmsi.alerts.details is 'The same, as numbers.';

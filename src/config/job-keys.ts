@@ -219,6 +219,12 @@ export const jobFileKeys = z.strictObject(
     exports: exportsSection,
     alerts: alertsSection,
     fields,
+    unknown_fields: z
+      .enum(['keep', 'alert', 'fail'], { error: 'keep, alert or fail' })
+      .default('keep')
+      .describe(
+        'What to do about a field that no load of the feed has stored yet. keep: store it in extra · alert: also post an alert, and when a field is gone · fail: also fail each window with such a field, before anything of that page is stored.',
+      ),
     service: serviceSection,
   },
   { error: 'a map of keys, such as countries and topics' },

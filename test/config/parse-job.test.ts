@@ -30,6 +30,7 @@ describe('what a job file says', () => {
       cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
       exports: [],
       fields: {},
+      unknownFields: 'keep',
       service: {
         rate: 25,
         burst: 50,
@@ -63,6 +64,7 @@ describe('what a job file says', () => {
       cadence: '{ adaptive: true, longest: P2D, max_uncovered: P1W }',
       alerts: '{ webhook_url: "https://hooks.test/T0/token", max_lag: P8D }',
       fields: '{ published_at: time, headline: [title, text.en] }',
+      unknown_fields: 'fail',
       service:
         '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
         'parameters: { topic: t, match_type: m, start_date: from, end_date: to, limit: n, next_token: c }, ' +
@@ -79,6 +81,7 @@ describe('what a job file says', () => {
       cadence: { adaptive: true, longestDays: 2, maxUncoveredDays: 7 },
       alerts: { maxLagDays: 8 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
+      unknownFields: 'fail',
       service: {
         rate: Number.POSITIVE_INFINITY,
         burst: 1,

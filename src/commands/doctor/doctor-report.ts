@@ -1,5 +1,6 @@
 import { GmsiError } from '../../errors.ts';
 import { worthAWarning } from '../../load/clocks.ts';
+import { adviceOnFields, describeFieldChanges } from '../../observe/field-changes.ts';
 import { describeValue, type FactName, type FactValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { KeyRefused } from '../../service/errors.ts';
@@ -151,12 +152,7 @@ async function fields(db: Warehouse): Promise<Told> {
   if (migrations.some(({ executedAt }) => !executedAt)) throw new NotChecked('see schema');
   const { rows } = await fieldChanges.query.execute(db);
   if (rows.length === 0) return 'none appeared or vanished in the last 7 days';
-  const listed = rows.map(({ feed, field, change }) => `${field} of ${feed} is ${change}`);
-  const more = listed.length > named ? ` and ${listed.length - named} more` : '';
-  return {
-    found: listed.slice(0, named).join(', ') + more,
-    fix: 'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.',
-  };
+  return { found: describeFieldChanges(rows), fix: adviceOnFields };
 }
 
 /** Returns a table for a person. */
