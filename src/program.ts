@@ -36,7 +36,7 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Requests: init sends 2, doctor 1 (--probe 12), and lookups 5.
+Requests: init sends 2, doctor 2 (--probe 12), and lookups 5.
 backfill, sync and work send what gmsi plan shows.
 Other commands send none to the vendor.
 

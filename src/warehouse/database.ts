@@ -181,6 +181,12 @@ export interface Database {
     learned_at: GeneratedTimestamp;
     confirmed_at: GeneratedTimestamp;
   };
+  'gmsi.service_descriptions': {
+    description_id: Generated<number>;
+    facts: Json;
+    first_seen_at: GeneratedTimestamp;
+    last_seen_at: GeneratedTimestamp;
+  };
   'gmsi.origin': {
     only_row: Generated<boolean>;
     served_by: 'service' | 'sandbox';

@@ -99,7 +99,7 @@ const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings rejected_records windows workers',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence change_ages countries coverage headline_revisions imported_files jobs learned_facts',
-    'loads lookups origin request_rate revisions runs schedules topics wire_fields',
+    'loads lookups origin request_rate revisions runs schedules service_descriptions topics wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
