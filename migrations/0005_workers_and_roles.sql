@@ -169,14 +169,14 @@ declare
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
-    'rejected_records', 'check_results', 'imported_files', 'learned_facts',
+    'rejected_records', 'check_results', 'imported_files', 'learned_facts', 'moments',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'workers',
-                            'hourly_sums', 'daily_sums'];
+                            'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
+  for_everybody text[] := array['signal_at', 'moment', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
   -- Functions that change the schema.
   for_owners text[] := array['grant_roles', 'complete_feed_table', 'add_feed_column', 'define_headline_versions', 'set_statistics'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;

@@ -187,6 +187,13 @@ export interface Database {
     first_seen_at: GeneratedTimestamp;
     last_seen_at: GeneratedTimestamp;
   };
+  'gmsi.moments': {
+    name: string;
+    at: Timestamp;
+    note: string | null;
+    taken_at: GeneratedTimestamp;
+    taken_by: string;
+  };
   'gmsi.origin': {
     only_row: Generated<boolean>;
     served_by: 'service' | 'sandbox';

@@ -6,6 +6,7 @@ import {
   fullestSeries,
   listedSeries,
   loadedFeeds,
+  namedMoments,
   servedBy,
 } from '../warehouse/questions/contents.ts';
 import {
@@ -50,6 +51,11 @@ export const contentsEndpoints = [
     takes: nothing,
     row: z.object({ started_at: time.nullable() }),
     ask: () => firstLoad,
+  }),
+  endpoint('moments', 'Moments that have a name (gmsi snapshot), the newest first', {
+    takes: nothing,
+    row: z.object({ name: z.string(), at: time, note: z.string().nullable() }),
+    ask: () => namedMoments,
   }),
   endpoint('origin', 'Whether the headlines are real or from a sandbox', {
     takes: nothing,

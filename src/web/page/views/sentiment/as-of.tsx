@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { firstLoad } from '../../../../warehouse/questions/contents.ts';
+import type { firstLoad, namedMoments } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
-import { useAnswer } from '../../api.ts';
+import { useAnswer, type Wire } from '../../api.ts';
 import { useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
@@ -26,8 +26,8 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
-/** Shows the moment, and a slider to change it. */
-export function AsOf({ asOf }: { asOf: string }) {
+/** Shows the moment, and a slider and the named moments to change it. */
+export function AsOf({ asOf, named }: { asOf: string; named: readonly Wire<Row<typeof namedMoments>>[] }) {
   const first = useAnswer<Row<typeof firstLoad>>('loads/first', {}, 300).answer?.rows[0]?.started_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.as-of-switch');
@@ -78,6 +78,22 @@ export function AsOf({ asOf }: { asOf: string }) {
             }}
           />
         </label>
+        {named.length > 0 && (
+          <select
+            aria-label="Named moment"
+            value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
+            onChange={(event) => go({ as_of: event.currentTarget.value })}
+          >
+            <option value="" disabled>
+              named …
+            </option>
+            {named.map(({ name, at, note }) => (
+              <option key={name} value={at}>
+                {note ? `${name}: ${note}` : name}
+              </option>
+            ))}
+          </select>
+        )}
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now
         </button>
