@@ -17,7 +17,7 @@ comment on column gmsi.jobs.registered_by is 'Host and process id of the process
 
 create table gmsi.schedules (
   job text not null,
-  command text not null check (command in ('backfill', 'sync')),
+  command text not null check (command in ('backfill', 'sync', 'refresh')),
   cron text,
   timezone text not null default 'UTC',
   fired_at timestamptz not null,
@@ -29,7 +29,7 @@ create table gmsi.schedules (
 );
 comment on table gmsi.schedules is 'When each job is due. A job that was only enqueued has a row without cron.';
 comment on column gmsi.schedules.job is 'Name of the job.';
-comment on column gmsi.schedules.command is 'backfill or sync.';
+comment on column gmsi.schedules.command is 'backfill, sync, or refresh (a backfill of the days that were loaded longest ago).';
 comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
 comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
@@ -41,7 +41,7 @@ comment on column gmsi.schedules.pauses is 'Pauses in a row that failures caused
 create table gmsi.runs (
   run_id bigint generated always as identity primary key,
   job text not null,
-  command text not null check (command in ('backfill', 'sync')),
+  command text not null check (command in ('backfill', 'sync', 'refresh')),
   scope jsonb not null,
   first_unsettled date,
   live_series jsonb not null default '[]',
@@ -57,7 +57,7 @@ create unique index runs_under_way on gmsi.runs (job, command) where finished_at
 comment on table gmsi.runs is 'One row per scheduled or enqueued run of a job. All workers share it; each worker that takes part has its own load in gmsi.loads.';
 comment on column gmsi.runs.run_id is 'Number of the run.';
 comment on column gmsi.runs.job is 'Name of the job.';
-comment on column gmsi.runs.command is 'backfill or sync.';
+comment on column gmsi.runs.command is 'backfill, sync, or refresh (a backfill of the days that were loaded longest ago).';
 comment on column gmsi.runs.scope is 'Series and days of the run, as they were planned.';
 comment on column gmsi.runs.first_unsettled is 'First of the settling days when a sync was planned; null for a backfill.';
 comment on column gmsi.runs.live_series is 'Series whose live feed a sync reads once its windows are drained.';

@@ -19,7 +19,8 @@ export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refus
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 
-export type JobCommand = 'backfill' | 'sync';
+/** `refresh`: a backfill of the days that were loaded longest ago. */
+export type JobCommand = 'backfill' | 'sync' | 'refresh';
 
 export interface SchedulesTable {
   job: string;

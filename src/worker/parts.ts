@@ -6,6 +6,7 @@ import type { LoadEnd } from '../load/ends.ts';
 import { clocksOf, countingTotals, type Load, type OpenLoad, openLoad } from '../load/load.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { readDefinition } from '../warehouse/tables/jobs.ts';
+import { refreshReason } from '../warehouse/tables/loads.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { addTasks, withdrawLabelled } from '../warehouse/tables/queue.ts';
 import { endChangedRun, finishedAmong, type Run, readRun } from '../warehouse/tables/runs.ts';
@@ -139,7 +140,8 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
   if (await isChanged(context, run, job)) return undefined;
   const feed = feedNamed(job.feed);
   const service = context.openService(job, run.command);
-  const { scope, command, firstUnsettled } = run;
+  const { scope, firstUnsettled } = run;
+  const isRefresh = run.command === 'refresh';
   try {
     const { log, clock, leaseSeconds, runBy, stop } = context;
     const running = {
@@ -152,10 +154,11 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
       runBy,
       stop,
       ...(context.databaseClock && { databaseClock: context.databaseClock }),
+      ...(isRefresh && { reason: refreshReason }),
     };
     const opened = await openLoad(running, {
       clocks: await clocksOf(running),
-      command,
+      command: run.command === 'sync' ? 'sync' : 'backfill',
       feed,
       scope,
       reader: feed.reader(job.fields),
@@ -165,7 +168,7 @@ async function openPart(context: WorkerContext, runId: number): Promise<OpenPart
       windowsPlanned: null,
     });
     const { load } = opened;
-    events.emit({ type: 'load opened', job: run.job, command, loadId: load.loadId });
+    events.emit({ type: 'load opened', job: run.job, command: run.command, loadId: load.loadId });
     return {
       run,
       load,

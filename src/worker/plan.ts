@@ -3,6 +3,7 @@ import { GmsiError } from '../errors.ts';
 import type { LoadContext } from '../load/load.ts';
 import { type ResolvedLoad, resolveLoad, withLearnedFacts } from '../load/resolve-load.ts';
 import { nameOfSync } from '../load/sync.ts';
+import { planRefresh } from '../plan/plan-refresh.ts';
 import { planDueSync } from '../plan/plan-sync.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
@@ -94,6 +95,7 @@ export async function planRun(
 ): Promise<BegunRun | undefined> {
   const context = await withLearnedFacts(given);
   if (command === 'backfill') return begin(context, await planBackfillRun(context, options));
+  if (command === 'refresh') return begin(context, await planRefreshRun(context));
   const { warehouse, job, log } = context;
   // Held until the run has begun, because `gmsi sync` takes the claim first and then looks for a run.
   await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
@@ -130,6 +132,24 @@ async function planBackfillRun(context: LoadContext, options: PlanOptions): Prom
   return {
     job: job.name,
     command: 'backfill',
+    scope,
+    firstUnsettled: null,
+    newestFirst,
+    live: [],
+    historyLimit,
+  };
+}
+
+async function planRefreshRun(context: LoadContext): Promise<Planned | undefined> {
+  const { warehouse, job } = context;
+  const { scope, today, historyLimit, clocks } = await resolveLoad(context);
+  if (!scope) return undefined;
+  const windows = await planRefresh(warehouse, job, scope, { now: clocks.now(), today }, context);
+  if (windows === 0) return undefined;
+  const newestFirst = job.order === 'newest-first';
+  return {
+    job: job.name,
+    command: 'refresh',
     scope,
     firstUnsettled: null,
     newestFirst,

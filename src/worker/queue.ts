@@ -4,7 +4,7 @@ import { type QueuedTask, taskNames } from '../warehouse/tables/queue.ts';
 import type { OfJob } from './context.ts';
 
 /** Lower numbers go first. Tasks that queue other tasks are short and must not wait behind those. */
-const priorities = { upkeep: 0, sync: 10, backfill: 20 } as const;
+const priorities = { upkeep: 0, sync: 10, backfill: 20, refresh: 30 } as const;
 
 /** How often a window or live answer is tried in one run, with waits of 3, 7, 20 and 55 s in between. */
 const tries = 5;
