@@ -74,6 +74,18 @@ comment on column gmsi.learned_facts.evidence is 'The answers that show it, desc
 comment on column gmsi.learned_facts.learned_at is 'When it was learned.';
 comment on column gmsi.learned_facts.confirmed_at is 'When a probe last confirmed it.';
 
+create table gmsi.service_descriptions (
+  description_id bigint generated always as identity primary key,
+  facts jsonb not null,
+  first_seen_at timestamptz not null default now(),
+  last_seen_at timestamptz not null default now()
+);
+comment on table gmsi.service_descriptions is 'What the service says of itself (GET /openapi.json), as gmsi doctor has read it: one row for each version of it.';
+comment on column gmsi.service_descriptions.description_id is 'Number of the description; the newest is the highest.';
+comment on column gmsi.service_descriptions.facts is 'Texts by name: the version, each operation, its parameters, the fields of answers, and lists of values.';
+comment on column gmsi.service_descriptions.first_seen_at is 'When gmsi doctor first read it.';
+comment on column gmsi.service_descriptions.last_seen_at is 'When gmsi doctor last read it.';
+
 create table gmsi.wire_fields (
   feed text not null,
   field text not null,

@@ -525,3 +525,33 @@ create function gmsi.signal_at(
   cross join lateral gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '') as d
 $$;
 comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. A headline that was loaded by a backfill or an import counts only with assume_backfilled, from its publication, gmsi.published_by(published_at, rounding). witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. covered, settling, partial, not loaded: how completely the days are loaded now (gmsi.state_of), so 0 headlines on covered days mean that there was no news. backfilled: headlines of this time do not count, because a backfill or an import loaded them. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change; with assume_backfilled, they change if a later load adds backfilled headlines, or a repair completes some. For a table of moments, use cross join lateral.';
+
+-- Named moments.
+
+create table gmsi.moments (
+  name text primary key check (name ~ '^[A-Za-z][A-Za-z0-9_.-]{0,62}$'),
+  at timestamptz not null,
+  note text,
+  taken_at timestamptz not null default now(),
+  taken_by text not null
+);
+comment on table gmsi.moments is 'Moments that have a name, so that an answer as of one can be asked for again (gmsi snapshot). Nothing but gmsi snapshot --remove deletes one.';
+comment on column gmsi.moments.name is 'Name; a name is never moved to another moment.';
+comment on column gmsi.moments.at is 'The moment, in whole milliseconds.';
+comment on column gmsi.moments.note is 'What it is for, as --note says; null if it was not said.';
+comment on column gmsi.moments.taken_at is 'When it was named.';
+comment on column gmsi.moments.taken_by is 'Host and process id, and the version of the program; as in gmsi.loads.';
+
+-- Immutable, so that a query gets the moment as a constant: otherwise it would be looked up again for each row, or keep
+-- PostgreSQL from using the indexes. A name never moves, so only a session that has planned with a name since removed is wrong.
+create function gmsi.moment(name text) returns timestamptz
+  language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+  found_at timestamptz := (select m.at from gmsi.moments m where m.name = moment.name);
+begin
+  if found_at is null then
+    raise exception 'no moment is named %', moment.name using errcode = 'no_data_found', hint = 'gmsi snapshot lists them.';
+  end if;
+  return found_at;
+end $$;
+comment on function gmsi.moment(text) is 'The moment of a name (gmsi snapshot), for the functions …_as_of: gmsi.headlines_as_of(gmsi.moment(''paper-2026'')). Fails if there is no such name.';

@@ -18,7 +18,7 @@ comment on column gmsi.jobs.export_due_at is 'Since when its exports are due; nu
 
 create table gmsi.schedules (
   job text not null,
-  command text not null check (command in ('backfill', 'sync')),
+  command text not null check (command in ('backfill', 'sync', 'refresh')),
   cron text,
   timezone text not null default 'UTC',
   fired_at timestamptz not null,
@@ -32,7 +32,7 @@ create table gmsi.schedules (
 );
 comment on table gmsi.schedules is 'When each job is due. A job that was only enqueued has a row without cron.';
 comment on column gmsi.schedules.job is 'Name of the job.';
-comment on column gmsi.schedules.command is 'backfill or sync.';
+comment on column gmsi.schedules.command is 'backfill, sync, or refresh (a backfill of the days that were loaded longest ago).';
 comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
 comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
 comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
@@ -67,7 +67,8 @@ comment on column gmsi.workers.stopped_at is 'When it stopped normally; null whi
 
 create table gmsi.alerts (
   alert_id bigint generated always as identity primary key,
-  kind text not null check (kind in ('failed windows', 'budget', 'late', 'key refused', 'export failed')),
+  kind text not null check (kind in
+    ('failed windows', 'budget', 'late', 'key refused', 'export failed', 'check failed', 'fields changed')),
   job text not null,
   message text not null,
   details jsonb not null,
@@ -80,7 +81,7 @@ create table gmsi.alerts (
 );
 comment on table gmsi.alerts is 'One row per problem of a job, from the time at which it was noticed until it is resolved. The address of the webhook is not stored.';
 comment on column gmsi.alerts.alert_id is 'Number of the alert.';
-comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a load failed, and none has succeeded since.';
+comment on column gmsi.alerts.kind is 'failed windows: some windows failed and have not been drained since · budget: the month''s requests will not last for the schedule · late: the newest covered day is older than max_lag · key refused: the service refuses the API key · export failed: an export after a load failed, and none has succeeded since · check failed: the last run of a check failed · fields changed: fields of the feed have appeared or vanished in the last 7 days (unknown_fields).';
 comment on column gmsi.alerts.job is 'Name of the job file, without its ending.';
 comment on column gmsi.alerts.message is 'Text of the alert, as of seen_at.';
 comment on column gmsi.alerts.details is 'The same, as numbers.';
@@ -142,14 +143,14 @@ declare
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
     'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
-    'rejected_records', 'check_results', 'imported_files', 'learned_facts',
+    'rejected_records', 'check_results', 'imported_files', 'learned_facts', 'moments',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];
   -- Tables that loading deletes rows from.
   deletable text[] := array['windows', 'drain_sightings', 'live_sightings', 'rejected_records', 'check_results', 'workers',
-                            'hourly_sums', 'daily_sums'];
+                            'hourly_sums', 'daily_sums', 'moments'];
   -- Functions that read only what the caller may read, or nothing.
-  for_everybody text[] := array['signal_at', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
+  for_everybody text[] := array['signal_at', 'moment', 'state_of', 'series_days', 'as_of_delay', 'summable', 'published_by', 'story_key'];
   -- Functions that change the schema.
   for_owners text[] := array['grant_roles', 'complete_feed_table', 'add_feed_column', 'define_headline_versions', 'set_statistics'];
   has_reader boolean := to_regrole('gmsi_reader') is not null;

@@ -36,7 +36,7 @@ Exit codes:
   75   the month's requests are used up; run it again next month to continue
   130  interrupted
 
-Requests: init sends 2, doctor 1 (--probe 12), and lookups 5.
+Requests: init sends 2, doctor 2 (--probe 12), and lookups 5.
 backfill, sync and work send what gmsi plan shows.
 Other commands send none to the vendor.
 
@@ -266,6 +266,15 @@ program
   .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
+  .command('snapshot')
+  .description('give a moment a name, for as-of queries and exports; without a name, list them')
+  .argument('[name]', 'letters, digits, - _ and .')
+  .option('--at <moment>', 'a past moment, such as 2025-06-30T12:00:00Z (default: now)')
+  .option('--note <text>', 'what it is for')
+  .addOption(new Option('--remove', 'forget the name; the data stay').conflicts(['at', 'note']))
+  .addHelpText('after', examples('gmsi snapshot paper-2026 --note "as submitted"', 'gmsi snapshot'))
+  .action(runs(async () => (await import('./commands/snapshot.ts')).snapshotCommand));
+program
   .command('reader')
   .description('create a read-only login, or give it a new password, and print its address')
   .argument('<name>', 'login name: lower-case letters, digits and _')
@@ -279,7 +288,10 @@ program
   .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').implies({ format: 'csv' }))
   .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
   .option('--to <day>', 'last day (UTC), inclusive', day)
-  .option('--as-of <moment>', 'rows as they were at this moment, such as 2025-06-30T12:00:00Z')
+  .option(
+    '--as-of <moment>',
+    'rows as they were at this moment, such as 2025-06-30T12:00:00Z, or the name of one',
+  )
   .option('--country <code...>', 'only these countries; without a job')
   .option('--topic <name...>', 'only these topics; without a job')
   .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))

@@ -7,6 +7,7 @@ import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
+import { alertAfterRun } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
@@ -60,6 +61,8 @@ export async function checkCommand(
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
   const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);
+  const { log, clock, config, stop: signal } = session;
+  if (isKept) await alertAfterRun(jobs, config, clock, { warehouse: warehouse.db, log, signal });
   if (session.json) printJson({ jobs: reports.map(reportAsJson), kept: isKept });
   else print(`${[...reports.map(describe), ...(isKept ? [] : [notKept])].join('\n\n')}\n${nextOf(reports)}`);
   const isFailed = results.flat().some(({ result }) => result === 'failed');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { Temporal } from 'temporal-polyfill';
 import { knownScope, openWarehouse, readJobs, refuseNoWarehouse, type Session, today } from '../compose.ts';
+import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import type { FileFormat } from '../export/duckdb.ts';
@@ -24,7 +24,9 @@ import {
   startOfLoad,
 } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
+import { momentName, readMoments } from '../warehouse/tables/moments.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
+import { unknownMoment } from './snapshot.ts';
 
 export interface ExportOptions {
   readonly format: FileFormat;
@@ -51,13 +53,14 @@ export async function exportCommand(
   options: ExportOptions,
 ): Promise<number> {
   const startedAt = performance.now();
-  const times = readTimes(options, session.clock());
+  const dated = readTimes(options, session.clock());
   refuseTogether(options);
   const { exportTable } = await loadExporter();
   // Not migrated, so that a read-only user or a standby can export, too.
   refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session, 'as-is');
   await refuseUnmade(warehouse.db);
+  const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
   await refuseUnsettled(warehouse.db, times.asOf);
   const since = await readSince(warehouse.db, options.changedSince, session.clock());
   const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
@@ -103,7 +106,7 @@ async function readSince(
   now: Date,
 ): Promise<string | undefined> {
   if (text === undefined || text === true) return undefined;
-  if (!/^\d{1,15}$/.test(text)) return readMoment('--changed-since', text, now);
+  if (!/^\d{1,15}$/.test(text)) return readMoment('--changed-since', text, now, ', or the number of a load');
   const startedAt = await startOfLoad(db, Number(text));
   if (startedAt) return startedAt.toISOString();
   throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
@@ -199,6 +202,15 @@ function refuseUnlisted(flag: string, given: readonly string[] = [], listed: rea
   });
 }
 
+/** Returns the moment of a name; any other text as it is. @throws ConfigError if no moment has that name */
+async function momentOf(db: Warehouse, asOf: string | undefined): Promise<string | undefined> {
+  if (asOf === undefined || !momentName.test(asOf)) return asOf;
+  const moments = await readMoments(db);
+  const named = moments.find(({ name }) => name === asOf);
+  if (named) return named.at.toISOString();
+  throw unknownMoment(asOf, moments);
+}
+
 /** @throws ConfigError with the option that is not a time */
 function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
   if (from !== undefined && to !== undefined && from > to) {
@@ -206,24 +218,12 @@ function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
       hint: 'Swap them; both days are included.',
     });
   }
-  return { from, to, asOf: asOf === undefined ? undefined : readMoment('--as-of', asOf, now) };
-}
-
-function readMoment(option: string, text: string, now: Date): string {
-  let moment: Temporal.Instant;
-  try {
-    moment = Temporal.Instant.from(text);
-  } catch (cause) {
-    const load = option === '--as-of' ? '' : ', or the number of a load';
-    throw new ConfigError(`${option} "${text}" is not valid.`, {
-      cause,
-      hint: `It must be a moment with its time zone, such as 2025-06-30T12:00:00Z${load}.`,
-    });
-  }
-  if (moment.epochMilliseconds <= now.getTime()) return moment.toString();
-  throw new ConfigError(`${option} ${text} is in the future.`, {
-    hint: `It must be in the past; without ${option}, the export has the newest state.`,
-  });
+  const isName = asOf === undefined || momentName.test(asOf);
+  return {
+    from,
+    to,
+    asOf: isName ? asOf : readMoment('--as-of', asOf, now, ', or the name of one (gmsi snapshot)'),
+  };
 }
 
 function summaryOf({ out, manifest, written }: Exported, format: ExportFormat, seconds: number) {

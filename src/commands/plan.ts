@@ -238,16 +238,26 @@ function describeSeries({ countries, topics, tickers, matchType, variants }: Win
 /** Compares the cost of a job's schedule with its budget, and lists what would cost less. */
 export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleForecast): string {
   const { days, syncs, backfills, syncRequests, backfillRequests, adaptiveSyncRequests, choices } = schedule;
+  const { refreshes, refreshRequests } = schedule;
   const isSpaced = cadence.adaptive && adaptiveSyncRequests !== null;
   const spentBySyncs = isSpaced ? adaptiveSyncRequests : syncRequests;
-  const total = spentBySyncs + backfillRequests;
+  const total = spentBySyncs + backfillRequests + refreshRequests;
   const spaced = isSpaced
     ? `, ${number(syncRequests - adaptiveSyncRequests)} of them saved by the cadence`
     : '';
   const lines = facts([
-    ['schedule', `${count(syncs, 'sync', 'syncs')} and ${count(backfills, 'backfill')} in ${days} days`],
+    [
+      'schedule',
+      `${count(syncs, 'sync', 'syncs')}${refreshes > 0 ? `, ${count(refreshes, 'refresh', 'refreshes')}` : ''} and ${count(backfills, 'backfill')} in ${days} days`,
+    ],
     ['syncs cost', syncs > 0 ? `at least ${number(syncRequests)} requests${spaced}` : undefined],
     ['backfills', backfills > 0 ? `${number(backfillRequests)} to load recent days again` : undefined],
+    [
+      'refreshes',
+      refreshes > 0
+        ? `about ${number(refreshRequests)} to load again what was loaded longest ago (${budget.refreshPercent}% of the budget)`
+        : undefined,
+    ],
     ['in total', againstBudget(total, budget.requestsPerMonth, days)],
     ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],
   ]);

@@ -80,8 +80,8 @@ async function register(
   { name: job, definition, schedule: due }: Job,
 ): Promise<void> {
   if (!due) return unscheduleJob(db, job);
-  const { sync = null, backfill = null, timezone } = due;
-  const schedule = { sync, backfill, timezone };
+  const { sync = null, backfill = null, refresh = null, timezone } = due;
+  const schedule = { sync, backfill, refresh, timezone };
   await registerJob(db, { job, definition, schedule }, { at: session.clock(), by: runBy });
   session.log.info({ job, ...schedule }, 'scheduled');
 }

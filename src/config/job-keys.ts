@@ -24,6 +24,8 @@ const selected = (one: string) =>
 /** Our best guess of the requests a key may send in a calendar month (docs/service.md, "Limits"). */
 export const likelyQuota = 250_000;
 
+const aPercentage = 'a share in percent, more than 0 and at most 100';
+
 const budget = z
   .strictObject(
     {
@@ -33,6 +35,14 @@ const budget = z
       reserve: wholeNumber(0)
         .default(0)
         .describe('Requests a backfill may not use, so that sync always has some.'),
+      refresh_percent: z
+        .number({ error: aPercentage })
+        .gt(0, { error: aPercentage })
+        .max(100, { error: aPercentage })
+        .default(5)
+        .describe(
+          'Share of requests_per_month that the refreshes of a month use (schedule.refresh), as far as requests can be foreseen.',
+        ),
     },
     { error: 'a map such as { requests_per_month: 200000, reserve: 20000 }' },
   )
@@ -71,6 +81,11 @@ const schedule = z.strictObject(
   {
     sync: cronExpression().exactOptional().describe('When `gmsi work` runs an incremental load.'),
     backfill: cronExpression().exactOptional().describe('When `gmsi work` loads all missing days.'),
+    refresh: cronExpression()
+      .exactOptional()
+      .describe(
+        'When `gmsi work` loads again what it loaded longest ago, to find revisions. budget.refresh_percent limits how much.',
+      ),
     timezone: timeZone().prefault('UTC').describe('The time zone of these expressions, by its IANA name.'),
   },
   { error: 'a map such as { sync: "15 * * * *", timezone: UTC }' },
@@ -219,6 +234,12 @@ export const jobFileKeys = z.strictObject(
     exports: exportsSection,
     alerts: alertsSection,
     fields,
+    unknown_fields: z
+      .enum(['keep', 'alert', 'fail'], { error: 'keep, alert or fail' })
+      .default('keep')
+      .describe(
+        'What to do about a field that no load of the feed has stored yet. keep: store it in extra · alert: also post an alert, and when a field is gone · fail: also fail each window with such a field, before anything of that page is stored.',
+      ),
     service: serviceSection,
   },
   { error: 'a map of keys, such as countries and topics' },

@@ -88,5 +88,6 @@ export interface Job {
     readonly maxLagDays: number | undefined;
   };
   readonly fields: FieldAliases;
+  readonly unknownFields: JobFile['unknown_fields'];
   readonly service: ServiceSettings;
 }

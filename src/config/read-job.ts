@@ -60,6 +60,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
       maxLagDays: alerts.max_lag,
     },
     fields: file.fields,
+    unknownFields: file.unknown_fields,
     service: serviceSettings(file.service),
   };
 }

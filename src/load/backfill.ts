@@ -1,3 +1,4 @@
+import { planRefresh } from '../plan/plan-refresh.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
@@ -7,7 +8,8 @@ import { type LoadContext, type LoadResult, openLoad } from './load.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface BackfillContext extends LoadContext {
-  readonly plan: PlanOptions;
+  /** `refresh`: the covered days that were drained longest ago, instead of those that are missing. */
+  readonly plan: PlanOptions | 'refresh';
 }
 
 /**
@@ -56,8 +58,12 @@ export async function planBackfill(given: BackfillContext) {
   const context = await withLearnedFacts(given);
   const { job, warehouse, leaseSeconds } = context;
   const resolved = await resolveLoad(context);
-  const { scope, today } = resolved;
+  const { scope, today, clocks } = resolved;
   if (!scope) return { context, resolved, open: 0 };
+  if (context.plan === 'refresh') {
+    const open = await planRefresh(warehouse, job, scope, { now: clocks.now(), today }, context);
+    return { context, resolved, open };
+  }
   await planWindows(warehouse, job, scope, context.plan, today.toString(), context);
   const { free, held } = await countOpen(warehouse, scope, { loadId: 0, leaseSeconds });
   return { context, resolved, open: free + held };

@@ -27,6 +27,7 @@ import { refuseOtherDays, timesRequested, warnOfOtherDays } from './other-days.t
 import { type ReadPage, readPage } from './read-page.ts';
 import { TooManyRejected, tooManyRejected } from './rejected.ts';
 import { presentParts, step } from './steps.ts';
+import { refuseUnknownFields } from './unknown-fields.ts';
 
 // The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
 //
@@ -143,6 +144,7 @@ async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<D
     const { records, nextToken } = await step('fetch', load, about, () =>
       fetchPage(load.client, drain, at.nextToken, load.abort),
     );
+    refuseUnknownFields(records, load.knownFields);
     const read = await step('read', load, { ...about, records: records.length }, () =>
       readPage(records, load.reader, load.feed.table, timesRequested(drain, load.clock())),
     );

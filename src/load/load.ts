@@ -20,6 +20,7 @@ import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
 import { keepLease, type Lease } from './lease.ts';
 import { type CommittedPage, type LoadClosed, published } from './steps.ts';
+import { knownFields as fieldsKnownTo } from './unknown-fields.ts';
 
 /** One load of one job. */
 export interface Load {
@@ -38,6 +39,8 @@ export interface Load {
   readonly client: Client;
   readonly warehouse: Warehouse;
   readonly reader: RecordReader;
+  /** The fields that records may have; `undefined` if they may have any. */
+  readonly knownFields: ReadonlySet<string> | undefined;
   readonly lease: Lease;
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
@@ -151,6 +154,7 @@ export async function openLoad(
   const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
   const { runBy: run_by, reason = null } = context;
   const row = { command, job: job.name, feed: feed.name, reason, run_by, windows_planned };
+  const knownFields = await fieldsKnownTo(context.warehouse, job, about.reader);
   const loadId = await startLoad(context.warehouse, row);
   const log = context.log.child({ load: loadId, job: job.name });
   const { stop, abort, end, dispose } = endings(context.stop);
@@ -163,6 +167,7 @@ export async function openLoad(
     feed,
     client,
     warehouse,
+    knownFields,
     lease,
     log,
     totals,

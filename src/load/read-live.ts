@@ -8,6 +8,7 @@ import { countPage, type Load } from './load.ts';
 import { timesOfLive, warnOfOtherDays } from './other-days.ts';
 import { readPage } from './read-page.ts';
 import { presentParts, step } from './steps.ts';
+import { refuseUnknownFields } from './unknown-fields.ts';
 
 export interface LiveRead {
   /** Series whose live answer was committed. */
@@ -72,6 +73,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
     );
     await load.origin.check(client.servedBy);
     const records = page.records.length;
+    refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
     const read = await step('read', load, { records }, () =>
       readPage(page.records, reader, feed.table, timesOfLive(polledAt)),

@@ -5,6 +5,7 @@ import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { count, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { type FieldChange, fieldChanges } from '../warehouse/questions/runs.ts';
 import { countFailures, type FailureCounts } from '../warehouse/questions/status.ts';
 import {
   type AlertCause,
@@ -14,6 +15,8 @@ import {
   raiseAlert,
   resolveAlert,
 } from '../warehouse/tables/alerts.ts';
+import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
+import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
 import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
 import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts';
 
@@ -48,6 +51,9 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
         ? await countFailures(warehouse, standing.scope)
         : { windows: 0, reasons: [] };
       for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
+      await note(warehouse, checkFinding(standing.job, await failedChecks(warehouse, standing.job.name)));
+      const { rows } = await fieldChanges.query.execute(warehouse);
+      await note(warehouse, fieldFinding(standing.job, rows));
     }
     for (const job of watched) {
       const due = await claimDueAlerts(warehouse, job.name);
@@ -149,6 +155,23 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
+}
+
+function checkFinding({ name }: Job, failed: readonly FailedCheck[]): AlertFinding {
+  const [first] = failed;
+  if (!first) return { job: name, kind: 'check failed', trouble: null };
+  const more =
+    failed.length > 1 ? ` ${count(failed.length - 1, 'other check', 'other checks')} failed, too.` : '';
+  const message = `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} gmsi check ${name} shows them.`;
+  return { job: name, kind: 'check failed', trouble: { message, details: { checks: failed } } };
+}
+
+function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly FieldChange[]): AlertFinding {
+  const own = changes.filter((change) => change.feed === feed);
+  if (unknownFields === 'keep' || own.length === 0)
+    return { job: name, kind: 'fields changed', trouble: null };
+  const message = `Fields of the records of job ${name} have changed: ${describeFieldChanges(own)}. ${adviceOnFields}`;
+  return { job: name, kind: 'fields changed', trouble: { message, details: { fields: own } } };
 }
 
 function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding['trouble'] {

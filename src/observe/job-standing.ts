@@ -4,7 +4,7 @@ import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { type DayRange, firstUnsettledDay, wantedDays } from '../plan/days.ts';
-import { requestsOfSyncs, scheduledRequests } from '../plan/forecast-schedule.ts';
+import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
 import type { Secret } from '../secret.ts';
@@ -47,7 +47,7 @@ export function standingsReader(
     if (!scope) return 0;
     const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
     const cost = await scheduledRequests(warehouse, job, scope, { now, firstUnsettled });
-    const perDay = cost ? (requestsOfSyncs(job, cost) + cost.backfillRequests) / cost.days : 0;
+    const perDay = cost ? requestsOfAll(job, cost) / cost.days : 0;
     costs.set(job.name, { at: now.getTime(), perDay });
     return perDay;
   }

@@ -4,7 +4,8 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
-import { costOfSchedule, pollCost, type Scheduled } from './schedule-cost.ts';
+import { refreshRequests } from './plan-refresh.ts';
+import { costOfSchedule, pollCost, runsOf, type Scheduled } from './schedule-cost.ts';
 
 /** The least requests for a job's schedule over 30 days. */
 export interface ScheduledRequests {
@@ -14,6 +15,9 @@ export interface ScheduledRequests {
   /** If every sync polls every series. */
   readonly syncRequests: number;
   readonly backfillRequests: number;
+  readonly refreshes: number;
+  /** Expected requests for the refreshes, which load the longest-ago loaded days again. */
+  readonly refreshRequests: number;
   /** Requests for the syncs with an adaptive cadence, if the series stay as quiet as now; `null` before any poll. */
   readonly adaptiveSyncRequests: number | null;
 }
@@ -39,8 +43,8 @@ interface Moment {
 }
 
 /**
- * Returns the requests of a job's schedule once all settled days are covered; `undefined` if the job has no schedule or its
- * period has ended. Takes tens of milliseconds.
+ * Returns the requests of a job's schedule once all settled days are covered; `undefined` if the job has no schedule, or if
+ * its period has ended and nothing loads it again. Takes tens of milliseconds.
  */
 export async function scheduledRequests(
   warehouse: Warehouse,
@@ -49,15 +53,22 @@ export async function scheduledRequests(
   { now, firstUnsettled }: Moment,
 ): Promise<ScheduledRequests | undefined> {
   const { schedule } = job;
-  if (!schedule || job.endDate !== 'today') return undefined;
-  const scheduled = { ...job, schedule };
+  if (!schedule || (job.endDate !== 'today' && !schedule.refresh)) return undefined;
+  const { refresh, timezone } = schedule;
+  // Once the period has ended and is covered, only refreshes load it again.
+  const scheduled = { ...job, schedule: job.endDate === 'today' ? schedule : { timezone } };
+  const refreshes = runsOf(refresh, timezone, { from: now, days }).all;
   const hasLive = feedNamed(job.feed).live !== undefined;
   const series = seriesIn(scope);
   const { syncs, backfills, ...cost } = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
   const habits = await readHabits(warehouse, scope, firstUnsettled);
   const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
   const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
-  return { days, syncs: syncs.all, backfills: backfills.all, ...cost, adaptiveSyncRequests };
+  return {
+    ...{ days, syncs: syncs.all, backfills: backfills.all, refreshes },
+    ...{ ...cost, adaptiveSyncRequests },
+    refreshRequests: await refreshRequests(warehouse, job, scope, { refreshes, firstUnsettled }),
+  };
 }
 
 /** Returns the requests of a job's syncs under its own cadence. */
@@ -66,6 +77,11 @@ export function requestsOfSyncs(
   { syncRequests, adaptiveSyncRequests }: ScheduledRequests,
 ): number {
   return cadence.adaptive && adaptiveSyncRequests !== null ? adaptiveSyncRequests : syncRequests;
+}
+
+/** Returns the requests of all runs of a job's schedule. */
+export function requestsOfAll(job: Pick<Job, 'cadence'>, cost: ScheduledRequests): number {
+  return requestsOfSyncs(job, cost) + cost.backfillRequests + cost.refreshRequests;
 }
 
 /** Returns `scheduledRequests` together with changes that save requests. */
@@ -85,13 +101,13 @@ export async function forecastSchedule(
     costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: moment.now, days });
   const { adaptiveSyncRequests: adaptive } = cost;
   const syncRequests = requestsOfSyncs(job, cost);
-  const total = syncRequests + cost.backfillRequests;
+  const total = requestsOfAll(job, cost);
 
   // Assumes that a change saves the same share with an adaptive cadence.
   const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
   const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
     const other = costOf(changed, ofSeries);
-    return Math.round(other.syncRequests * scale) + other.backfillRequests;
+    return Math.round(other.syncRequests * scale) + other.backfillRequests + cost.refreshRequests;
   };
   const syncAt = (sync: string) => requestsOf({ schedule: { ...schedule, sync } });
   const without = (list: readonly string[]) => (series / list.length) * (list.length - 1);
@@ -99,7 +115,7 @@ export async function forecastSchedule(
   if (!job.cadence.adaptive && adaptive !== null)
     choices.push([
       'cadence: { adaptive: true }, if series stay as quiet as now',
-      adaptive + cost.backfillRequests,
+      adaptive + cost.backfillRequests + cost.refreshRequests,
     ]);
   if (schedule.sync !== undefined) {
     choices.push(['sync every 4 hours', syncAt('0 */4 * * *')], ['sync once a day', syncAt('0 1 * * *')]);

@@ -64,7 +64,7 @@ export async function listJob(
 /** Returns the next run of the job's schedule; `null` if it has none. */
 function nextRunOf({ schedule }: Job, now: Date) {
   if (!schedule) return null;
-  const runs = (['sync', 'backfill'] as const).flatMap((command) => {
+  const runs = (['sync', 'backfill', 'refresh'] as const).flatMap((command) => {
     const expression = schedule[command];
     if (expression === undefined) return [];
     const at = new Cron(expression, { timezone: schedule.timezone, mode: '5-part' }).nextRun(now);

@@ -25,12 +25,12 @@ export interface Budget extends RequestBudget {
   settle(): Promise<void>;
 }
 
-/** Returns the monthly total up to which a command may book; a backfill must leave the job's reserve unused. */
+/** Returns the monthly total up to which a command may book; a backfill or refresh must leave the job's reserve unused. */
 export function requestLimit(
-  command: 'backfill' | 'sync',
+  command: 'backfill' | 'sync' | 'refresh',
   { requestsPerMonth, reserve }: BudgetSettings,
 ): number {
-  return command === 'backfill' ? requestsPerMonth - reserve : requestsPerMonth;
+  return command === 'sync' ? requestsPerMonth : requestsPerMonth - reserve;
 }
 
 /** Returns an id for a key in the warehouse; nobody can compute the key from it. */

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
+import { serveDescription } from './description.ts';
 import type { ScriptedFault } from './faults/fault.ts';
 import { faultPlanOf } from './faults/fault-plan.ts';
 import { serveAssetHeadlines } from './feeds/asset-headlines.ts';
@@ -93,6 +94,7 @@ function serverOf(service: Service): FastifyInstance {
   }
   serveAssetHeadlines(app, service);
   serveLookups(app, service);
+  serveDescription(app, service);
   serveObservation(app, service);
   return app;
 }

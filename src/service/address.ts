@@ -31,7 +31,8 @@ export function serviceAddress(baseUrl: string): ServiceAddress {
  */
 export function requestTarget(address: ServiceAddress, request: ServiceRequest): string {
   const query = Object.entries(request.query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
-  const path = `${address.prefix}/${request.path.replace(/^\/+/, '')}`;
+  const prefix = request.isUnversioned ? address.prefix.replace(/\/v1$/, '') : address.prefix;
+  const path = `${prefix}/${request.path.replace(/^\/+/, '')}`;
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
 

@@ -8,6 +8,8 @@ export interface ServiceRequest {
   readonly query: Readonly<Record<string, string>>;
   /** Sent to the address of the live feeds, if that is another one (docs/service.md, "Addresses and key"). */
   readonly isLive?: boolean;
+  /** The path is beside `/v1`, not below it. */
+  readonly isUnversioned?: boolean;
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }

@@ -7,7 +7,6 @@ export const shortestHidden = 8;
 /** Replaces the key. */
 export const hiddenKey = '[key]';
 
-
 /** Returns true if a key is long enough to be removed from texts. */
 export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;

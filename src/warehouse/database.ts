@@ -19,7 +19,8 @@ export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refus
 
 export type LoadOutcome = 'done' | 'incomplete' | 'budget' | 'interrupted' | 'failed';
 
-export type JobCommand = 'backfill' | 'sync';
+/** `refresh`: a backfill of the days that were loaded longest ago. */
+export type JobCommand = 'backfill' | 'sync' | 'refresh';
 
 export interface SchedulesTable {
   job: string;
@@ -166,6 +167,19 @@ export interface Database {
     evidence: string;
     learned_at: GeneratedTimestamp;
     confirmed_at: GeneratedTimestamp;
+  };
+  'gmsi.service_descriptions': {
+    description_id: Generated<number>;
+    facts: Json;
+    first_seen_at: GeneratedTimestamp;
+    last_seen_at: GeneratedTimestamp;
+  };
+  'gmsi.moments': {
+    name: string;
+    at: Timestamp;
+    note: string | null;
+    taken_at: GeneratedTimestamp;
+    taken_by: string;
   };
   'gmsi.origin': {
     only_row: Generated<boolean>;

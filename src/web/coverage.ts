@@ -5,7 +5,7 @@ import {
   failuresByCause,
   windowsOfSeries,
 } from '../warehouse/questions/coverage.ts';
-import { endpoint, moment, period, several, text, time } from './endpoint.ts';
+import { endpoint, pastMoment, period, several, text, time } from './endpoint.ts';
 
 const feed = text(100).describe('A feed, such as gmsi-headlines.');
 const matchType = text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
@@ -45,7 +45,7 @@ export const coverageEndpoints = [
       ticker: several('A ticker', 100).default(['']),
       variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
       match_type: several('A match type', 3),
-      as_of: moment.optional().describe('Only days of windows that had been drained then.'),
+      as_of: pastMoment.optional().describe('Only days of windows that had been drained then.'),
     }),
     row: z.object({ ...seriesColumns, match_type: z.string(), first_day: z.string(), last_day: z.string() }),
     ask: ({ country, topic, ticker, variant, match_type, ...asked }) =>

@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Question, sqlText, whileReading } from '../warehouse/questions/reading.ts';
+import { momentName } from '../warehouse/tables/moments.ts';
 
 /** An address of the API: its parameters, the row of its answer, and its query. */
 export interface Endpoint {
@@ -96,6 +97,9 @@ export const exactMoment = z.iso
   .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
 
 export const moment = exactMoment.transform((value) => new Date(value));
+
+/** A past moment, or the name of one. */
+export const pastMoment = z.union([z.string().regex(momentName, aMoment), moment], aMoment);
 
 /** Accepts a list as a repeated parameter, because names of topics contain commas. */
 export function several(what: string, atMost: number) {

@@ -31,7 +31,7 @@ const row = z.object({
     'About how many requests a backfill sends, all refused windows included; null if the job is complete or was never loaded.',
   ),
   next_run: time.nullable(),
-  next_command: z.enum(['sync', 'backfill']).nullable(),
+  next_command: z.enum(['sync', 'backfill', 'refresh']).nullable(),
   requests_per_month: count,
   reserve: count,
   requests_used: count.describe('By all that use the key.'),

@@ -6,6 +6,7 @@ import {
   knownSince,
   listedSeries,
   loadedFeeds,
+  namedMoments,
   servedBy,
 } from '../warehouse/questions/contents.ts';
 import {
@@ -50,6 +51,11 @@ export const contentsEndpoints = [
     takes: z.object({ feed: text(100).describe('A feed, such as gmsi-headlines.') }),
     row: z.object({ first_at: time.nullable(), changed_at: time.nullable() }),
     ask: ({ feed }) => knownSince(feed),
+  }),
+  endpoint('moments', 'Moments that have a name (gmsi snapshot), the newest first', {
+    takes: nothing,
+    row: z.object({ name: z.string(), at: time, note: z.string().nullable() }),
+    ask: () => namedMoments,
   }),
   endpoint('origin', 'Whether the headlines are real or from a sandbox', {
     takes: nothing,

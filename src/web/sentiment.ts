@@ -8,13 +8,24 @@ import {
   sentimentChanges,
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
-import { day, endpoint, exactMoment, moment, period, score, several, text, time } from './endpoint.ts';
+import {
+  day,
+  endpoint,
+  exactMoment,
+  moment,
+  pastMoment,
+  period,
+  score,
+  several,
+  text,
+  time,
+} from './endpoint.ts';
 import { mostPoints, pointsIn } from './most-points.ts';
 
 const country = several('A country', 100);
 const topic = several('A topic', 100);
 const matchType = several('A match type', 3).default(['COMBINED']);
-const asOf = moment.optional().describe('What the warehouse had then, in the versions of then.');
+const asOf = pastMoment.optional().describe('What the warehouse had then, in the versions of then.');
 const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });

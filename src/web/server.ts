@@ -233,6 +233,11 @@ const errorAnswer =
         hint: 'Choose a shorter period or fewer series.',
       });
     }
+    // gmsi.moment() knows no such name.
+    if ((error as { code?: string }).code === 'P0002')
+      return reply
+        .code(400)
+        .send({ error: `as_of: ${error.message}`, hint: 'gmsi snapshot lists the names.' });
     if ((error as { code?: string }).code === '42501')
       return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
     if (error.statusCode !== undefined && error.statusCode < 500)

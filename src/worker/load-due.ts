@@ -7,8 +7,10 @@ import type { LoadContext, LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import { type SyncResult, sync } from '../load/sync.ts';
 import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
+import type { JobCommand } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
+import { refreshReason } from '../warehouse/tables/loads.ts';
 import { type DueJob, endDue, leaveDue, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
 import type { WorkerContext } from './context.ts';
 
@@ -70,10 +72,7 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
       ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
       ...(databaseClock && { databaseClock }),
     };
-    result =
-      command === 'sync'
-        ? await sync(given)
-        : await backfill({ ...given, plan: { fullRefresh: false, retryRefused: false } });
+    result = await loadAs(command, given);
     if (result.outcome === 'done' || result.outcome === 'incomplete') await makeExportsDue(context, job);
   } catch (error) {
     return judge(context, error);
@@ -82,6 +81,17 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
   if ('isElsewhere' in result && result.isElsewhere) return { is: 'left', because: 'synced elsewhere' };
   const endedEarly = result.error !== undefined && !(result.error instanceof WrongDays);
   return endedEarly ? judge(context, result.error) : { is: 'loaded', result };
+}
+
+function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult | SyncResult> {
+  switch (command) {
+    case 'sync':
+      return sync(given);
+    case 'backfill':
+      return backfill({ ...given, plan: { fullRefresh: false, retryRefused: false } });
+    case 'refresh':
+      return backfill({ ...given, plan: 'refresh', reason: refreshReason });
+  }
 }
 
 /** Decides what becomes of a job whose load an error has ended. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
 import { watchClocks } from '../load/clocks.ts';
-import type { WorkersTable } from '../warehouse/database.ts';
+import type { JobCommand, WorkersTable } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
@@ -50,20 +50,21 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   await registerWorker(warehouse, { ...identity, worker_id: workerId });
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
 
-  const loading = { backfill: new Set<Promise<void>>(), sync: new Set<Promise<void>>() };
+  const loading = { sync: new Set<Promise<void>>(), others: new Set<Promise<void>>() };
+  const placesOf = (command: JobCommand) => (command === 'sync' ? loading.sync : loading.others);
   const makeExports = createExporter(context);
   let exporting: Promise<void> | undefined;
 
   /** Takes as many due jobs as it may run at a time. Syncs have places of their own, so they never wait for a backfill. */
-  async function takeJobs(command: 'backfill' | 'sync'): Promise<void> {
-    const atMost = identity.concurrency - loading[command].size;
+  async function takeJobs(command: JobCommand): Promise<void> {
+    const atMost = identity.concurrency - placesOf(command).size;
     if (atMost === 0 || stop.aborted) return;
     const mine = { workerId, leaseSeconds: context.leaseSeconds, atMost };
     for (const due of await takeDueJobs(warehouse, command, mine)) begin(due);
   }
 
   function begin(due: DueJob): void {
-    const places = loading[due.command];
+    const places = placesOf(due.command);
     const work = loadDue(context, due)
       .catch(context.fail)
       .finally(() => places.delete(work));
@@ -74,8 +75,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await beatWorker(warehouse, workerId);
     await refuseWrongClock();
     await markDueJobs(context);
-    await takeJobs('sync');
-    await takeJobs('backfill');
+    for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
       .catch((error) => log.warn(forLog(error), 'exports could not be made'))
       .finally(() => {
@@ -90,7 +90,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   }
   // While the pages in flight are committed, the jobs stay this worker's.
   const beating = setInterval(() => beatWorker(warehouse, workerId).catch(() => {}), pause);
-  await Promise.all([...loading.backfill, ...loading.sync, exporting]);
+  await Promise.all([...loading.sync, ...loading.others, exporting]);
   clearInterval(beating);
   await stopWorker(warehouse, workerId).catch((error) =>
     log.warn(forLog(error), 'the end of the worker could not be stored'),

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { anEmbeddedHome } from '../support/embedded-home.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
@@ -42,9 +45,87 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(9).fill('✓'));
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(10).fill('✓'));
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
+});
+
+describe("the service's description", () => {
+  /** A service whose only answers are its countries and `body` for its description. */
+  async function described(body: () => string | undefined, type = 'application/json') {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url!);
+      const sent = request.url === '/v1/countries' ? '["US"]' : body();
+      response.writeHead(sent === undefined ? 404 : 200, { 'content-type': type, connection: 'close' });
+      response.end(sent ?? '{"detail":"Not Found"}');
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    const { port } = server.address() as AddressInfo;
+    const [close, url] = [() => server.close(), `http://127.0.0.1:${port}`];
+    return { url, asked, [Symbol.dispose]: close };
+  }
+  const booked = async () => {
+    const { rows } = await sql<{
+      requests: number;
+    }>`select sum(requests)::int as requests from gmsi.api_usage`.execute(own.db);
+    return rows[0]!.requests;
+  };
+  let own: TestWarehouse;
+  beforeAll(async () => {
+    own = await aWarehouse();
+  });
+  afterAll(() => own[Symbol.asyncDispose]());
+
+  const document = (version: string, parameters: string[]) =>
+    JSON.stringify({
+      info: { version },
+      paths: {
+        '/v1/headlines/feed/historical/gmsi/{country}': {
+          get: { parameters: parameters.map((name) => ({ name, in: 'query' })) },
+        },
+      },
+    });
+  const usual = ['topic', 'match_type', 'start_date', 'limit', 'next_token'];
+
+  it('is read in one request, which is booked, and says what changed since, and what gmsi sends that is not in it', async () => {
+    let body = document('1.0', usual);
+    using service = await described(() => body);
+    const look = () => doctor({ GMSI_BASE_URL: service.url, DATABASE_URL: own.url });
+    const first = await look();
+    expect(service.asked).toEqual(['/v1/countries', '/openapi.json']);
+    expect(await booked()).toBe(2);
+    expect(first.stdout).toMatch(
+      /^! description +version 1.0, 1 operation, unchanged since [-\d]+; gmsi-headlines has no end_date, gmsi-index is not in it/m,
+    );
+    body = document('1.1', [...usual, 'end_date']);
+    const changed =
+      /^! description .* changed [-\d]+: version was "1.0" and is "1.1"; GET \/v1\/headlines\/feed\/historical\/gmsi\/{country} end_date is new$/m;
+    // It is said for a week, because nobody may have read it the first time.
+    for (let times = 0; times < 2; times++) expect((await look()).stdout).toMatch(changed);
+    expect(await countRows(own.db, 'service_descriptions')).toBe(2);
+    await sql`update gmsi.service_descriptions set first_seen_at = first_seen_at - interval '8 days'`.execute(
+      own.db,
+    );
+    expect((await look()).stdout).toMatch(/^! description +version 1.1, .*; gmsi-index is not in it/m);
+  });
+
+  it.each([
+    ['that is not there', () => undefined, 'application/json', 'with 404'],
+    ['that is a page', () => '<html><title>Docs</title></html>', 'text/html', 'without JSON'],
+    ['that is cut', () => '{"paths":{', 'application/json', 'without JSON'],
+    ['that is something else', () => '[1]', 'application/json', 'not an OpenAPI document'],
+    ['that is huge', () => ' '.repeat(5 * 1024 * 1024), 'application/json', 'bytes'],
+  ])('%s is no fault', async (_, body, type, words) => {
+    using service = await described(body, type);
+    const before = await countRows(own.db, 'service_descriptions');
+    const { code, lines } = await doctor({ GMSI_BASE_URL: service.url, DATABASE_URL: own.url });
+    expect(lines.description).toMatchObject({ sign: '✓', found: expect.stringContaining(words) });
+    expect(lines.description!.found).toMatch(/^none: /);
+    expect(service.asked).toEqual(['/v1/countries', '/openapi.json']);
+    expect(await countRows(own.db, 'service_descriptions')).toBe(before);
+    expect(code).toBe(0);
+  });
 });
 
 it('names a field that appeared', async () => {
@@ -122,6 +203,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     ['node', true],
     ['configuration', true],
     ['service', true],
+    ['description', null],
     ['warehouse', false],
     ['encryption', null],
     ['schema', null],

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -204,6 +204,11 @@ const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> =
     what: /in the future/,
     hint: /without --as-of/,
   },
+  'the name of no moment': {
+    args: ['--as-of', 'papr-2026'],
+    what: /No moment is named papr-2026/,
+    hint: /gmsi snapshot/,
+  },
   'a format that there is not': {
     args: ['--format', 'xlsx'],
     what: /--format "xlsx" is not valid/,
@@ -269,6 +274,23 @@ it('refuses a moment for which the answer may still change, and says for how lon
   );
   await setAsOfDelay(warehouse.db, 10_000);
   expect(await readdir(folder.path)).toEqual(['jobs']);
+});
+
+it('exports the state at a moment by its name, in whole milliseconds', async () => {
+  const { code: named } = await gmsiHere(
+    ['snapshot', 'paper-2026', '--at', '2025-06-30T12:00:00.1239Z'],
+    setting,
+  );
+  expect(named).toBe(0);
+  const out = join(folder.path, 'as-of');
+  const { code, stdout } = await gmsiHere(
+    ['export', '--as-of', 'paper-2026', '--out', out, '--json'],
+    setting,
+  );
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout).as_of).toBe('2025-06-30T12:00:00.123Z');
+  await gmsiHere(['snapshot', 'paper-2026', '--remove'], setting);
+  await rm(out, { recursive: true, force: true });
 });
 
 it.each(Object.entries(mistakes))('%s: says what and what to do, and exits with 2', async (_, mistake) => {

@@ -28,6 +28,7 @@ beforeAll(async () => {
   warehouse = await aWarehouse();
   sandbox = await startSandbox();
   await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
+  await sql`insert into gmsi.moments (name, at, taken_by) values ('US', now(), 'test')`.execute(warehouse.db);
   made = await makeReader(aName());
   reader = await asReader(made.login.address);
 });

@@ -7,7 +7,7 @@ import { aJob } from '../support/run-backfill.ts';
 
 const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast => ({
   ...{ days: 30, syncs: 720, backfills: 30, syncRequests: 14_400, backfillRequests: 300 },
-  ...{ adaptiveSyncRequests: null, choices: [] },
+  ...{ adaptiveSyncRequests: null, refreshes: 0, refreshRequests: 0, choices: [] },
   ...overrides,
 });
 const budget = { requests_per_month: 20_000, reserve: 2_000 };
@@ -27,6 +27,17 @@ describe('what a schedule costs', () => {
         'sync once a day        900  13,800',
       ].join('\n'),
     );
+  });
+
+  it('names the refreshes, and counts them in', () => {
+    const text = withoutMarks(
+      describeSchedule(aJob({ budget }), aForecast({ refreshes: 1, refreshRequests: 1_000 })),
+    );
+    expect(text).toContain('schedule    720 syncs, 1 refresh and 30 backfills in 30 days');
+    expect(text).toContain(
+      'refreshes   about 1,000 to load again what was loaded longest ago (5% of the budget)',
+    );
+    expect(text).toContain('in total    15,700, 78.5%');
   });
 
   it('says for how many days a budget that is too small is enough', () => {

@@ -24,7 +24,7 @@ test.each(files)('jobs/%s loads rows of a sandbox, as far as its budget goes', a
     ...written,
     startDate: Temporal.PlainDate.from('2026-10-01'),
     endDate: Temporal.PlainDate.from('2026-10-03'),
-    budget: { requestsPerMonth: requests, reserve: 0 },
+    budget: { requestsPerMonth: requests, reserve: 0, refreshPercent: 5 },
     service: { ...written.service, rate: Number.POSITIVE_INFINITY },
   };
 

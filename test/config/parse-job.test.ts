@@ -24,12 +24,13 @@ describe('what a job file says', () => {
       stepDays: 90,
       order: 'newest-first',
       lookbackDays: 3,
-      budget: { requestsPerMonth: 250_000, reserve: 0 },
+      budget: { requestsPerMonth: 250_000, reserve: 0, refreshPercent: 5 },
       schedule: undefined,
       alerts: { webhookUrl: undefined, maxLagDays: undefined },
       cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
       exports: [],
       fields: {},
+      unknownFields: 'keep',
       service: {
         rate: 25,
         burst: 50,
@@ -57,11 +58,13 @@ describe('what a job file says', () => {
       step: 'P2W',
       order: 'oldest-first',
       lookback: 'P0D',
-      budget: '{ requests_per_month: 200000, reserve: 20000 }',
-      schedule: '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", timezone: Europe/Oslo }',
+      budget: '{ requests_per_month: 200000, reserve: 20000, refresh_percent: 0.5 }',
+      schedule:
+        '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", refresh: "0 3 1 * *", timezone: Europe/Oslo }',
       cadence: '{ adaptive: true, longest: P2D, max_uncovered: P1W }',
       alerts: '{ webhook_url: "https://hooks.test/T0/token", max_lag: P8D }',
       fields: '{ published_at: time, headline: [title, text.en] }',
+      unknown_fields: 'fail',
       service:
         '{ rate: unlimited, burst: 1, concurrency: 2, page_size: 500, end_date: inclusive, ' +
         'parameters: { topic: t, match_type: m, start_date: from, end_date: to, limit: n, next_token: c }, ' +
@@ -73,11 +76,17 @@ describe('what a job file says', () => {
       stepDays: 14,
       order: 'oldest-first',
       lookbackDays: 0,
-      budget: { requestsPerMonth: 200_000, reserve: 20_000 },
-      schedule: { sync: '15 * * * *', backfill: '0 1 * * MON-FRI', timezone: 'Europe/Oslo' },
+      budget: { requestsPerMonth: 200_000, reserve: 20_000, refreshPercent: 0.5 },
+      schedule: {
+        sync: '15 * * * *',
+        backfill: '0 1 * * MON-FRI',
+        refresh: '0 3 1 * *',
+        timezone: 'Europe/Oslo',
+      },
       cadence: { adaptive: true, longestDays: 2, maxUncoveredDays: 7 },
       alerts: { maxLagDays: 8 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
+      unknownFields: 'fail',
       service: {
         rate: Number.POSITIVE_INFINITY,
         burst: 1,
@@ -140,7 +149,7 @@ describe('what is refused', () => {
     ],
     [
       { budget: '{ zzz: 1 }' },
-      'jobs/test.yaml:4:11 budget.zzz unknown, expected one of requests_per_month, reserve',
+      'jobs/test.yaml:4:11 budget.zzz unknown, expected one of requests_per_month, reserve, refresh_percent',
     ],
     [
       { service: '{ parameters: { topik: t } }' },
@@ -244,6 +253,10 @@ describe('what is refused', () => {
     [
       { budget: '{ requests_per_month: 10, reserve: 10 }' },
       'jobs/test.yaml:4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request',
+    ],
+    [
+      { budget: '{ refresh_percent: 0 }' },
+      'jobs/test.yaml:4:28 budget.refresh_percent found 0, expected a share in percent, more than 0 and at most 100',
     ],
     [
       { schedule: '{ sync: "every hour" }' },

@@ -57,7 +57,7 @@ test('it has every table that a reader may read, but for what tells of the pipel
     where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v') and not relispartition
       and has_table_privilege('gmsi_reader', oid, 'select')`.execute(warehouse.db);
   const ofThePipeline = [
-    ...'origin windows loads imported_files learned_facts rejected_records check_results kysely_migration'.split(
+    ...'origin windows loads imported_files learned_facts moments rejected_records check_results kysely_migration'.split(
       ' ',
     ),
   ];

@@ -20,7 +20,7 @@ describe('the forecast of a schedule', () => {
   it('says what it costs, and what would cost less', async () => {
     await using warehouse = await aWarehouse();
     expect(await forecastSchedule(warehouse.db, aJob(hourly), scope, moment)).toEqual({
-      ...{ days: 30, syncs: 720, backfills: 30 },
+      ...{ days: 30, syncs: 720, backfills: 30, refreshes: 0, refreshRequests: 0 },
       ...{ syncRequests: 4 * 720 * 2, backfillRequests: 4 * 30, adaptiveSyncRequests: null },
       choices: [
         { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
@@ -30,6 +30,19 @@ describe('the forecast of a schedule', () => {
         { change: 'backfill once a week', requests: 4 * (720 * 2 + 5), saves: 4 * 25 },
       ],
     });
+  });
+
+  it('says what refreshes cost: their share of the budget, but no more than there is to load again', async () => {
+    await using warehouse = await aWarehouse();
+    const cost = async (more: object) =>
+      forecastSchedule(warehouse.db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
+    // Five Sundays; the period has ended, so nothing else costs requests.
+    const budget = { requests_per_month: 1_000, refresh_percent: 10 };
+    const ended = { ...{ syncs: 0, backfills: 0, syncRequests: 0, backfillRequests: 0 }, choices: [] };
+    expect(await cost({ budget })).toMatchObject({ ...ended, refreshes: 5, refreshRequests: 100 });
+    // 13 windows of up to 89 days for each of 4 series.
+    expect(await cost({})).toMatchObject({ refreshes: 5, refreshRequests: 5 * 13 * 4 });
+    expect(await cost({ end_date: 'today', budget })).toMatchObject({ refreshRequests: 100 });
   });
 
   it('knows what a shorter lookback and longer windows would save, if they change windows', async () => {

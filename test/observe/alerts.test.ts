@@ -5,6 +5,7 @@ import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
 import { standingsReader } from '../../src/observe/job-standing.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -39,6 +40,58 @@ async function twoMinutesLater(db: Warehouse) {
 }
 
 describe('a webhook gets', () => {
+  it('that a check failed, and that it passes again', async () => {
+    await using warehouse = await aWarehouse();
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    const result = (found: 'failed' | 'passed', findings: number) =>
+      keepCheckResults(
+        db,
+        [
+          {
+            ...{ job: 'test', check_name: 'duplicates', title: 'No row is there twice', severity: 'fail' },
+            ...{ result: found, findings, settings: {} },
+          },
+        ],
+        true,
+      );
+    await result('failed', 2);
+    await check(db, webhook);
+    await result('passed', 0);
+    await check(db, webhook);
+    expect(webhook.taken.map(({ kind, status }) => [kind, status])).toEqual([
+      ['check failed', 'raised'],
+      ['check failed', 'resolved'],
+    ]);
+    expect(webhook.taken[0]!.text).toBe(
+      'gmsi: Check duplicates of job test failed with 2 findings: No row is there twice. gmsi check test shows them.',
+    );
+  });
+
+  it('that a field is new, for a job that says so', async () => {
+    await using warehouse = await aWarehouse();
+    await using webhook = await aWebhook();
+    const { db } = warehouse;
+    await sql`insert into gmsi.loads (command, job, feed, run_by, started_at) values
+      ('backfill', 'j', 'gmsi-headlines', 'test', now() - interval '30 days'), ('sync', 'j', 'gmsi-headlines', 'test', now())`.execute(
+      db,
+    );
+    await sql`insert into gmsi.wire_fields (feed, field, first_load_id, last_load_id, kept_in)
+      values ('gmsi-headlines', 'id', 1, 2, 'column'), ('gmsi-headlines', 'mood', 2, 2, 'extra')`.execute(db);
+    await check(db, webhook);
+    expect(webhook.taken).toEqual([]);
+    const watched = aJob({ unknown_fields: 'alert' });
+    await check(db, webhook, { jobs: [watched, { ...watched, name: 'other', feed: 'gmsi-index' }] });
+    expect(webhook.taken.map(({ kind, text }) => [kind, text])).toEqual([
+      [
+        'fields changed',
+        expect.stringMatching(
+          /^gmsi: Fields of the records of job test have changed: mood of gmsi-headlines is new\. Ask the vendor/,
+        ),
+      ],
+    ]);
+  });
+
   it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async () => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
@@ -35,8 +36,11 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   sandbox.script([]);
   expect(await run()).toBe(0);
 
+  await sql`update gmsi.headlines set directional_positive = 3`.execute(warehouse.db);
+  expect((await gmsiHere(['check', 'job', '--only', 'score-ranges'], setting)).code).toBe(1);
+
   expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
-    ...['failed windows raised', 'failed windows resolved'],
+    ...['failed windows raised', 'failed windows resolved', 'check failed raised'],
   ]);
   expect(webhook.taken[0]!.text).toContain('[key] broke it');
   expect(JSON.stringify(webhook.taken)).not.toContain(key);

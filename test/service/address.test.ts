@@ -44,6 +44,13 @@ describe('requestTarget', () => {
     expect(requestTarget(address, { path: 'countries', query: {} })).toBe('/v1/countries');
   });
 
+  test('puts a path without a version beside the version', () => {
+    const request = { path: '/openapi.json', query: {}, isUnversioned: true };
+    expect(requestTarget(address, request)).toBe('/openapi.json');
+    const below = serviceAddress('https://api.example.com/data/v1');
+    expect(requestTarget(below, request)).toBe('/data/openapi.json');
+  });
+
   test('encodes a space as %20 and never as a plus', () => {
     expect(requestTarget(address, { path: '/x', query: { topic: 'Policy Reform & Legislation' } })).toBe(
       '/v1/x?topic=Policy%20Reform%20%26%20Legislation',

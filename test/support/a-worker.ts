@@ -141,10 +141,10 @@ export async function registered(
   at = usualClock(),
 ): Promise<void> {
   const { schedule } = jobFromDefinition(job, definition as JobDefinition, dayOf(at));
-  const { sync = null, backfill = null, timezone = 'UTC' } = schedule ?? {};
+  const { sync = null, backfill = null, refresh = null, timezone = 'UTC' } = schedule ?? {};
   await registerJob(
     db,
-    { job, definition: definition as JobDefinition, schedule: { sync, backfill, timezone } },
+    { job, definition: definition as JobDefinition, schedule: { sync, backfill, refresh, timezone } },
     { at, by: 'test' },
   );
 }

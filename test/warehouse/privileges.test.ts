@@ -92,17 +92,17 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings rejected_records windows workers',
+  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments rejected_records windows workers',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence countries coverage headline_revisions imported_files jobs learned_facts',
-    'loads lookups origin request_rate revisions schedules topics wire_fields',
+    'loads lookups origin request_rate revisions schedules service_descriptions topics wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
     'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files kysely_migration learned_facts loads lookups origin rejected_records revisions sentiment_by_day',
+    'imported_files kysely_migration learned_facts loads lookups moments origin rejected_records revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly topics windows',
     ...feedTables,
   )}`,
@@ -134,6 +134,7 @@ describe('the catalog', () => {
         'as_of_delay()',
         'published_by(timestamp with time zone,text)',
         'series_days(text,text,text,text,text,text)',
+        'moment(text)',
         'signal_at(timestamp with time zone,text,text,interval,text,text,boolean,text)',
         'state_of(daterange,datemultirange,datemultirange,datemultirange,boolean)',
         'story_key(text)',
@@ -299,7 +300,7 @@ test('a reader may run none of the functions but those that are for everybody, a
   const calls = await rowsOf(`
     select format('select gmsi.%I(%s)', proname, array_to_string(array(
              select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'signal_at', 'state_of', 'series_days', 'summable', 'published_by', 'story_key')`);
+    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'moment', 'signal_at', 'state_of', 'series_days', 'summable', 'published_by', 'story_key')`);
   expect(calls.length).toBeGreaterThanOrEqual(8);
   for (const call of calls)
     expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);

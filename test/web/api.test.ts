@@ -84,6 +84,7 @@ const questions: Readonly<Record<string, string>> = {
   ...{
     requests: 'month=2026-11',
     'loads/known': 'feed=gmsi-headlines',
+    moments: '',
     'series/fullest': 'feed=gmsi-headlines&limit=2',
   },
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
@@ -126,7 +127,7 @@ describe('the API', () => {
       const { row } = page.endpoints.find((one) => one.path === path)!;
       const rows = await rowsOf(`${path}?${query}`);
       // Nothing works for the warehouse here, and nothing is wrong with it.
-      const mayBeEmpty = ['alerts', 'workers', 'requests', 'fields'].includes(path);
+      const mayBeEmpty = ['alerts', 'workers', 'requests', 'fields', 'moments'].includes(path);
       expect(rows.length).toBeGreaterThanOrEqual(mayBeEmpty ? 0 : 1);
       for (const one of rows) {
         const withMoments = Object.entries(one).map(([column, value]) => {
@@ -316,7 +317,13 @@ describe('the API', () => {
     const asOf = (moment: string) => rowsOf(`sentiment?${series}&${days}&by=week&as_of=${moment}`);
     expect(await asOf('2020-01-01T00:00:00Z')).toEqual([]);
     const now = await rowsOf(`sentiment?${series}&${days}&by=week`);
-    const known = await asOf(new Date(Date.now() + 3_600_000).toISOString());
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const known = await asOf(later);
+    await sql`insert into gmsi.moments (name, at, taken_by) values ('later', ${later}, 'test')`.execute(
+      warehouse.db,
+    );
+    expect(await asOf('later')).toEqual(known);
+    expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later, note: null }]);
     expect(known.map(({ at, headlines }) => [at, headlines])).toEqual(
       now.map(({ at, headlines }) => [at, headlines]),
     );
@@ -331,6 +338,7 @@ describe('the API', () => {
     expect(await rowsOf(`${path}&as_of=2020-01-01T00:00:00Z`)).toEqual([]);
     const later = new Date(Date.now() + 3_600_000).toISOString();
     expect(await rowsOf(`${path}&as_of=${later}`)).toEqual(covered);
+    expect(await rowsOf(`${path}&as_of=later`)).toEqual(covered);
     const drainedAt = (moment: string) => sql`
       update gmsi.windows set finished_at = ${moment}
       where (country, topic, last_day) = ('US', 'Inflation-Food', '2026-10-31')`;
@@ -416,7 +424,8 @@ describe('a question that cannot be answered', () => {
     [`sentiment?${series}&${days}&by=year`, 400, /by/],
     [`sentiment?${series}&from=1990-01-01&to=2026-10-31&by=hour`, 400, /at most 50000 points/],
     [`sentiment?${series}&${days}&bye=hour`, 400, /bye/],
-    [`sentiment?${series}&${days}&as_of=yesterday`, 400, /as_of: It must be a moment/],
+    [`sentiment?${series}&${days}&as_of=yesterday`, 400, /as_of: no moment is named yesterday/],
+    [`sentiment?${series}&${days}&as_of=2025`, 400, /as_of: It must be a moment/],
     [`sentiment?topic=x&${days}${'&country=US'.repeat(101)}`, 400, /country: At most 100/],
     [`headlines?${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=5000`, 400, /limit/],
     ['nothing', 404, /no such address/],

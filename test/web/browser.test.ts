@@ -642,6 +642,8 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
   });
 
   it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {
+    await sql`insert into gmsi.moments (name, at, note, taken_by)
+      values ('paper-2026', '2026-10-01T12:00:00Z', 'as submitted', 'test')`.execute(loaded.warehouse.db);
     const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
     await using _ = tab;
     const asked = (name: string) => new URL(page.url()).searchParams.getAll(name);
@@ -665,6 +667,11 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft');
     await expect.poll(() => asked('as_of')[0]! < now!).toBe(true);
     await expectFocus(slider);
+    await page.getByRole('combobox', { name: 'Named moment' }).selectOption('paper-2026: as submitted');
+    await expect.poll(() => asked('as_of')).toEqual(['2026-10-01T12:00:00.000Z']);
+    await page.goto(page.url().replace('2026-10-01T12%3A00%3A00.000Z', 'paper-2026'));
+    await page.getByText(/As this warehouse knew it on 2026-10-01/).waitFor();
+    expect(asked('as_of')).toEqual(['paper-2026']);
     await page.getByRole('button', { name: 'Back to now' }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('as_of')).toEqual([]);

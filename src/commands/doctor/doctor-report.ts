@@ -1,7 +1,10 @@
 import { GmsiError } from '../../errors.ts';
+import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
+import { adviceOnFields, describeFieldChanges } from '../../observe/field-changes.ts';
 import { describeValue, type FactName, type FactValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
+import { describeDifferences, missingFrom } from '../../service/description.ts';
 import { KeyRefused } from '../../service/errors.ts';
 import { styled } from '../../terminal/style.ts';
 import { count, table } from '../../terminal/table.ts';
@@ -11,6 +14,7 @@ import { clockDifference, missingPrivileges, readStanding } from '../../warehous
 import { migrationStatus } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
+import type { KeptDescription } from '../../warehouse/tables/descriptions.ts';
 
 /** One line of the report. */
 export interface Finding {
@@ -105,9 +109,7 @@ async function schema(db: Warehouse): Promise<string> {
 
 async function currentSchema(db: Warehouse): Promise<string> {
   const { gone, added } = await schemaDrift(db);
-  const listed = (objects: readonly string[]) =>
-    objects.slice(0, named).join(', ') +
-    (objects.length > named ? ` and ${objects.length - named} more` : '');
+  const listed = (objects: readonly string[]) => firstOf(objects, ', ');
   if (gone.length > 0)
     throw new ToFix(
       `somebody has dropped or changed ${listed(gone)}`,
@@ -120,8 +122,7 @@ async function privileges(db: Warehouse): Promise<string> {
   const missing = await missingPrivileges(db);
   if (missing.length === 0) return 'enough to load';
   const { user, database, owner, loader_role } = await readStanding(db);
-  const more = missing.length > named ? ` and ${missing.length - named} more` : '';
-  const found = `the user ${user} lacks ${missing.slice(0, named).join(', ')}${more}`;
+  const found = `the user ${user} lacks ${firstOf(missing, ', ')}`;
   const grant = `grant gmsi_loader to ${user};`;
   if (owner === null) {
     const fix = `As the owner of the database: grant create on database ${database} to ${user};`;
@@ -151,12 +152,42 @@ async function fields(db: Warehouse): Promise<Told> {
   if (migrations.some(({ executedAt }) => !executedAt)) throw new NotChecked('see schema');
   const { rows } = await fieldChanges.query.execute(db);
   if (rows.length === 0) return 'none appeared or vanished in the last 7 days';
-  const listed = rows.map(({ feed, field, change }) => `${field} of ${feed} is ${change}`);
-  const more = listed.length > named ? ` and ${listed.length - named} more` : '';
+  return { found: describeFieldChanges(rows), fix: adviceOnFields };
+}
+
+/** For how long a change of the description is reported, in milliseconds. */
+const reportedFor = 7 * 24 * 3_600_000;
+
+/** Describes what the service says of itself: what changed in the last 7 days, else what gmsi sends that it does not name. */
+export function describeDescription(
+  [now, before]: readonly KeptDescription[],
+  at: Date,
+): Pick<Finding, 'found' | 'fix'> {
+  const { facts, first_seen_at } = now!;
+  const operations = Object.keys(facts).filter((name) => /^[A-Z]+ \S+$/.test(name)).length;
+  const since = first_seen_at.toISOString().slice(0, 10);
+  const about = `version ${facts.version}, ${count(operations, 'operation')}`;
+  const changes =
+    before && at.getTime() - first_seen_at.getTime() < reportedFor
+      ? describeDifferences(before.facts, facts)
+      : [];
+  if (changes.length > 0)
+    return {
+      found: `${about}; changed ${since}: ${firstOf(changes, '; ')}`,
+      fix: 'Compare the rows of gmsi.service_descriptions, and ask the vendor what the changes mean for your jobs.',
+    };
+  const missing = [...catalog.values()].flatMap((feed) => missingFrom(facts, feed));
+  if (missing.length === 0)
+    return { found: `${about}, unchanged since ${since}; it names all that gmsi sends` };
   return {
-    found: listed.slice(0, named).join(', ') + more,
-    fix: 'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.',
+    found: `${about}, unchanged since ${since}; ${firstOf(missing, ', ')}`,
+    fix: 'A job sets what gmsi sends instead: service.parameters, service.end_date, match_type.',
   };
+}
+
+function firstOf(texts: readonly string[], separator: string): string {
+  const more = texts.length > named ? ` and ${texts.length - named} more` : '';
+  return texts.slice(0, named).join(separator) + more;
 }
 
 /** Returns a table for a person. */

@@ -11,7 +11,7 @@ import {
 import type { Job } from '../../config/job.ts';
 import { likelyQuota } from '../../config/job-keys.ts';
 import { defaultServiceSettings } from '../../config/service-schema.ts';
-import { ConfigError } from '../../errors.ts';
+import { ConfigError, GmsiError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
 import { capRequests } from '../../probe/ask.ts';
@@ -20,16 +20,20 @@ import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
 import type { Budget } from '../../rate/budget.ts';
 import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
+import { readDescription } from '../../service/description.ts';
 import { BudgetSpent } from '../../service/errors.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
+import { WarehouseUnavailable } from '../../warehouse/errors.ts';
+import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
 import { bugReport } from './bug-report.ts';
 import {
   canBook,
   describeChange,
+  describeDescription,
   describeFindings,
   describeProbe,
   type Finding,
@@ -49,7 +53,7 @@ export interface DoctorOptions {
 }
 
 /**
- * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends one request if a key is set; with
+ * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with
  * `--probe` up to 12, and a minute, to learn how the service behaves.
  */
 export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
@@ -124,7 +128,10 @@ async function askService(
       throw new NotChecked(`${error.message} ${error.hint}`);
     }
   });
-  return { findings: [configuration, service], report, isBudgetSpent };
+  const findings = [configuration, service];
+  if (!options.probe)
+    findings.push(await finding('description', () => readItsDescription(session, warehouse, service)));
+  return { findings, report, isBudgetSpent };
 }
 
 /** Sends one request that is not booked, because no warehouse can book it. */
@@ -149,6 +156,34 @@ async function timed(session: Session, client: Client): Promise<string> {
   const ms = Math.round(performance.now() - startedAt);
   checkClockOf(client);
   return `answers in ${ms} ms and accepts the key${ofSandbox(client)}`;
+}
+
+/** The longest description that is read, in bytes. */
+const longestDescription = 4 * 1024 * 1024;
+
+/** Reads `/openapi.json` in one request, which is booked. A service need not have one, so no answer is no fault. */
+async function readItsDescription(
+  session: Session,
+  warehouse: OpenWarehouse | undefined,
+  { ok }: Finding,
+): Promise<string | Pick<Finding, 'found' | 'fix'>> {
+  if (!ok) throw new NotChecked('see service');
+  if (!warehouse || !(await canBook(warehouse.db)))
+    throw new NotChecked('the warehouse cannot book requests yet');
+  const settings = { ...askingOnce, maxBodyBytes: longestDescription };
+  await using service = openService(session, warehouse.db, settings, likelyQuota);
+  const request = { path: '/openapi.json', query: {}, isUnversioned: true };
+  let document: unknown;
+  try {
+    document = await service.client.getJson(request, session.stop);
+  } catch (error) {
+    if (error instanceof BudgetSpent) throw new NotChecked(error.message);
+    if (!(error instanceof GmsiError) || error instanceof WarehouseUnavailable) throw error;
+    return `none: ${error.message}`;
+  }
+  const read = readDescription(document);
+  if (!read) return 'none: /openapi.json is not an OpenAPI document';
+  return describeDescription(await keepDescription(warehouse.db, read), session.clock());
 }
 
 function checkClockOf({ serviceTime }: Client): void {

@@ -100,3 +100,13 @@ export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> =
   about: 'Who filled the warehouse',
   query: sql`select served_by from gmsi.origin`,
 };
+
+/** Moments that have a name. */
+export const namedMoments: Question<{
+  readonly name: string;
+  readonly at: Date;
+  readonly note: string | null;
+}> = {
+  about: 'Moments that have a name, the newest first',
+  query: sql`select name, at, note from gmsi.moments order by at desc, name limit 500`,
+};

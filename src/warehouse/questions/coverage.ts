@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import { isOfSeries } from '../tables/series.ts';
+import { type Moment, momentSql, momentText } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
@@ -185,7 +186,7 @@ export interface SeriesAsked {
 export function coveredDays(
   { feed, countries, topics, tickers, variants, matchTypes }: SeriesAsked,
   { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
-  asOf: Date | null = null,
+  asOf: Moment | null = null,
 ): Question<CoveredDays> {
   const drainedThen =
     asOf === null
@@ -194,9 +195,9 @@ export function coveredDays(
                * coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
                            where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
                                = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-                             and w.state = 'drained' and w.finished_at <= ${asOf.toISOString()}::timestamptz), '{}')`;
+                             and w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}), '{}')`;
   return {
-    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${asOf.toISOString()}`}`,
+    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${momentText(asOf)}`}`,
     query: sql<CoveredDays>`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
       from gmsi.coverage c

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type Moment, momentSql, momentText } from './moment.ts';
 import type { Question } from './reading.ts';
 
 export interface HeadlinesAsked {
@@ -9,7 +10,7 @@ export interface HeadlinesAsked {
   readonly from: Date;
   /** … and before this one. */
   readonly to: Date;
-  readonly asOf: Date | null;
+  readonly asOf: Moment | null;
   /** A text that the headline or its source must contain, in capitals or not; `null` for all headlines. */
   readonly find: string | null;
   /** The last headline of the previous page. */
@@ -70,8 +71,7 @@ type Within = Omit<HeadlinesAsked, 'after' | 'limit'>;
 
 /** The headlines of a series in a period; further conditions may follow. */
 function within({ country, topic, matchType, from, to, asOf }: Within): RawBuilder<unknown> {
-  const source =
-    asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)`;
+  const source = asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${momentSql(asOf)})`;
   return sql`${source} h
         where country = ${country} and topic = ${topic} and match_type = ${matchType}
           and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz`;
@@ -82,7 +82,7 @@ function says({ find }: Within): RawBuilder<boolean> {
 }
 
 function knownAt({ asOf }: Within): string {
-  return asOf === null ? '' : `, as known at ${asOf.toISOString()}`;
+  return asOf === null ? '' : `, as known at ${momentText(asOf)}`;
 }
 
 export interface StoriesAsked extends Within {

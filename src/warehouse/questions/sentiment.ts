@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
+import { type Moment, momentSql, momentText } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
@@ -14,7 +15,7 @@ export interface SentimentAsked {
   readonly to: Day;
   readonly by: Bucket;
   /** The warehouse as it was at that moment; `null` for now. */
-  readonly asOf: Date | null;
+  readonly asOf: Moment | null;
 }
 
 /** Mean scores (-1 to 1) of the headlines of an hour, a day, a week or a month. */
@@ -38,7 +39,7 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
     asOf === null ? (by === 'hour' ? sql`hour` : sql`day`) : sql`(published_at at time zone 'UTC')`;
   const { begins, at } = bucketOf(by, start, asOf === null);
   return {
-    about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf.toISOString()}`}`,
+    about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${momentText(asOf)}`}`,
     query: sql<Sentiment>`
       select country, topic, match_type, ${at} as at, ${means}
       from ${sums(asked)}
@@ -76,7 +77,7 @@ function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): Raw
     return sql`(
         select country, topic, match_type, published_at, sentiment_type, 1 as all_count,
                (score is not null)::int as headline_count, score as sentiment_sum
-        from gmsi.headlines_as_of(${asOf.toISOString()}::timestamptz)
+        from gmsi.headlines_as_of(${momentSql(asOf)})
         cross join lateral (values ('directional', gmsi.summable(directional_score)),
                                    ('semantic_sentiment', gmsi.summable(semantic_score))) as model (sentiment_type, score)
         where ${ofSeries} and retracted_at is null

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
+import { refreshReason } from '../tables/loads.ts';
 import {
   askedSeries,
   inScope,
@@ -208,7 +209,11 @@ export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): P
            l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
     from gmsi.schedules s
     left join lateral (
-      select * from gmsi.loads l where l.job = s.job and l.command = s.command order by l.load_id desc limit 1
+      select * from gmsi.loads l
+      -- A refresh is a backfill with this reason.
+      where l.job = s.job and (l.command = s.command or (l.command = 'backfill' and s.command = 'refresh'))
+        and (l.reason is not distinct from ${refreshReason}) = (s.command = 'refresh')
+      order by l.load_id desc limit 1
     ) l on true
     where s.cron is not null or s.due_at is not null or s.resumes_at is not null or l.load_id is not null
     order by s.job, s.command

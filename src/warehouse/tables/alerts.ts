@@ -1,7 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
 
-export type AlertKind = 'failed windows' | 'budget' | 'late' | 'key refused' | 'export failed';
+export type AlertKind =
+  | 'failed windows'
+  | 'budget'
+  | 'late'
+  | 'key refused'
+  | 'export failed'
+  | 'check failed'
+  | 'fields changed';
 
 /** A kind of problem of a job. At most one alert is open for it at a time. */
 export interface AlertCause {

@@ -1,6 +1,22 @@
-import { type Insertable, sql } from 'kysely';
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
+
+/** Returns the checks of a job whose last run failed. */
+export async function failedChecks(db: Kysely<Database>, job: string): Promise<FailedCheck[]> {
+  return db
+    .selectFrom('gmsi.check_results')
+    .select(['check_name', 'title', 'findings'])
+    .where('job', '=', job)
+    .where('result', '=', 'failed')
+    .orderBy('check_name')
+    .execute();
+}
+
+export type FailedCheck = Pick<
+  Selectable<Database['gmsi.check_results']>,
+  'check_name' | 'title' | 'findings'
+>;
 
 export type KeptResult = Omit<Insertable<Database['gmsi.check_results']>, 'settings'> & {
   readonly settings: Readonly<Record<string, number>>;

@@ -59,6 +59,12 @@ export async function confirmLearnedFacts(
 
 export type FieldsSeen = ReadonlyMap<string, 'column' | 'extra'>;
 
+/** Returns the field names that loads of a feed have stored. */
+export async function storedFields(db: Kysely<Database>, feed: string): Promise<string[]> {
+  const rows = await db.selectFrom('gmsi.wire_fields').select('field').where('feed', '=', feed).execute();
+  return rows.map(({ field }) => field);
+}
+
 /** How a load's records differ from those of the loads before it. */
 export interface FieldChanges {
   readonly appeared: readonly string[];

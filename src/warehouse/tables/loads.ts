@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Database, LoadOutcome } from '../database.ts';
+import type { Database, Day, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
 
 /** The totals of a load so far. */
@@ -71,4 +71,17 @@ export async function finishLoad(
     .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
+}
+
+/** The `reason` of loads of workers that load again what was loaded longest ago. */
+export const refreshReason = 'refresh';
+
+/** Returns the requests that the refreshes of a job have sent in a month (UTC). @param month its first day */
+export async function requestsOfRefreshes(db: Kysely<Database>, job: string, month: Day): Promise<number> {
+  const { rows } = await sql<{ requests: number }>`
+    select coalesce(sum(requests), 0)::bigint as requests from gmsi.loads
+    where job = ${job} and reason = ${refreshReason}
+      and started_at >= ${month}::timestamp at time zone 'UTC'
+      and started_at < (${month}::timestamp + interval '1 month') at time zone 'UTC'`.execute(db);
+  return rows[0]!.requests;
 }

@@ -191,6 +191,44 @@ export async function insertWindows(db: Kysely<Database>, windows: readonly Plan
   `.execute(db);
 }
 
+/**
+ * Returns the windows of a grid that were drained longest ago: each as long ago as the day of it that was. Without windows
+ * that have days that are not covered, were only imported, or are in a window that is open or refused.
+ */
+export async function findOldest(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  grid: readonly { readonly from: Day; readonly to: Day }[],
+  atMost: number,
+): Promise<PlannedWindow[]> {
+  const { rows } = await sql<PlannedWindow>`
+    with standing as (${standingWindows(scope)}), grid as materialized (
+      select daterange(first_day, last_day, '[]') as days
+      from unnest(${grid.map(({ from }) => from)}::date[], ${grid.map(({ to }) => to)}::date[]) as g (first_day, last_day)
+    )
+    select asked.*, lower(g.days)::text as first_day, (upper(g.days) - 1)::text as last_day
+    from ${askedSeries(scope)}
+    join gmsi.coverage c on ${sameSeries('c', 'asked')}
+    left join standing on ${sameSeries('standing', 'asked')}
+    cross join lateral (
+      -- The newest moment since which all days of each were drained.
+      select since.days, max(since.finished_at) as drained_at
+      from (
+        select grid.days, w.finished_at,
+               range_agg(w.days) over (partition by grid.days order by w.finished_at desc, w.window_id) as drained
+        from gmsi.windows w join grid on w.days && grid.days
+        where ${sameSeries('w', 'asked')} and w.state = 'drained'
+      ) as since
+      where since.drained @> since.days
+      group by since.days
+    ) as g
+    where c.days @> g.days and not g.days && coalesce(standing.days, '{}')
+    order by g.drained_at, g.days, ${seriesOf('asked')}
+    limit ${atMost}::int
+  `.execute(db);
+  return rows;
+}
+
 /** Removes the refused windows of a job, so that their days are planned again. */
 export async function forgetRefused(db: Kysely<Database>, scope: WindowScope): Promise<void> {
   await sql`delete from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'`.execute(db);

@@ -29,7 +29,7 @@ export async function registerJob(
       set definition = excluded.definition, registered_at = excluded.registered_at, registered_by = excluded.registered_by
       where known.definition <> excluded.definition
     `.execute(trx);
-    for (const command of ['backfill', 'sync'] as const) {
+    for (const command of ['backfill', 'sync', 'refresh'] as const) {
       await trx
         .insertInto('gmsi.schedules')
         .values({

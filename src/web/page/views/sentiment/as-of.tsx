@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { knownSince } from '../../../../warehouse/questions/contents.ts';
+import type { knownSince, namedMoments } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
-import { addressOf, ask, useAnswer } from '../../api.ts';
+import { addressOf, ask, useAnswer, type Wire } from '../../api.ts';
 import { Field, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
@@ -34,8 +34,14 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
-/** Shows the moment, and a slider to change it. */
-export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
+interface AsOfShown {
+  readonly asOf: string;
+  readonly show: Asked['show'];
+  readonly named: readonly Wire<Row<typeof namedMoments>>[];
+}
+
+/** Shows the moment, and a slider and the named moments to change it. */
+export function AsOf({ asOf, show, named }: AsOfShown) {
   const first = useAnswer<Known>('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');
@@ -90,6 +96,22 @@ export function AsOf({ asOf, show }: { asOf: string; show: Asked['show'] }) {
             }}
           />
         </span>
+        {named.length > 0 && (
+          <select
+            aria-label="Named moment"
+            value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
+            onChange={(event) => go({ as_of: event.currentTarget.value })}
+          >
+            <option value="" disabled>
+              named …
+            </option>
+            {named.map(({ name, at, note }) => (
+              <option key={name} value={at}>
+                {note ? `${name}: ${note}` : name}
+              </option>
+            ))}
+          </select>
+        )}
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now
         </button>

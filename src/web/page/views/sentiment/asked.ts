@@ -48,6 +48,8 @@ export interface Usual {
   /** The first and the last requested day. */
   readonly oldest: string | undefined;
   readonly newest: string;
+  /** Moments that have a name; the address may say that instead of the time. */
+  readonly moments: readonly { readonly name: string; readonly at: string }[];
 }
 
 /** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
@@ -65,7 +67,8 @@ export function askedFor(usual: Usual): Asked {
   const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
   const model = one('model', models, 'directional');
   const smooth = one('smooth', Object.fromEntries(spans), 'none');
-  const asOf = text('as_of');
+  const given = text('as_of');
+  const asOf = usual.moments.find(({ name }) => name === given)?.at ?? given;
   const show = one('show', shows, 'lines');
   const chosen = texts('match_type', usual.match);
   return {
@@ -77,7 +80,8 @@ export function askedFor(usual: Usual): Asked {
     by: one('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
-    asOf: asOf && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
+    // Date.parse would read the year of an unknown name, such as paper-2026.
+    asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
     difference: text('difference') !== null,
     show,
   };

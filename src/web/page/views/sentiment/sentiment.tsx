@@ -1,4 +1,9 @@
-import type { fullestSeries, listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type {
+  fullestSeries,
+  listedSeries,
+  loadedFeeds,
+  namedMoments,
+} from '../../../../warehouse/questions/contents.ts';
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
@@ -27,6 +32,7 @@ export function Sentiment() {
 function Loaded() {
   const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
   const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const named = useAnswer<Row<typeof namedMoments>>('moments', {}, 300).answer?.rows ?? [];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
   const coverage = useAnswer<Row<typeof coverageOfSeries>>(
@@ -55,6 +61,7 @@ function Loaded() {
       match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     },
     oldest,
+    moments: named,
     newest: newest === undefined || newest > today() ? today() : newest,
   });
   const ofCountries = asked.show === 'map' ? '' : asked.countries.join(', ');
@@ -129,7 +136,7 @@ function Loaded() {
           <AsOfSwitch asOf={asked.asOf} />
         </div>
       </Controls>
-      {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} />}
+      {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} named={named} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && (
         <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />

@@ -1,0 +1,86 @@
+import { openWarehouse, refuseNoWarehouse, runBy, type Session } from '../compose.ts';
+import { readMoment } from '../config/read-moment.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
+import { knownNames } from '../nearest.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { table } from '../terminal/table.ts';
+import { databaseTime } from '../warehouse/health.ts';
+import {
+  forgetMoment,
+  momentName,
+  type NamedMoment,
+  nameMoment,
+  readMoments,
+} from '../warehouse/tables/moments.ts';
+
+export interface SnapshotOptions {
+  readonly at?: string;
+  readonly note?: string;
+  readonly remove?: boolean;
+}
+
+/** `gmsi snapshot [name]`: gives a moment a name, or lists the named ones; sends no request. */
+export async function snapshotCommand(
+  session: Session,
+  name: string | undefined,
+  { at, note, remove }: SnapshotOptions,
+): Promise<number> {
+  if (name === undefined && (at ?? note ?? remove) !== undefined)
+    throw new ConfigError('--at, --note and --remove need a name.', {
+      hint: 'For example: gmsi snapshot paper-2026',
+    });
+  if (name !== undefined && !momentName.test(name))
+    throw new ConfigError(`"${name}" cannot be the name of a moment.`, {
+      hint: 'Use up to 63 letters, digits, - _ and . and begin with a letter. For example: gmsi snapshot paper-2026',
+    });
+  refuseNoWarehouse(session);
+  await using warehouse = await openWarehouse(session);
+  const { db } = warehouse;
+  if (name === undefined) {
+    const moments = await readMoments(db);
+    if (session.json) printJson({ moments });
+    else
+      print(
+        moments.length === 0
+          ? 'No moment has a name yet: gmsi snapshot <name> names one.\n'
+          : `${listed(moments)}\n`,
+      );
+    return exitCodes.done;
+  }
+  if (remove) {
+    if (!(await forgetMoment(db, name))) throw unknownMoment(name, await readMoments(db));
+    if (session.json) printJson({ removed: name });
+    else print(`${name} is removed. The data are as before.\n`);
+    return exitCodes.done;
+  }
+  const moment = at === undefined ? undefined : readMoment('--at', at, await databaseTime(db));
+  const taken = await nameMoment(db, { name, at: moment, note, takenBy: runBy });
+  if (!taken)
+    throw new ConfigError(`${name} is the name of a moment already.`, {
+      hint: `Take another name. gmsi snapshot lists them; gmsi snapshot ${name} --remove frees this one.`,
+    });
+  if (session.json) printJson(taken);
+  else
+    print(
+      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). In files: gmsi export --as-of ${name}\n`,
+    );
+  return exitCodes.done;
+}
+
+export function unknownMoment(name: string, moments: readonly NamedMoment[]): ConfigError {
+  const names = moments.map((one) => one.name);
+  const hint =
+    names.length === 0 ? 'No moment has a name yet: gmsi snapshot names one.' : knownNames(name, names);
+  return new ConfigError(`No moment is named ${name}.`, { hint });
+}
+
+function listed(moments: readonly NamedMoment[]): string {
+  const rows = moments.map(({ name, at, note, taken_at }) => [
+    name,
+    at.toISOString(),
+    taken_at.toISOString().slice(0, 10),
+    note,
+  ]);
+  return table(['name', 'moment (UTC)', 'taken', 'note'], rows);
+}

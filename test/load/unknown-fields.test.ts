@@ -1,0 +1,59 @@
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const aNewField = { kind: 'drift', drifts: ['new-field'], times: 1_000 } as const;
+
+function until(end_date: string, unknown_fields = 'fail', more = {}) {
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], start_date: '2026-09-01', end_date };
+  return aJob({ ...scope, unknown_fields, service: { end_date: 'inclusive' }, ...more });
+}
+
+it('unknown_fields: fail fails a window with a new field before anything of its page is stored, until a load keeps it', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+  const { db } = warehouse;
+  const load = (job: ReturnType<typeof aJob>) => runBackfill({ job, db, sandbox, clock });
+  expect(await load(until('2026-09-05'))).toMatchObject({ outcome: 'done' });
+  const before = await countRows(db, 'headlines');
+
+  sandbox.script([aNewField]);
+  // Twice: what a load has refused is not known to the next one.
+  for (let tries = 0; tries < 2; tries++)
+    expect(await load(until('2026-09-20'))).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
+  const { rows } = await sql<{ last_error: string; pages: number }>`
+    select last_error, pages from gmsi.windows where state = 'failed'`.execute(db);
+  expect(rows).toEqual([
+    {
+      last_error:
+        'The records have fields that no load has stored yet: model_version. Ask the vendor what they are. Then set unknown_fields: keep for one load, or read them into columns with fields.',
+      pages: 0,
+    },
+  ]);
+  expect(await countRows(db, 'headlines')).toBe(before);
+
+  const named = { fields: { url: 'model_version' } };
+  expect(await load(until('2026-09-20', 'fail', named))).toMatchObject({ outcome: 'done' });
+  await sql`delete from gmsi.wire_fields where field = 'model_version'`.execute(db);
+  expect(await load(until('2026-09-25'))).toMatchObject({ outcome: 'incomplete' });
+  expect(await load(until('2026-09-25', 'keep'))).toMatchObject({ outcome: 'done' });
+  expect(await load(until('2026-09-30'))).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
+});
+
+it('unknown_fields: fail refuses a live answer with a new field', async () => {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+  const { db } = warehouse;
+  const sync = () =>
+    runSync({ job: until('today', 'fail', { start_date: '2026-11-15' }), db, sandbox, clock });
+  expect(await sync()).toMatchObject({ outcome: 'done' });
+  sandbox.script([{ ...aNewField, match: ({ path }) => path.includes('/live/') }]);
+  expect(await sync()).toMatchObject({ outcome: 'incomplete' });
+  expect(await countRows(db, 'headlines')).toBeGreaterThan(0);
+  const { rows } = await sql`select from gmsi.headlines where extra ? 'model_version'`.execute(db);
+  expect(rows).toEqual([]);
+});
