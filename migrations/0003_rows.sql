@@ -592,6 +592,29 @@ comment on column gmsi.regional_index.sentiment_avg is 'Mean of their scores as 
 comment on column gmsi.regional_index.model is 'Model that was requested: macro_1, macro_2 or macro_3; null in rows of an archive, which does not name the model.';
 select gmsi.complete_feed_table('regional_index', is_hourly => true);
 
+create table gmsi.global_index (
+  match_type text not null,
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  topic text,
+  headline_count bigint,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  sentiment_avg double precision,
+  model text generated always as (substring(variant from '(?:^|&)model=([^&]*)')) stored,
+  primary key (match_type, variant, published_at, entry_id)
+) partition by range (published_at);
+comment on table gmsi.global_index is 'Hourly headline sentiment of the world by topic, as the service aggregates it (the global macro index). Partitioned by month of published_at.';
+comment on column gmsi.global_index.match_type is 'Match type that was requested (index_type): COMBINED, EXPLICIT or IMPLICIT.';
+comment on column gmsi.global_index.variant is 'Further parameters of the request, as name=value&name=value: model and others. An hour has a row in each variant that it was requested with, so filter by variant.';
+comment on column gmsi.global_index.entry_id is 'Identity: a hash of time and topic.';
+comment on column gmsi.global_index.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
+comment on column gmsi.global_index.sentiment_avg is 'Mean of their scores as the service sends it.';
+comment on column gmsi.global_index.model is 'Model that was requested: macro_1, macro_2 or macro_3.';
+select gmsi.complete_feed_table('global_index', is_hourly => true);
+
 create table gmsi.ticker_event_metrics (
   ticker text not null,
   variant text not null,

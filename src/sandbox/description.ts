@@ -11,6 +11,7 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, readonly strin
   'gmsi-headlines': { topic: null, match_type: MATCH_TYPES },
   'gmsi-index': { topic: null, index_type: MATCH_TYPES },
   'regional-index': { index_type: regional },
+  'global-index': { index_type: regional },
   'ticker-headlines': { match_type: TICKER_MATCH_TYPES },
   'ticker-index': { index_type: TICKER_MATCH_TYPES },
 };

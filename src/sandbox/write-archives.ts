@@ -8,7 +8,7 @@ import { stringify } from 'csv-stringify/sync';
 import { ZipFile } from 'yazl';
 import { dayOf, formatDay } from './days.ts';
 import type { FeedName } from './feeds/catalog.ts';
-import { REGIONAL_TOPICS } from './feeds/regional-index.ts';
+import { REGIONAL_TOPICS } from './feeds/macro-indices.ts';
 import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
 import type { Query } from './service.ts';
 import { truthOfFeed } from './truth-of-feed.ts';

@@ -91,6 +91,20 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     unchecked: [...ofHeadlines, ...ofModels],
     wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
   },
+  'global-index': {
+    job: { parameters: { model: 'macro_1' } },
+    series: [['global-index', { model: 'macro_1' }]],
+    columns: {
+      topic: 'topic_name',
+      headline_count: 'headline_count',
+      sentiment_avg: 'sentiment_avg',
+      sentiment_sum: 'sentiment_sum',
+      sentiment_std: 'sentiment_std',
+    },
+    value: 'sentiment_std',
+    unchecked: [...ofHeadlines, ...ofModels],
+    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+  },
   'ticker-headlines': {
     job: { tickers },
     series: ofTickers('ticker-headlines'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gmsiIndex } from '../../src/feeds/gmsi-index.ts';
-import { regionalIndex } from '../../src/feeds/regional-index.ts';
+import { regionalIndex } from '../../src/feeds/macro-indices.ts';
 import { tickerIndex } from '../../src/feeds/ticker-index.ts';
 
 /** As docs/service.md has them ("Index feeds", "Asset feeds"). */

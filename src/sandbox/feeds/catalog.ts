@@ -3,7 +3,12 @@ import { eventMetricsQuery, historicalEventMetrics } from './event-metrics.ts';
 import { historicalEvents } from './events.ts';
 import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
 import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
-import { historicalRegionalIndex, liveRegionalIndex } from './regional-index.ts';
+import {
+  historicalGlobalIndex,
+  historicalRegionalIndex,
+  liveGlobalIndex,
+  liveRegionalIndex,
+} from './macro-indices.ts';
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
@@ -15,6 +20,8 @@ export const FEEDS = [
   liveGmsiIndex,
   historicalRegionalIndex,
   liveRegionalIndex,
+  historicalGlobalIndex,
+  liveGlobalIndex,
   historicalTickerHeadlines,
   liveTickerHeadlines,
   historicalTickerIndex,

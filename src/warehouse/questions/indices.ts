@@ -4,7 +4,13 @@ import type { Question } from './reading.ts';
 import type { Bucket } from './sentiment.ts';
 
 /** Feeds with hourly sums of sentiment. */
-export const indexFeeds = ['gmsi-index', 'regional-index', 'ticker-index', 'ticker-event-metrics'] as const;
+export const indexFeeds = [
+  'gmsi-index',
+  'regional-index',
+  'global-index',
+  'ticker-index',
+  'ticker-event-metrics',
+] as const;
 export type IndexFeed = (typeof indexFeeds)[number];
 
 /** Where the parts of a line are in the tables of the indices, as expressions. */
@@ -29,6 +35,7 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
                     'sparse=' || nullif(sparse, ''))`,
   },
   'regional-index': { ...usual, table: 'regional_index', subject: 'country_name' },
+  'global-index': { ...usual, table: 'global_index', subject: "'World'::text" },
   'ticker-index': {
     ...usual,
     table: 'ticker_index',

@@ -16,6 +16,7 @@ import { News } from './news.tsx';
 const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
   'gmsi-index': 'Country',
   'regional-index': 'Country',
+  'global-index': 'Country',
   'ticker-index': 'Asset',
   'ticker-event-metrics': 'Asset',
 };
@@ -150,7 +151,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
               {...{ feed, subject, days, by, isAsset }}
               matches={of.map(({ match_type }) => match_type)}
               series={series.answer?.rows.filter(
-                // A regional index names no country.
+                // A macro index names no country.
                 ({ country, ticker }) => (country || ticker || subject) === subject,
               )}
             />

@@ -1,3 +1,4 @@
+import type { Day } from '../days.ts';
 import type { Headline } from '../generate/headline.ts';
 import { pairOf } from '../generate/headlines-of-day.ts';
 import { round4 } from '../generate/scores.ts';
@@ -9,7 +10,7 @@ import { COUNTRIES, type Country } from '../world/countries.ts';
 import { CATEGORIES, type Category, TOPICS } from '../world/topics.ts';
 import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
 import { headlinesServed } from './gmsi-headlines.ts';
-import { readHours, type Scored } from './hourly-components.ts';
+import { type HourlyComponents, readHours, type Scored } from './hourly-components.ts';
 import { COUNTRY_PRESETS, LANGUAGE_PRESETS, presetsOf, SOURCE_PRESETS } from './ticker-headlines.ts';
 
 const G7 = ['CA', 'DE', 'FR', 'GB', 'IT', 'JP', 'US'];
@@ -41,10 +42,17 @@ export const REGIONAL_TOPICS = (Object.keys(CATEGORIES) as Category[]).map(
 );
 const TOPIC_PRESETS = presetsOf(REGIONAL_TOPICS.map(({ name }) => name));
 
-/** A record for each hour, country and topic. */
-const series: Feed['series'] = ({ model = '' }, query, view) => {
+type Series = Feed['series'];
+
+/** What both macro indices read of a request, and the scores of a day's headlines. */
+function readMacro(
+  { model = '' }: Parameters<Series>[0],
+  query: Parameters<Series>[1],
+  view: Parameters<Series>[2],
+  preset: string,
+) {
   if (!Object.hasOwn(MODELS, model)) throw new Refusal(404, `Model '${model}' not found`);
-  const countries = countriesOf(query.country_preset ?? 'G20');
+  const countries = countriesOf(preset);
   const topics = readPreset(query, 'topic_preset', TOPIC_PRESETS);
   const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
   const sources = readPreset(query, 'source_preset', SOURCE_PRESETS);
@@ -54,48 +62,77 @@ const series: Feed['series'] = ({ model = '' }, query, view) => {
   const matchType = INDEX_TYPES[readChoice(query, 'index_type', indexTypes)];
   const hours = readHours(query, view.now);
   const look = view.settings.records;
-  const pairs = countries.flatMap((country) =>
-    REGIONAL_TOPICS.filter(({ name }) => topics?.includes(name) ?? true).map((topic) =>
-      pairOf(view.settings, country, topic),
-    ),
-  );
   return {
+    hours,
+    countries,
+    topics: REGIONAL_TOPICS.filter(({ name }) => topics?.includes(name) ?? true),
     asked: [
       ...[model, countries.map(({ code }) => code), matchType],
       ...[topics, languages, sources, sourceCountries, ...hours.asked],
     ],
+    scored(country: Country, topic: (typeof REGIONAL_TOPICS)[number], day: Day): Scored[] {
+      return headlinesServed(view, pairOf(view.settings, country, topic), matchType, day)
+        .filter(({ language }) => languages?.includes(language) ?? true)
+        .filter(({ source }) => sources?.includes(source) ?? true)
+        .filter(({ domestic }) => !sourceCountries || (domestic && sourceCountries.includes(country.name)))
+        .flatMap((headline) => scoreBy(model as keyof typeof MODELS, headline));
+    },
+    toWire(components: HourlyComponents, names: Readonly<Record<string, string>>) {
+      const { count, sum, std } = components;
+      return {
+        publication_time: writeTime(hours.stampOf(components), look.tickerTimes, view.zone),
+        ...names,
+        headline_count: count,
+        sentiment_avg: writeNumber(count === 0 ? 0 : Number((sum / count).toFixed(8)), look),
+        sentiment_sum: writeNumber(sum, look),
+        sentiment_std: writeNumber(std, look),
+      };
+    },
+  };
+}
+
+/** A record for each hour, country and topic. */
+const series: Series = (parameters, query, view) => {
+  const macro = readMacro(parameters, query, view, query.country_preset ?? 'G20');
+  const { hours, countries, topics, asked } = macro;
+  return {
+    asked,
     itemsOfDay: (day) =>
-      pairs
-        .flatMap((pair) => {
-          const headlines = headlinesServed(view, pair, matchType, day)
-            .filter(({ language }) => languages?.includes(language) ?? true)
-            .filter(({ source }) => sources?.includes(source) ?? true)
-            .filter(
-              ({ domestic }) => !sourceCountries || (domestic && sourceCountries.includes(pair.country.name)),
-            );
-          const scored = headlines.flatMap((headline) => scoreBy(model as keyof typeof MODELS, headline));
+      countries
+        .flatMap((country) =>
+          topics.flatMap((topic) =>
+            hours.ofDay(macro.scored(country, topic, day), day).map((components) => ({
+              publishedAt: components.hour,
+              id: `${country.code}-${REGIONAL_TOPICS.indexOf(topic)}`,
+              toWire: () => macro.toWire(components, { topic_name: topic.name, country: country.name }),
+            })),
+          ),
+        )
+        .sort(comparePositions),
+  };
+};
+
+/** A record for each hour and topic, over the G7: all countries would be slow. */
+const globalSeries: Series = (parameters, query, view) => {
+  const macro = readMacro(parameters, query, view, 'G7');
+  const { hours, countries, topics, asked } = macro;
+  return {
+    asked: ['global', ...asked],
+    itemsOfDay: (day) =>
+      topics
+        .flatMap((topic) => {
+          const scored = countries.flatMap((country) => macro.scored(country, topic, day));
           return hours.ofDay(scored, day).map((components) => ({
             publishedAt: components.hour,
-            id: `${pair.country.code}-${REGIONAL_TOPICS.indexOf(pair.topic)}`,
-            toWire: () => {
-              const { count, sum, std } = components;
-              return {
-                publication_time: writeTime(hours.stampOf(components), look.tickerTimes, view.zone),
-                topic_name: pair.topic.name,
-                country: pair.country.name,
-                headline_count: count,
-                sentiment_avg: writeNumber(count === 0 ? 0 : Number((sum / count).toFixed(8)), look),
-                sentiment_sum: writeNumber(sum, look),
-                sentiment_std: writeNumber(std, look),
-              };
-            },
+            id: String(REGIONAL_TOPICS.indexOf(topic)),
+            toWire: () => macro.toWire(components, { topic_name: topic.name }),
           }));
         })
         .sort(comparePositions),
   };
 };
 
-/** Hourly sentiment of a group of countries (docs/service.md, "Regional macro index": all likely). */
+/** Hourly sentiment of a group of countries (docs/service.md, "Macro indices": all likely). */
 export const historicalRegionalIndex: PagedFeed<'regional-index'> = {
   kind: 'paged',
   name: 'regional-index',
@@ -113,6 +150,25 @@ export const liveRegionalIndex: LiveFeed<'regional-index-live'> = {
   hours: ({ live }) => live.tickerHours,
   defaultLimit: 1000,
   series,
+};
+
+/** Hourly sentiment of the world (docs/service.md, "Macro indices": all likely). */
+export const historicalGlobalIndex: PagedFeed<'global-index'> = {
+  kind: 'paged',
+  name: 'global-index',
+  method: 'GET',
+  route: '/v1/headlines/index/macro/historical/global/:model',
+  historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
+  series: globalSeries,
+};
+
+export const liveGlobalIndex: LiveFeed<'global-index-live'> = {
+  kind: 'live',
+  name: 'global-index-live',
+  route: '/v1/headlines/index/macro/live/global/:model',
+  hours: ({ live }) => live.tickerHours,
+  defaultLimit: 1000,
+  series: globalSeries,
 };
 
 /** @throws Refusal for a preset that is neither a group nor the lower-case name of a country */
