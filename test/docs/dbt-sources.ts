@@ -1,4 +1,4 @@
-import { Document, isCollection, visit } from 'yaml';
+import { Document, isCollection, isMap, visit } from 'yaml';
 import { catalog } from '../../src/feeds/catalog.ts';
 import type { Column, Relation } from './data-dictionary.ts';
 
@@ -23,6 +23,8 @@ interface Source {
   readonly config?: Freshness;
   /** Columns of a view that are never null; a table's own constraints say so. */
   readonly notNull?: readonly string[];
+  /** Columns that together identify a row of a view; a table's primary key says so. */
+  readonly key?: readonly string[];
 }
 
 const hours = (count: number): Period => ({ count, period: 'hour' });
@@ -38,8 +40,10 @@ function changedWithin(time: string): Freshness {
 
 const series = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
+const sumOf = ['country', 'topic', 'match_type', 'sentiment_type'];
+
 const sums = [
-  ...['country', 'topic', 'match_type', 'sentiment_type', 'all_count', 'headline_count', 'sentiment_sum'],
+  ...[...sumOf, 'all_count', 'headline_count', 'sentiment_sum'],
   ...['sentiment_abs_sum', 'probability_sum', 'weighted_sum', 'state'],
 ];
 
@@ -52,9 +56,10 @@ export const sources: Readonly<Record<string, Source>> = {
       ...['headline_id', 'country', 'topic', 'match_type', 'published_at', 'first_seen_at', 'known_from'],
       ...['is_backfilled', 'is_first', 'load_id', 'entered_at', 'usable_from'],
     ],
+    key: ['headline_id', 'country', 'topic', 'match_type', 'published_at', 'known_from'],
   },
-  sentiment_hourly: { notNull: ['hour', ...sums] },
-  sentiment_daily: { notNull: ['day', ...sums] },
+  sentiment_hourly: { notNull: ['hour', ...sums], key: [...sumOf, 'hour'] },
+  sentiment_daily: { notNull: ['day', ...sums], key: [...sumOf, 'day'] },
   ...Object.fromEntries(
     [...catalog.values()]
       .filter(({ name }) => name !== 'gmsi-headlines')
@@ -65,23 +70,32 @@ export const sources: Readonly<Record<string, Source>> = {
   topics: {},
   lookups: {},
   coverage: {},
-  sentiment_by_day: { notNull: ['country', 'topic', 'match_type', 'day', 'state'] },
-  coverage_by_day: { notNull: [...series, 'day', 'state'] },
-  coverage_gaps: { notNull: [...series, 'from_day', 'to_day', 'days', 'state'] },
+  sentiment_by_day: {
+    notNull: ['country', 'topic', 'match_type', 'day', 'state'],
+    key: ['country', 'topic', 'match_type', 'day'],
+  },
+  coverage_by_day: { notNull: [...series, 'day', 'state'], key: [...series, 'day'] },
+  coverage_gaps: {
+    notNull: [...series, 'from_day', 'to_day', 'days', 'state'],
+    key: [...series, 'from_day'],
+  },
 };
 
 /** docs/dbt/sources.yml: what dbt is to know of these tables, as the database's comments and constraints have it. */
 export function renderDbtSources(relations: readonly Relation[], columns: readonly Column[]): string {
-  const tables = Object.entries(sources).map(([name, { config, notNull = [] }]) => {
+  const tables = Object.entries(sources).map(([name, { config, notNull = [], key = [] }]) => {
     const own = columns.filter(({ relation }) => relation === name);
-    const keys = own.filter(({ in_key }) => in_key);
+    const keys = own
+      .filter(({ column, in_key }) => in_key || key.includes(column))
+      .map(({ column }) => column);
     return {
       name,
       description: relations.find((relation) => relation.name === name)?.comment,
       ...(config && { config }),
+      ...(keys.length > 1 && { data_tests: [{ unique_together: { arguments: { columns: keys } } }] }),
       columns: own.map(({ column, type, nullable, comment }) => {
         const tests = [
-          ...(keys.length === 1 && keys[0]!.column === column ? ['unique'] : []),
+          ...(keys.length === 1 && keys[0] === column ? ['unique'] : []),
           ...(!nullable || notNull.includes(column) ? ['not_null'] : []),
         ];
         return {
@@ -99,19 +113,19 @@ export function renderDbtSources(relations: readonly Relation[], columns: readon
   });
   visit(document, {
     Pair: (_, { key, value }) => {
-      if (isCollection(value)) value.flow = oneLine.includes(String(key));
+      if (isCollection(value)) value.flow = oneLine.includes(String(key)) && !value.items.some(isMap);
     },
   });
   return `${head}\n${document.toString({ lineWidth: 0 })}`;
 }
 
 /** What is short enough to stand in one line. */
-const oneLine = ['data_tests', 'warn_after', 'error_after'];
+const oneLine = ['data_tests', 'columns', 'warn_after', 'error_after'];
 
 const description =
   'Headlines of the Global Macro Sentiment Indices and what they add up to, as gmsi-etl loads them.';
 
-const head = `# Sources for dbt (1.10 or newer): put this file below models/, give dbt's user the role gmsi_reader, and adapt the
-# freshness to how often you sync; sources that no job of yours loads are best taken out. Descriptions are the database's
-# own comments. Written by \`npx vitest run test/docs/dbt.test.ts -u\`; do not edit it by hand.
+const head = `# Sources for dbt (1.10.8 or newer): put this file below models/, and tests/generic/unique_together.sql below tests/generic/.
+# Give dbt's user the role gmsi_reader, adapt the freshness to how often you sync, and delete the sources that no job of yours
+# loads. Descriptions are the database's own comments. Written by \`npx vitest run test/docs/dbt.test.ts -u\`; do not edit it by hand.
 `;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -13,6 +14,9 @@ interface Table {
     readonly loaded_at_field: string;
     readonly freshness: { readonly filter?: string };
   };
+  readonly data_tests?: readonly {
+    readonly unique_together: { readonly arguments: { readonly columns: readonly string[] } };
+  }[];
   readonly columns: readonly { readonly name: string; readonly data_tests?: readonly string[] }[];
 }
 
@@ -95,6 +99,49 @@ test('the tests that it names pass on what is loaded', async () => {
         : `gmsi.${name} where ${column} is null`;
     expect([name, column, kind, await numberOf(failing)]).toEqual([name, column, kind, 0]);
   }
+});
+
+const macro = readFileSync(
+  new URL('../../docs/dbt/tests/generic/unique_together.sql', import.meta.url),
+  'utf8',
+);
+
+/** The query that dbt makes of its macro, for a table and the columns of its key. */
+function doubles(table: string, columns: readonly string[]): string {
+  const [, body] = /{% test unique_together\(model, columns\) %}(.*){% endtest %}/s.exec(macro)!;
+  const query = body!
+    .replaceAll("{{ columns | join(', ') }}", columns.join(', '))
+    .replaceAll('{{ model }}', table);
+  expect(query).not.toMatch(/[{}]/);
+  return query;
+}
+
+test('every table with a key of several columns has a test that finds a row that is there twice', async () => {
+  const keys = tables.flatMap(({ name, data_tests = [] }) =>
+    data_tests.map(({ unique_together }) => ({ name, key: unique_together.arguments.columns })),
+  );
+  const withOne = tables.filter(({ columns }) =>
+    columns.some(({ data_tests }) => data_tests?.includes('unique')),
+  );
+  expect(keys.map(({ name }) => name)).toContain('headlines');
+  expect(keys).toHaveLength(tables.length - withOne.length);
+  let found = 0;
+  for (const { name, key } of keys)
+    await warehouse.db.transaction().execute(async (transaction) => {
+      const run = async (query: string) => (await sql.raw(query).execute(transaction)).rows;
+      expect([name, await run(doubles(`gmsi.${name}`, key))]).toEqual([name, []]);
+      // A copy without constraints, as in a warehouse that enforces none.
+      await run(`create temp table copy on commit drop as select * from gmsi.${name}`);
+      await run('insert into copy select * from copy limit 1');
+      const twice = await run(doubles('copy', key));
+      expect([name, twice]).toEqual([
+        name,
+        (await run('select from copy limit 1')).map(() => expect.anything()),
+      ]);
+      for (const row of twice) expect(row).toMatchObject({ number_of_rows: 2 });
+      found += twice.length;
+    });
+  expect(found).toBeGreaterThan(5);
 });
 
 test('freshness is asked of columns that are there', async () => {
