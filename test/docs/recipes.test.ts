@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Sandbox, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
+import { demo, later, printedUnder } from './analysis-page.ts';
+
+/**
+ * What recipes of docs/analysis.md print, computed again from the records that the service sends. That they print it is
+ * tested in analysis.test.ts.
+ */
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ ...demo, clock: later });
+});
+
+afterAll(() => sandbox.stop());
+
+const scoreOf = ({ directional }: TruthRecord) => directional.positive - directional.negative;
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+const mean = (numbers: readonly number[]) => (numbers.length === 0 ? null : sum(numbers) / numbers.length);
+const conviction = (scores: readonly number[]) => sum(scores) / sum(scores.map(Math.abs));
+
+/** A number as it is printed with so many decimals, or an empty cell. */
+const printed = (number: number | null, decimals: number) =>
+  number === null ? null : expect.closeTo(number, decimals);
+
+test('conviction divides sums of the whole period', () => {
+  const rows = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'].map((country) => {
+    const topic = 'Policy Tools-Interest Rates';
+    const scores = sandbox.truth({ country, topic, from: '2025-12-01', to: '2025-12-31' }).map(scoreOf);
+    return { country, scores, conviction: conviction(scores) };
+  });
+  expect(printedUnder('Conviction')).toEqual(
+    rows
+      .sort((a, b) => b.conviction - a.conviction)
+      .map((row) => ({
+        country: row.country,
+        headlines: row.scores.length,
+        mean: printed(mean(row.scores), 3),
+        strength: printed(mean(row.scores.map(Math.abs)), 3),
+        conviction: printed(row.conviction, 3),
+      })),
+  );
+});
+
+test('15-minute bins begin on the quarter, with or without news', () => {
+  const records = sandbox.truth({
+    ...{ country: 'US', topic: 'Market Stress' },
+    ...{ from: '2025-12-17', to: '2025-12-17' },
+  });
+  const quarter = 15 * 60_000;
+  const rows = Array.from({ length: 10 }, (_, n) => {
+    const from = Date.parse('2025-12-17T10:00:00Z') + n * quarter;
+    const scores = records
+      .filter(({ publishedAt }) => Math.floor(Date.parse(publishedAt) / quarter) * quarter === from)
+      .map(scoreOf);
+    const from_utc = new Date(from).toISOString().slice(0, 19).replace('T', ' ');
+    return { from_utc, headlines: scores.length, mean: printed(mean(scores), 3) };
+  });
+  expect(printedUnder('15-minute bins')).toEqual(rows);
+  expect(rows.map(({ headlines }) => headlines)).toContain(0);
+});
+
+test('filters by topic_probability and |score| keep what reaches both bounds', () => {
+  const records = sandbox.truth({
+    ...{ country: 'US', topic: 'Policy Tools-Interest Rates' },
+    ...{ from: '2025-12-01', to: '2025-12-31' },
+  });
+  const row = (kept: string, probability: number, score: number) => {
+    const scores = records
+      .filter((record) => record.topicProbability >= probability && Math.abs(scoreOf(record)) >= score)
+      .map(scoreOf);
+    return {
+      ...{ kept, headlines: scores.length, percent: printed((100 * scores.length) / records.length, 1) },
+      ...{ mean: printed(mean(scores), 3), conviction: printed(conviction(scores), 3) },
+    };
+  };
+  expect(printedUnder('Filters on probability and score')).toEqual([
+    row('all', 0, 0),
+    row('topic_probability >= 0.1', 0.1, 0),
+    row('topic_probability >= 0.8', 0.8, 0),
+    row('|score| >= 0.1', 0, 0.1),
+    row('topic_probability >= 0.8, |score| >= 0.1', 0.8, 0.1),
+  ]);
+});
