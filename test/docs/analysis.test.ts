@@ -1,22 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { root } from './pages.ts';
+import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
 import { asPsqlPrints } from './psql-table.ts';
 
-/** A query of the page and, below it, what it printed when the page was written. */
-const answered = /^(```sql analysis\n([\s\S]*?)^```\n\n```text\n)[\s\S]*?^```$/gm;
-
-const page = readFileSync(join(root, 'docs/analysis.md'), 'utf8');
 const countries = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'];
 const topics = ['Inflation-Food', 'Labour Market-Employment', 'Policy Tools-Interest Rates', 'Market Stress'];
 const food = { countries, topics: ['Inflation-Food'] };
 const december = { start_date: '2025-12-01', end_date: '2025-12-31' };
-const demo: SandboxOptions = { seed: 'demo', volume: 0.6, limits: null };
 
 let warehouse: TestWarehouse;
 
@@ -24,7 +17,6 @@ let warehouse: TestWarehouse;
 beforeAll(async () => {
   warehouse = await aWarehouse();
   const { db } = warehouse;
-  const later = () => new Date('2026-11-20T12:00:00Z');
   await using sandbox = await startSandbox({ ...demo, clock: later });
   for (const job of [
     aJob({ countries, topics, start_date: '2025-09-01', end_date: '2025-12-31' }),
