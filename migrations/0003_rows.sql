@@ -652,3 +652,43 @@ comment on column gmsi.event_query_metrics.entry_id is 'Identity: a hash of time
 comment on column gmsi.event_query_metrics.published_at is 'Time of the metric.';
 comment on column gmsi.event_query_metrics.ticker is 'Ticker, according to the record.';
 select gmsi.complete_feed_table('event_query_metrics');
+
+create table gmsi.regional_index_query (
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  country_name text not null,
+  topic text,
+  headline_count bigint,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  sentiment_avg double precision,
+  primary key (variant, published_at, entry_id)
+);
+comment on table gmsi.regional_index_query is 'Results of the custom query for the regional macro index (POST /headlines/index/macro/query/regional).';
+comment on column gmsi.regional_index_query.variant is 'Identifies the query: a hash of the body in the job file.';
+comment on column gmsi.regional_index_query.entry_id is 'Identity: a hash of time, topic and country_name.';
+comment on column gmsi.regional_index_query.country_name is 'Name of the country, according to the record.';
+comment on column gmsi.regional_index_query.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
+comment on column gmsi.regional_index_query.sentiment_avg is 'Mean of their scores as the service sends it.';
+select gmsi.complete_feed_table('regional_index_query', is_hourly => true);
+
+create table gmsi.global_index_query (
+  variant text not null,
+  entry_id uuid not null,
+  published_at timestamptz not null,
+  topic text,
+  headline_count bigint,
+  sentiment_sum double precision,
+  sentiment_abs_sum double precision,
+  sentiment_std double precision,
+  sentiment_avg double precision,
+  primary key (variant, published_at, entry_id)
+);
+comment on table gmsi.global_index_query is 'Results of the custom query for the global macro index (POST /headlines/index/macro/query/global).';
+comment on column gmsi.global_index_query.variant is 'Identifies the query: a hash of the body in the job file.';
+comment on column gmsi.global_index_query.entry_id is 'Identity: a hash of time and topic.';
+comment on column gmsi.global_index_query.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
+comment on column gmsi.global_index_query.sentiment_avg is 'Mean of their scores as the service sends it.';
+select gmsi.complete_feed_table('global_index_query', is_hourly => true);

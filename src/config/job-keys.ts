@@ -197,7 +197,7 @@ export const jobFileKeys = z.strictObject(
       .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
       .exactOptional()
       .describe(
-        'The JSON body for feed event-metrics-query; gmsi adds the dates, the page size and the cursor. Another body is a new series.',
+        'The JSON body for the feeds whose names end in -query; gmsi adds the dates, the page size and the cursor. Another body is a new series.',
       ),
     start_date: day('a calendar day such as 2016-01-01').describe(
       'The first day wanted, such as 2016-01-01.',

@@ -4,7 +4,7 @@ import { eventMetricsQuery, tickerEventMetrics } from './event-metrics.ts';
 import type { Feed } from './feed.ts';
 import { gmsiHeadlines } from './gmsi-headlines.ts';
 import { gmsiIndex } from './gmsi-index.ts';
-import { globalIndex, regionalIndex } from './macro-indices.ts';
+import { globalIndex, globalIndexQuery, regionalIndex, regionalIndexQuery } from './macro-indices.ts';
 import { tickerEventHeadlines } from './ticker-event-headlines.ts';
 import { tickerEvents } from './ticker-events.ts';
 import { tickerHeadlines } from './ticker-headlines.ts';
@@ -15,6 +15,8 @@ const feeds = [
   gmsiIndex,
   regionalIndex,
   globalIndex,
+  regionalIndexQuery,
+  globalIndexQuery,
   tickerHeadlines,
   tickerIndex,
   tickerEvents,

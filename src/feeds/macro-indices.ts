@@ -30,16 +30,39 @@ function macroIndex(of: 'regional' | 'global', apart: ReadColumns = {}) {
   } as const;
 }
 
-const regional = macroIndex('regional', { country_name: ['text', 'country', 'country_name'] });
+/** The same by a query of your own; the job file has its body. */
+function macroQuery(of: 'regional' | 'global', apart: ReadColumns = {}) {
+  const { dimensions, columns, identity, required } = macroIndex(of, apart);
+  return {
+    ...{ dimensions, columns, identity, required },
+    method: 'POST',
+    path: () => `/headlines/index/macro/query/${of}`,
+    table: { name: `${of}_index_query`, series: { variant: 'variant' }, isPartitioned: false },
+  } as const;
+}
+
+const byCountry = { country_name: ['text', 'country', 'country_name'] } as const;
+/** Without it, the same hour and topic of two countries would be one row. */
+const aCountry = { anyOf: ['country_name'], reason: 'no country' };
+const regional = macroIndex('regional', byCountry);
 
 /** Hourly headline sentiment of each country of a group, by topic. */
 export const regionalIndex = defineFeed({
   name: 'regional-index',
   ...regional,
   variants: { ...regional.variants, country_preset: [] },
-  // Without it, the same hour and topic of two countries would be one row.
-  required: [...regional.required, { anyOf: ['country_name'], reason: 'no country' }],
+  required: [...regional.required, aCountry],
 });
 
 /** Hourly headline sentiment of the world, by topic. */
 export const globalIndex = defineFeed({ name: 'global-index', ...macroIndex('global') });
+
+const regionalQuery = macroQuery('regional', byCountry);
+
+export const regionalIndexQuery = defineFeed({
+  name: 'regional-index-query',
+  ...regionalQuery,
+  required: [...regionalQuery.required, aCountry],
+});
+
+export const globalIndexQuery = defineFeed({ name: 'global-index-query', ...macroQuery('global') });

@@ -167,6 +167,33 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     unchecked: [...ofHeadlines, ...ofModels],
     wrong: [['score-ranges', 'sentiment_abs_sum = -1', 1]],
   },
+  'regional-index-query': {
+    job: { body: norway },
+    series: [['regional-index-query', norway]],
+    columns: {
+      country_name: 'country',
+      topic: 'topic_name',
+      headline_count: 'headline_count',
+      sentiment_avg: 'sentiment_avg',
+      sentiment_sum: 'sentiment_sum',
+    },
+    value: 'sentiment_avg',
+    unchecked: [...ofHeadlines, ...ofModels],
+    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+  },
+  'global-index-query': {
+    job: { body: { model: 'macro_2' } },
+    series: [['global-index-query', { model: 'macro_2' }]],
+    columns: {
+      topic: 'topic_name',
+      headline_count: 'headline_count',
+      sentiment_avg: 'sentiment_avg',
+      sentiment_sum: 'sentiment_sum',
+    },
+    value: 'sentiment_avg',
+    unchecked: [...ofHeadlines, ...ofModels],
+    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+  },
 };
 
 /** A job for the series of a feed's case. */

@@ -148,8 +148,12 @@ function askFeed(
   const { route, params, isPost } = FEEDS[name]!;
   const url = route.replace(/:(\w+)/, (_, parameter) => params[parameter]!);
   if (!isPost) return get(sandbox, url, { ...params, ...query });
-  const { tickers, event_types } = params;
-  return post(sandbox, url, { tickers: tickers!.split(','), event_types: event_types!.split(','), ...query });
+  const lists = ['tickers', 'event_types'];
+  const body = Object.entries(params).map(([key, value]) => [
+    key,
+    lists.includes(key) ? value.split(',') : value,
+  ]);
+  return post(sandbox, url, { ...Object.fromEntries(body), ...query });
 }
 
 function drainFeed(

@@ -4,10 +4,12 @@ import { historicalEvents } from './events.ts';
 import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
 import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
 import {
+  globalIndexQuery,
   historicalGlobalIndex,
   historicalRegionalIndex,
   liveGlobalIndex,
   liveRegionalIndex,
+  regionalIndexQuery,
 } from './macro-indices.ts';
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
@@ -22,6 +24,8 @@ export const FEEDS = [
   liveRegionalIndex,
   historicalGlobalIndex,
   liveGlobalIndex,
+  regionalIndexQuery,
+  globalIndexQuery,
   historicalTickerHeadlines,
   liveTickerHeadlines,
   historicalTickerIndex,

@@ -171,6 +171,27 @@ export const liveGlobalIndex: LiveFeed<'global-index-live'> = {
   series: globalSeries,
 };
 
+/** The custom queries. Their bodies are made up: the parameters of the index, and its `model`. */
+export const regionalIndexQuery: PagedFeed<'regional-index-query'> = {
+  kind: 'paged',
+  name: 'regional-index-query',
+  method: 'POST',
+  route: '/v1/headlines/index/macro/query/regional',
+  series: (_, query, view) => series(modelIn(query), query, view),
+};
+
+export const globalIndexQuery: PagedFeed<'global-index-query'> = {
+  kind: 'paged',
+  name: 'global-index-query',
+  method: 'POST',
+  route: '/v1/headlines/index/macro/query/global',
+  series: (_, query, view) => globalSeries(modelIn(query), query, view),
+};
+
+function modelIn({ model }: Parameters<Series>[1]): Parameters<Series>[0] {
+  return typeof model === 'string' ? { model } : {};
+}
+
 /** @throws Refusal for a preset that is neither a group nor the lower-case name of a country */
 function countriesOf(preset: string): readonly Country[] {
   if (preset === 'ALL') return COUNTRIES;
