@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inPackage } from '../../src/package.ts';
 import { keyFingerprint } from '../../src/rate/budget.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
@@ -206,7 +206,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     const first = page.locator('.changes tbody tr').first();
     const topic = await first.locator('td').nth(1).innerText();
-    await first.getByRole('link').click();
+    await first.getByRole('link', { name: topic }).click();
     await page.getByRole('heading', { name: /^Headlines of Tue 2026-10-20/ }).waitFor();
     expect(new URL(page.url()).searchParams.get('topic')).toBe(topic);
     await page.getByRole('columnheader', { name: 'Lower the mean' }).waitFor();
@@ -309,7 +309,12 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   const chart = (page: Page) => page.locator('.u-over').first();
   /** A place in the chart, as a share of its width. */
   async function placeAt(page: Page, share: number) {
-    const { x, y, width, height } = (await chart(page).boundingBox())!;
+    // It is made anew when an answer arrives.
+    const { x, y, width, height } = await vi.waitFor(async () => {
+      const box = await chart(page).boundingBox();
+      if (!box) throw new Error('no chart');
+      return box;
+    });
     return [x + width * share, y + height / 2] as const;
   }
 

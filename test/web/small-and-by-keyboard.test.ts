@@ -206,6 +206,7 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     await page.keyboard.press('/');
     await hasFocus(page.locator('[role=combobox]').first());
     await page.keyboard.type('no');
+    await page.locator('[role=option].active', { hasText: 'Norway' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Done' }).click();
     await expect.poll(() => page.locator('.chips').innerText()).toContain('US, NO');

@@ -4,6 +4,8 @@ export interface Choice {
   readonly value: string;
   readonly title: string;
   readonly group?: string;
+  /** Shown, but not searched. */
+  readonly note?: string;
 }
 
 let isWanted = false;
@@ -35,13 +37,17 @@ export function Choose({
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
+  // Those that were chosen when the list opened come first, so that no row moves under the pointer.
+  const [first, setFirst] = useState(chosen);
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const isFound = ({ title, value, group = '' }: Choice) =>
-    `${title} ${value} ${group}`.toLowerCase().includes(words.trim().toLowerCase());
-  const found = choices
-    .filter(isFound)
-    .toSorted((a, b) => Number(chosen.includes(b.value)) - Number(chosen.includes(a.value)));
+  const findBy = (words: string) =>
+    choices
+      .filter(({ title, value, group = '' }) =>
+        `${title} ${value} ${group}`.toLowerCase().includes(words.trim().toLowerCase()),
+      )
+      .toSorted((a, b) => Number(first.includes(b.value)) - Number(first.includes(a.value)));
+  const found = findBy(words);
   const flip = (value: string) => {
     if (chosen.includes(value)) onChange(chosen.filter((one) => one !== value));
     else onChange(atMost === 1 ? [value] : [...chosen, value].slice(-atMost));
@@ -64,11 +70,16 @@ export function Choose({
   useEffect(() => {
     if (isWanted) findSeries();
   }, []);
+  /** Enter may follow the last letter before the list is drawn anew. */
+  const chosenBy = ({ target }: KeyboardEvent) => {
+    const typed = target instanceof HTMLInputElement ? target.value : words;
+    return typed === words ? found[active] : findBy(typed)[0];
+  };
   const onKey = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && isOpen) setOpen(false);
     else if (event.key === 'ArrowDown') setActive(Math.min(active + 1, found.length - 1));
     else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, 0));
-    else if (event.key === 'Enter' && isOpen && found[active]) flip(found[active].value);
+    else if (event.key === 'Enter' && isOpen && chosenBy(event)) flip(chosenBy(event)!.value);
     else return;
     if (event.key !== 'Escape') setOpen(true);
     event.preventDefault();
@@ -85,7 +96,10 @@ export function Choose({
           aria-activedescendant={isOpen && found[active] ? `${id}-${active}` : undefined}
           placeholder={titles.join(', ') || 'none'}
           value={words}
-          onFocus={() => setOpen(true)}
+          onFocus={() => {
+            setFirst(chosen);
+            setOpen(true);
+          }}
           onInput={(event) => {
             setWords(event.currentTarget.value);
             setActive(0);
@@ -104,7 +118,7 @@ export function Choose({
           // Tab skips the list, although it scrolls, because the field handles its keys.
           tabIndex={-1}
         >
-          {found.map(({ value, title, group }, index) => (
+          {found.map(({ value, title, group, note }, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
             <div
               key={value}
@@ -116,8 +130,16 @@ export function Choose({
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => flip(value)}
             >
-              <span>{title}</span>
-              {group && <span class="quiet">{group}</span>}
+              <span>
+                {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
+                {chosen.includes(value) && (
+                  <span class="tick" aria-hidden="true">
+                    ✓{' '}
+                  </span>
+                )}
+                {title}
+              </span>
+              <span class="quiet">{[group, note].filter(Boolean).join(' · ')}</span>
             </div>
           ))}
           {found.length === 0 && <div class="quiet">nothing is called so</div>}

@@ -2,7 +2,6 @@ import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/
 import type { Change as ChangeRow, sentimentChanges } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { startOf } from '../../buckets.ts';
 import { number, score } from '../../numbers.ts';
 import { Answered, Controls, DayField, Link, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -29,7 +28,8 @@ export function Changes() {
   const yesterday = plusDays(today(), -1);
   const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
   useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
-  const parameters: Parameters = { to, days: span === 'day' ? 1 : 7, of, model, match_type: match };
+  const days = span === 'day' ? 1 : 7;
+  const parameters: Parameters = { to, days, of, model, match_type: match };
   const asked = useAnswer<Row<typeof sentimentChanges>>(
     'sentiment/changes',
     loaded && loaded.length > 0 ? parameters : undefined,
@@ -51,8 +51,12 @@ export function Changes() {
     ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
     ...(country !== null && { country }),
     ...(topic !== null && { topic }),
-    ...{ model, match_type: match, by: span, smooth: null, as_of: null, of: null, list: 'stories' },
-    ...{ from: plusDays(to, -97), to, at: of === 'series' ? startOf(to, span) : null },
+    ...{ model, match_type: match, as_of: null, of: null, list: 'stories' },
+    // The last point of a trailing mean is of the last 7 days, whatever day of the week it is.
+    ...(of === 'series'
+      ? { by: 'day', smooth: days === 7 ? '7' : null, at: to }
+      : { by: span, smooth: null, at: null }),
+    ...{ from: plusDays(to, of === 'topic' ? 1 - days : -97), to },
   });
   const country: Column<ChangeRow> = {
     title: 'country',
@@ -63,7 +67,7 @@ export function Changes() {
   };
   const topic: Column<ChangeRow> = {
     title: 'topic',
-    show: (row) => (of === 'topic' ? <Link to={linkTo(row)}>{row.topic}</Link> : row.topic),
+    show: (row) => <Link to={linkTo(row)}>{row.topic}</Link>,
     by: (row) => row.topic,
   };
   const columns: Column<ChangeRow>[] = [

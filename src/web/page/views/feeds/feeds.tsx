@@ -126,7 +126,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
             choices={(subjects ?? []).map(({ value, hours }) => ({
-              ...{ value, title: value, group: hours > 0 ? `${number(hours)} rows` : '' },
+              ...{ value, title: value, note: hours > 0 ? `${number(hours)} rows` : '' },
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}

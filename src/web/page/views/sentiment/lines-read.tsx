@@ -132,7 +132,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
       ))}
       {isGap && (
         <span class="key quiet">
-          <span class="hatched" aria-hidden="true" /> not loaded, or not complete yet: no line there
+          <span class="hatched" aria-hidden="true" /> not loaded, or not complete yet
         </span>
       )}
       {isRing && (

@@ -212,10 +212,10 @@ function choicesOf(listed: readonly { code: string; name: string | null }[], loa
   const isCountry = (code: string) => code.length === 2;
   return [...new Set([...loaded, ...known.keys()])].map((code) => {
     const name = known.get(code) ?? '';
-    const group = loaded.includes(code) ? '' : 'not loaded';
+    const note = loaded.includes(code) ? '' : 'not loaded';
     return isCountry(code)
-      ? { value: code, title: name ? `${code} ${name}` : code, group }
-      : { value: code, title: code, group: [name, group].filter(Boolean).join(' · ') };
+      ? { value: code, title: name ? `${code} ${name}` : code, note }
+      : { value: code, title: code, group: name, note };
   });
 }
 
