@@ -554,4 +554,4 @@ begin
   end if;
   return found_at;
 end $$;
-comment on function gmsi.moment(text) is 'The moment of a name (gmsi snapshot), for the functions …_as_of: gmsi.headlines_as_of(gmsi.moment(''paper-2026'')). Fails if there is no such name.';
+comment on function gmsi.moment(text) is 'The moment of a name (gmsi snapshot), for the functions …_as_of: gmsi.headlines_as_of(gmsi.moment(''paper-2026'')). Fails if no moment has that name.';

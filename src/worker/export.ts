@@ -36,29 +36,29 @@ const triedAgainAfter = 60_000;
  */
 export function createExporter(context: WorkerContext): () => Promise<void> {
   const { warehouse, clock, stop, ownJobs, log } = context;
-  const failed = new Map<string, { readonly at: number }>();
+  /** When the last export of a job failed, in milliseconds. */
+  const failedAt = new Map<string, number>();
 
   async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
     await using claimed = await claim(warehouse, 'exporting to', `the targets of job ${job}`);
     const isStillDue = (await dueExports(warehouse)).some((due) => due.job === job);
     if (!claimed.isOurs || !isStillDue) return;
     try {
-      await exportJob(context, job, failed.has(job));
+      await exportJob(context, job, failedAt.has(job));
       if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
-      failed.delete(job);
+      failedAt.delete(job);
     } catch (error) {
       log.debug({ job, ...forLog(error) }, 'the export is tried again');
-      failed.set(job, { at: clock().getTime() });
+      failedAt.set(job, clock().getTime());
     }
   }
 
   return async () => {
     for (const due of await dueExports(warehouse)) {
       const now = clock().getTime();
-      const waits = ownJobs.has(due.job)
-        ? now < (failed.get(due.job)?.at ?? Number.NEGATIVE_INFINITY) + triedAgainAfter
-        : now < due.export_due_at.getTime() + leftToOthersFor;
-      if (!waits && !stop.aborted) await exportDue(due);
+      const hasFailedLately = now < (failedAt.get(due.job) ?? Number.NEGATIVE_INFINITY) + triedAgainAfter;
+      const isLeft = !ownJobs.has(due.job) && now < due.export_due_at.getTime() + leftToOthersFor;
+      if (!hasFailedLately && !isLeft && !stop.aborted) await exportDue(due);
     }
   };
 }

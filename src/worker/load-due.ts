@@ -17,7 +17,7 @@ import type { WorkerContext } from './context.ts';
 /** How a load of a worker ended, and what becomes of its job. */
 type Verdict =
   /** Some windows may have failed; they are tried again when the job is next due. */
-  | { readonly is: 'loaded'; readonly result: LoadResult }
+  | { readonly is: 'loaded'; readonly job: Job; readonly result: LoadResult }
   /** It continues after a pause. */
   | { readonly is: 'paused'; readonly pause: Pause }
   /** It cannot run as it is defined, and is tried again when it is next due. */
@@ -40,6 +40,8 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
     await sleep(elsewhereFor, undefined, { signal: stop }).catch(() => {});
   if (verdict.is === 'fatal' || verdict.is === 'left') return leaveDue(warehouse, due, workerId);
 
+  // Before the job's turn ends, so that a worker that is killed in between loses no export.
+  if (verdict.is === 'loaded') await makeExportsDue(context, verdict.job);
   const pause = verdict.is === 'paused' ? verdict.pause : undefined;
   const until = await endDue(warehouse, due, workerId, { now: clock(), pause });
   if (verdict.is === 'refused') {
@@ -64,23 +66,23 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
 
 async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
   const { log, clock, databaseClock, leaseSeconds, runBy, stop, warehouse } = context;
+  let job: Job;
   let result: LoadResult | SyncResult;
   try {
-    const job = context.readDefinition(name, definition);
+    job = context.readDefinition(name, definition);
     await using service = context.openService(job, command);
     const given: LoadContext = {
       ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
       ...(databaseClock && { databaseClock }),
     };
     result = await loadAs(command, given);
-    if (result.outcome === 'done' || result.outcome === 'incomplete') await makeExportsDue(context, job);
   } catch (error) {
     return judge(context, error);
   }
   if (result.outcome === 'interrupted') return { is: 'left', because: 'stopped' };
   if ('isElsewhere' in result && result.isElsewhere) return { is: 'left', because: 'synced elsewhere' };
   const endedEarly = result.error !== undefined && !(result.error instanceof WrongDays);
-  return endedEarly ? judge(context, result.error) : { is: 'loaded', result };
+  return endedEarly ? judge(context, result.error) : { is: 'loaded', job, result };
 }
 
 function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult | SyncResult> {

@@ -11,34 +11,46 @@ import {
 import type { WorkerContext } from './context.ts';
 
 /**
- * Marks every job that is due by its schedule or whose pause is over. A job that is still due, or being loaded, is not marked
- * again. Skips schedules that another worker is looking at.
+ * Returns a function that marks every job that is due by its schedule or whose pause is over. A job that is still due, or being
+ * loaded, is not marked again. Skips schedules that another worker is looking at.
  */
-export async function markDueJobs(context: WorkerContext): Promise<void> {
-  const now = context.clock();
-  await context.warehouse.transaction().execute(async (trx) => {
-    for (const schedule of await lockIdleSchedules(trx)) {
-      const since = schedule.resumes_at
-        ? await resumesSince(context, schedule, now)
-        : scheduledSince(context, schedule, now);
-      if (!since) continue;
-      await markDue(trx, schedule, now);
-      const { job, command } = schedule;
-      context.log.info({ job, command, since }, 'due');
-    }
-  });
+export function createDueMarker(context: WorkerContext): () => Promise<void> {
+  /** Schedules that this machine cannot read, each logged once. */
+  const unreadable = new Set<string>();
+  return async () => {
+    const now = context.clock();
+    await context.warehouse.transaction().execute(async (trx) => {
+      for (const schedule of await lockIdleSchedules(trx)) {
+        const since = schedule.resumes_at
+          ? await resumesSince(context, schedule, now)
+          : scheduledSince(context, schedule, now, unreadable);
+        if (!since) continue;
+        await markDue(trx, schedule, now);
+        const { job, command } = schedule;
+        context.log.info({ job, command, since }, 'due');
+      }
+    });
+  };
 }
 
 /**
  * Returns since when a job is due by its schedule; `undefined` if it is not due, or this machine does not know its cron
  * expression or time zone.
  */
-function scheduledSince({ log }: WorkerContext, schedule: StoredSchedule, now: Date): Date | undefined {
+function scheduledSince(
+  { log }: WorkerContext,
+  schedule: StoredSchedule,
+  now: Date,
+  unreadable: Set<string>,
+): Date | undefined {
   try {
     return dueSince(schedule, now);
   } catch (error) {
     // If this threw, no other job could begin either.
     const { job, command, cron, timezone } = schedule;
+    const key = JSON.stringify([job, command, cron, timezone]);
+    if (unreadable.has(key)) return undefined;
+    unreadable.add(key);
     log.error(
       { job, command, cron, timezone, why: (error as Error).message },
       'this machine does not know the cron expression or time zone of a schedule, so it does not begin the job',

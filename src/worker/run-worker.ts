@@ -10,7 +10,7 @@ import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/work
 import type { WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
-import { markDueJobs } from './mark-due.ts';
+import { createDueMarker } from './mark-due.ts';
 
 export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> {
   readonly identity: Omit<
@@ -52,6 +52,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 
   const loading = { sync: new Set<Promise<void>>(), others: new Set<Promise<void>>() };
   const placesOf = (command: JobCommand) => (command === 'sync' ? loading.sync : loading.others);
+  const markDueJobs = createDueMarker(context);
   const makeExports = createExporter(context);
   let exporting: Promise<void> | undefined;
 
@@ -74,7 +75,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   async function round(): Promise<void> {
     await beatWorker(warehouse, workerId);
     await refuseWrongClock();
-    await markDueJobs(context);
+    await markDueJobs();
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
       .catch((error) => log.warn(forLog(error), 'exports could not be made'))

@@ -170,6 +170,9 @@ it('is left to workers that have the job file, and after a minute its lack is re
   now = new Date('2026-11-20T08:01:00Z');
   await makeExports();
   await makeExports();
+  expect(await alerts(), 'tried once a minute').toBe(0);
+  now = new Date('2026-11-20T08:02:00Z');
+  await makeExports();
   expect(await alerts()).toBe(1);
   expect(await dueExports(db)).toHaveLength(1);
 });

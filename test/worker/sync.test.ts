@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { dueExports } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import {
   aRound,
@@ -97,13 +98,14 @@ it('is left to gmsi sync by the workers while that is at it, and done afterwards
   await using warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
   const { db } = warehouse;
-  await registered(db, 'test', hourly, beforeNoon);
+  await registered(db, 'test', { ...hourly, exports: [{ to: '/nowhere' }] }, beforeNoon);
   await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox, clock }));
   const result = await runSync({
     ...{ job: aJobFor(scope, { end_date: 'today' }), db, sandbox, clock },
     async aroundPage(ask) {
       await worker.start();
       expect(await db.selectFrom('gmsi.loads').select('load_id').execute()).toHaveLength(1);
+      expect(await dueExports(db), 'nothing was loaded that could be exported').toEqual([]);
       return ask();
     },
   });

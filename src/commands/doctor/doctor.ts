@@ -161,7 +161,7 @@ async function timed(session: Session, client: Client): Promise<string> {
 /** The longest description that is read, in bytes. */
 const longestDescription = 4 * 1024 * 1024;
 
-/** Reads `/openapi.json` in one request, which is booked. A service need not have one, so no answer is no fault. */
+/** Reads `/openapi.json` in one request, which is booked. A service need not have one, so a missing answer is not an error. */
 async function readItsDescription(
   session: Session,
   warehouse: OpenWarehouse | undefined,

@@ -37,7 +37,7 @@ export async function nameMoment(
     .executeTakeFirst();
 }
 
-/** @returns false if there is no such name */
+/** @returns false if no moment has that name */
 export async function forgetMoment(warehouse: Warehouse, name: string): Promise<boolean> {
   const { numDeletedRows } = await warehouse
     .deleteFrom('gmsi.moments')
