@@ -24,6 +24,7 @@ import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
+import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
@@ -83,6 +84,23 @@ export async function openWarehouse(
     description,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * Opens the warehouse for a command that only reads: the standby, if the environment names one.
+ * @throws ConfigError if there is no warehouse, instead of making an empty one in the wrong folder
+ */
+export async function openToRead(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
+  const { config } = session;
+  const ofStandby = config.standby && { ...session, config: { ...config, warehouse: config.standby } };
+  refuseNoWarehouse(ofStandby ?? session);
+  const warehouse = await openWarehouse(ofStandby ?? session, schema);
+  try {
+    return { ...warehouse, standby: await readStandby(warehouse.db) };
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /**

@@ -30,6 +30,7 @@ export async function runCommand(
       liveBaseUrl: undefined,
       sendKeyUnencrypted: false,
       warehouse: { kind: 'url', url: new Secret(warehouse.url) },
+      standby: undefined,
       embeddedIdleSeconds: 0,
       home: '/nonexistent',
       logLevel: 'debug',
