@@ -3,6 +3,7 @@ import { eventMetricsQuery, historicalEventMetrics } from './event-metrics.ts';
 import { historicalEvents } from './events.ts';
 import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
 import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
+import { historicalMacroHeadlines } from './macro-headlines.ts';
 import {
   globalIndexQuery,
   historicalGlobalIndex,
@@ -26,6 +27,7 @@ export const FEEDS = [
   liveGlobalIndex,
   regionalIndexQuery,
   globalIndexQuery,
+  historicalMacroHeadlines,
   historicalTickerHeadlines,
   liveTickerHeadlines,
   historicalTickerIndex,
