@@ -94,13 +94,22 @@ export async function openToRead(session: Session, schema: 'migrate' | 'as-is' =
   const { config } = session;
   const ofStandby = config.standby && { ...session, config: { ...config, warehouse: config.standby } };
   refuseNoWarehouse(ofStandby ?? session);
-  const warehouse = await openWarehouse(ofStandby ?? session, schema);
+  const warehouse = await openWarehouse(ofStandby ?? session, schema).catch((error: unknown) => {
+    throw ofStandby ? namingTheStandby(error) : error;
+  });
   try {
     return { ...warehouse, standby: await readStandby(warehouse.db) };
   } catch (error) {
     await warehouse[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Errors of the warehouse name the setting of its address. */
+function namingTheStandby(error: unknown): unknown {
+  if (!(error instanceof ConfigError)) return error;
+  const hint = error.hint?.replace(/DATABASE_URL( \(or [^)]*\))?/, 'GMSI_READ_DATABASE_URL');
+  return new ConfigError(error.message, { cause: error, ...(hint !== undefined && { hint }) });
 }
 
 /**

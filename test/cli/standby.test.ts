@@ -125,13 +125,15 @@ it('writes a report from the standby', async () => {
 });
 
 it('refuses a standby whose schema is older, and an address that is none', async () => {
-  const bad = await gmsiHere(['export'], {
-    ...setting,
-    env: { ...setting.env, GMSI_READ_DATABASE_URL: 'standby:5432' },
-  });
-  expect(bad).toMatchObject({
+  const exportFrom = (address: string) =>
+    gmsiHere(['export'], { ...setting, env: { ...setting.env, GMSI_READ_DATABASE_URL: address } });
+  expect(await exportFrom('standby:5432')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('GMSI_READ_DATABASE_URL is not the address'),
+  });
+  expect(await exportFrom('postgres://gmsi:geheim@127.0.0.1:1/gmsi')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Check host and port in GMSI_READ_DATABASE_URL\.\n$/),
   });
   await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
     primary,

@@ -23,7 +23,7 @@ export async function aPrimaryAndStandby() {
   const urlAt = (port: number) => `postgres://gmsi:${password}@127.0.0.1:${port}/gmsi`;
   const start = async (data: string, port: number) => {
     const settings = [`-c port=${port}`, '-c listen_addresses=127.0.0.1', '-c unix_socket_directories='];
-    const more = ['-c fsync=off', '-c hot_standby_feedback=off', '-c max_standby_streaming_delay=0'];
+    const more = ['-c fsync=off', '-c hot_standby_feedback=on'];
     const options = ['-o', [...settings, ...more].join(' ')];
     await run(pgCtl, ['start', '-w', '-l', join(data, 'server.log'), '-D', data, ...options]);
   };
