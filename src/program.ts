@@ -215,9 +215,9 @@ program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads')
   .argument('[job...]', jobs[1])
-  .option('--watch', 'keep showing what the workers are doing, until interrupted')
+  .option('--watch', 'show it again every 2 seconds, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
-  .action(runs(async () => (await import('./commands/status/status.ts')).statusCommand));
+  .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 withPart(program.command('check'))
   .description('look for errors in the loaded data')
   .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)

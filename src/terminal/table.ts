@@ -166,9 +166,9 @@ export function nextStep(typed: string): string {
 export type LinePart = readonly [rank: number, text: string];
 
 /** Returns the parts that fit into a line, in their order; parts without a text do not count. */
-export function fittingParts(parts: readonly LinePart[], columns: number, between = '  '): string {
+export function fittingParts(parts: readonly LinePart[], columns: number): string {
   let kept = parts.filter(([, text]) => text !== '');
-  const line = () => kept.map(([, text]) => text).join(between);
+  const line = () => kept.map(([, text]) => text).join('  ');
   while (kept.length > 1 && columnsOf(line()) > columns) {
     const least = Math.min(...kept.map(([rank]) => rank));
     kept = kept.filter(([rank]) => rank !== least);

@@ -47,37 +47,6 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     },
   );
 
-  it('watches in 60 and in 80 columns without half a word or half a number', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
-    const name = 'a-job-with-a-rather-long-name';
-    await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
-    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    expect(await gmsiHere(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
-    const terminals = [60, 80].map((columns) => {
-      return { columns, terminal: startOnTerminal(['status', name, '--watch'], columns, setting) };
-    });
-    for (const { columns, terminal } of terminals) {
-      await vi.waitFor(() => expect(terminal.written).toContain('waiting since'), 20_000);
-      terminal.type('\x03');
-      await terminal.ended;
-
-      const screen = screenAfter(terminal.written, columns);
-      const [short, command] =
-        columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +backfill'];
-      expect(screen).toContainEqual(
-        expect.stringMatching(new RegExp(`^job${command && ' +command'} +state$`)),
-      );
-      expect(screen).toContainEqual(
-        expect.stringMatching(
-          new RegExp(`^${short}${command} +waiting since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`),
-        ),
-      );
-      expect(screen).toContain('jobs      0 being loaded, 1 waiting');
-    }
-  });
-
   it('says what it is counting while it plans', async () => {
     await using folder = await aFolder();
     await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
