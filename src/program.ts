@@ -114,7 +114,6 @@ program
     'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
   )
   .option('--job <job>', "probe this job's feed and series, with its settings")
-  .option('--report', 'print what a bug report needs, without secrets; sends no request')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
