@@ -2,13 +2,12 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { aligned } from '../terminal/aligned.ts';
 import { errorOutput, output, print, printError, printUnwrapped } from '../terminal/print.ts';
+import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 
@@ -71,7 +70,7 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   return exitCodes.done;
 }
 
-/** Runs statements and prints their results roughly as psql does; `\copy` needs psql. */
+/** Runs statements and prints their results; `\copy` needs psql. */
 async function runWithoutPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
   if (commands.some((statements) => /^\s*\\/.test(statements)))
     throw notInstalled("Commands that begin with a backslash are psql's own");
@@ -87,8 +86,8 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
       ({ severity, message }) => printError(`${severity}:  ${message}\n`),
     );
     for (const { command, rowCount, columns, rows } of results) {
-      const shown = columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) }));
-      if (columns.length > 0) printUnwrapped(aligned(shown, rows));
+      const cells = rows.map((row) => row.map((value) => value ?? 'NULL'));
+      if (columns.length > 0) print(`${table(columns, cells)}\n(${count(rows.length, 'row')})\n\n`);
       else print(rowCount === null ? `${command}\n` : `${command} ${rowCount}\n`);
     }
   } catch (error) {
@@ -101,13 +100,6 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
     });
   }
 }
-
-/** Types whose values psql aligns to the right: numbers, object and transaction ids. */
-const { INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID } = pg.types.builtins;
-const xid8 = 5069;
-const numeric: ReadonlySet<number> = new Set([
-  ...[INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID, xid8],
-]);
 
 function notInstalled(what: string): ConfigError {
   return new ConfigError(`${what}, and psql is not installed.`, {
