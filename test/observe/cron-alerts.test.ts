@@ -36,13 +36,22 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   sandbox.script([]);
   expect(await run()).toBe(0);
 
-  await sql`update gmsi.headlines set directional_positive = 3`.execute(warehouse.db);
-  expect((await gmsiHere(['check', 'job', '--only', 'score-ranges'], setting)).code).toBe(1);
+  for (const [score, code] of [
+    [3, 1],
+    [1, 0],
+  ]) {
+    await sql`update gmsi.headlines set directional_positive = ${score}`.execute(warehouse.db);
+    expect((await gmsiHere(['check', 'job', '--only', 'score-ranges'], setting)).code).toBe(code);
+  }
 
   expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
-    ...['failed windows raised', 'failed windows resolved', 'check failed raised'],
+    ...['failed windows raised', 'failed windows resolved'],
+    ...['check failed raised', 'check failed resolved'],
   ]);
   expect(webhook.taken[0]!.text).toContain('[key] broke it');
+  expect(webhook.taken[2]!.text).toMatch(
+    /^gmsi: Check score-ranges of job job failed with \d+ findings?: .* gmsi check job shows/,
+  );
   expect(JSON.stringify(webhook.taken)).not.toContain(key);
   expect(said).toContain('sent an alert');
   expect(said).not.toContain('t0ken-0f-a-webhook');
