@@ -14,7 +14,6 @@ import {
 import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
 import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
 
-/** All feeds that are not retired. */
 export const FEEDS = [
   historicalGmsiHeadlines,
   liveGmsiHeadlines,
@@ -36,5 +35,5 @@ export const FEEDS = [
   eventMetricsQuery,
 ];
 
-/** The sandbox's names of the feeds, with the retired one. */
-export type FeedName = (typeof FEEDS)[number]['name'] | 'asset-headlines';
+/** The sandbox's names of the feeds. */
+export type FeedName = (typeof FEEDS)[number]['name'];
