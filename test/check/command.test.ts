@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
+import { aPlaceForAll } from '../cli/place.ts';
 import { sqlMarked } from '../docs/pages.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 
 const month = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 const ownCheck = `-- check: No headline is of a Sunday
@@ -22,24 +22,14 @@ group by 1
 order by 1
 `;
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const { folder, sandbox, warehouse } = await aPlaceForAll();
+
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null });
-  warehouse = await aWarehouse();
   await folder.write('jobs/month.yaml', jobFor(month));
   await folder.write('jobs/norway.yaml', jobFor({ ...month, countries: ['NO'] }));
   const { code } = await run('backfill', 'month', 'norway');
   expect(code).toBe(0);
 });
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
-
 const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 test('check runs over several jobs, prints a table of results and spends no request', async () => {

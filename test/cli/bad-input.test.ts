@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessTo, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const { folder, sandbox, warehouse } = await aPlaceForAll();
 
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null });
-  warehouse = await aWarehouse();
   await folder.write('jobs/good.yaml', jobFor(quarter));
   await folder.write(
     'jobs/typo.yaml',
@@ -20,12 +14,6 @@ beforeAll(async () => {
   );
   await folder.write('jobs/topic.yaml', jobFor({ ...quarter, topics: ['Inflation-Fod'] }));
   await folder.write('empty', '');
-});
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
 });
 
 interface Mistake {

@@ -1,13 +1,12 @@
 import { setTimeout as passing } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { Random } from '../../src/sandbox/random.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, startGmsi } from './gmsi.ts';
+import { accessTo, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, scope } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 const concurrency = 4;
 const service = { concurrency, page_size: 25 };
@@ -18,9 +17,8 @@ const kills = 6;
 
 // Killed once, in the middle: two-processes.test.ts.
 it('loses nothing and doubles nothing, however often and whenever it is killed', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.35 });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.35 });
+  const { folder, sandbox, warehouse } = place;
   const run = { cwd: folder.path, env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' } };
   expect(await gmsiHere(['lookups'], run)).toMatchObject({ code: 0 });
   const lookups = 2;

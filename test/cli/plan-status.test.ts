@@ -1,15 +1,12 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 it('plans and reports on an empty, a half-loaded and a covered warehouse without a request', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.05 });
-  await using warehouse = await aWarehouse();
-  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await using place = await aPlace({ volume: 0.05 });
+  const { folder, sandbox, setting } = place;
   await folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { end_date: 'inclusive' } }));
   await folder.write(
     'jobs/half.yaml',
@@ -63,9 +60,8 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
 });
 
 it('lists the other jobs if one names a topic that the service does not list', async () => {
-  await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
+  await using place = await aPlace();
+  const { folder, sandbox, warehouse } = place;
   await folder.write('jobs/a-decade.yaml', jobFor({ ...quarter, from: '2016-01-01' }));
   await folder.write('jobs/quarter.yaml', jobFor(quarter));
   await folder.write('jobs/typo.yaml', jobFor({ ...quarter, topics: ['Inflation-Fod'] }));

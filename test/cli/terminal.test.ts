@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { hasScript, screenAfter, startOnTerminal } from './on-terminal.ts';
+import { aPlace } from './place.ts';
 
 const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
@@ -13,9 +13,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
   it.concurrent.each([60, 80])(
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
-      await using folder = await aFolder();
-      await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-      await using warehouse = await aWarehouse();
+      await using place = await aPlace({ volume: 0.1 });
+      const { folder, sandbox, warehouse } = place;
       const job = await folder.write(
         'job.yaml',
         jobFor(quarter, { service: { rate: 10, burst: 2, page_size: 30 } }),
@@ -48,9 +47,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
   );
 
   it('says what it is counting while it plans', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1 });
+    const { folder, sandbox, warehouse } = place;
     const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     expect(await gmsiHere(['lookups'], setting)).toMatchObject({ code: 0 });
@@ -77,9 +75,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
   );
 
   it('leaves no progress behind when it is interrupted twice', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1 });
+    const { folder, sandbox, warehouse } = place;
     sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
     const terminal = startOnTerminal(
       ['backfill', await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30 } }))],

@@ -1,18 +1,16 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { accessTo, gmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aPlace } from '../cli/place.ts';
 import { aWebhook } from './a-webhook.ts';
 
 const key = 'k3y-0f-some0ne';
 
 it('a nightly run reports that windows fail, and that they no longer do, without key and address', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2, keys: [key] });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.2, keys: [key] });
+  const { folder, sandbox, warehouse } = place;
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
   const setting = { cwd: folder.path, env: { ...env, GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() } };
