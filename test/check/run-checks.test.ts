@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Check, parseCheck } from '../../src/check/check-file.ts';
 import { type CheckedJob, runChecks } from '../../src/check/run-checks.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { cases } from '../support/cases.ts';
 import { aJob } from '../support/run-backfill.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { busy, checkedJob, loaded, run } from './loaded.ts';
@@ -113,36 +114,20 @@ test('a check whose needs are not met is skipped, and so is one for another feed
   expect(await outcomeOf(aCheck(finding, '-- feeds: ticker-index'))).toMatchObject({ result: 'skipped' });
 });
 
-const broken: [what: string, query: string, says: RegExp][] = [
-  [
-    'names a column that there is not',
-    'select 1\nfrom job_headlines\nwhere sentimant > 1',
-    /^team\/own\.sql:5: column "sentimant" does not exist/,
-  ],
-  ['has a typing error', 'select é\n\nfrom from', /^team\/own\.sql:5: syntax error at or near "from"/],
-  ['is two queries', 'select 1; select 2', /^team\/own\.sql:3: syntax error at or near ";"/],
-  [
-    'divides by zero',
-    'select 1 / (count(*) - count(*)) as a from job_headlines',
-    /^team\/own\.sql: division by zero/,
-  ],
-  [
-    'writes',
-    'delete from gmsi.headlines returning 1',
-    /^team\/own\.sql: cannot execute \w+ in a read-only transaction/,
-  ],
-  [
-    'writes by a function',
-    'select gmsi.rebuild_rollups()',
-    /^team\/own\.sql: permission denied for function rebuild_rollups/,
-  ],
-];
+const broken = cases`
+  names a column that there is not | select 1\nfrom job_headlines\nwhere sentimant > 1 | ^team\/own\.sql:5: column "sentimant" does not exist
+  has a typing error | select é\n\nfrom from | ^team\/own\.sql:5: syntax error at or near "from"
+  is two queries | select 1; select 2 | ^team\/own\.sql:3: syntax error at or near ";"
+  divides by zero | select 1 / (count(*) - count(*)) as a from job_headlines | ^team\/own\.sql: division by zero
+  writes | delete from gmsi.headlines returning 1 | ^team\/own\.sql: cannot execute \w+ in a read-only transaction
+  writes by a function | select gmsi.rebuild_rollups() | ^team\/own\.sql: permission denied for function rebuild_rollups
+`;
 
 test.for(broken)('a check that %s is named, with its line if there is one', async ([, query, says]) => {
-  await expect(outcomeOf(aCheck(query))).rejects.toMatchObject({
+  await expect(outcomeOf(aCheck(query!.replaceAll('\\n', '\n')))).rejects.toMatchObject({
     name: 'BrokenCheck',
     kind: 'fatal',
-    message: expect.stringMatching(says),
+    message: expect.stringMatching(new RegExp(says!)),
   });
 });
 
