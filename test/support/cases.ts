@@ -3,5 +3,5 @@ export function cases(parts: TemplateStringsArray, ...values: readonly unknown[]
   const lines = String.raw(parts, ...values)
     .trim()
     .split('\n');
-  return lines.map((line) => line.split(' | ').map((cell) => cell.trim()));
+  return lines.map((line) => line.split(/ \|(?= )/).map((cell) => cell.trim()));
 }
