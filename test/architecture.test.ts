@@ -26,7 +26,6 @@ it('everything is printed by one file, and what draws on a terminal takes contro
   );
   expect(drawing.toSorted()).toEqual([
     'commands/init.ts',
-    'commands/psql.ts',
     'commands/run-command.ts',
     'terminal/status-line.ts',
     'terminal/table.ts',

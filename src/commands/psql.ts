@@ -6,7 +6,7 @@ import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { errorOutput, output, print, printError, printUnwrapped } from '../terminal/print.ts';
+import { print, printError, printUnwrapped } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
@@ -16,29 +16,31 @@ const checkInterval = 2_000;
 const recovering = '57P03';
 
 /**
- * `gmsi psql`: opens psql on the warehouse in use. Statements run even without psql. With `--address`, only prints the address,
- * and keeps an embedded server running until Ctrl-C.
+ * `gmsi psql`: opens psql on the warehouse in use, or runs statements, which needs no psql. With `--address`, only prints the
+ * address, and keeps an embedded server running until Ctrl-C.
  */
 export async function psqlCommand(
   session: Session,
   { command: commands = [], address }: { readonly command?: readonly string[]; readonly address?: boolean },
 ): Promise<number> {
-  const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
-  const isOpened = commands.length === 0;
-  if (!hasPsql && !address && isOpened) throw notInstalled('This command opens psql');
+  // Commands that begin with a backslash, such as `\copy`, are psql's own.
+  const needsPsql = !address && (commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
+  if (needsPsql && spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0)
+    throw new ConfigError('This command opens psql, and psql is not installed.', {
+      hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
+    });
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);
-  if (!hasPsql) return await runWithoutPsql(warehouse, commands);
+  if (needsPsql) return await openPsql(warehouse, commands);
+  for (const statements of commands) await runCommand(warehouse, statements);
+  return exitCodes.done;
+}
+
+async function openPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
   const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command])];
-  // Output to a terminal goes through this process, which removes control characters.
-  const passes = !isOpened && output.isTTY;
-  const child = spawn('psql', args, {
-    stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
-    env: { ...environmentForPsql(), ...addressFor(warehouse) },
-  });
-  child.stdout?.setEncoding('utf8').on('data', (text) => printUnwrapped(text));
-  child.stderr?.setEncoding('utf8').on('data', (text) => printUnwrapped(text, errorOutput));
+  const env = { ...environmentForPsql(), ...addressFor(warehouse) };
+  const child = spawn('psql', args, { stdio: 'inherit', env });
   leaveSignalsTo(child);
   const [code] = await once(child, 'close');
   return code ?? exitCodes.incomplete;
@@ -70,14 +72,7 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   return exitCodes.done;
 }
 
-/** Runs statements and prints their results; `\copy` needs psql. */
-async function runWithoutPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
-  if (commands.some((statements) => /^\s*\\/.test(statements)))
-    throw notInstalled("Commands that begin with a backslash are psql's own");
-  for (const statements of commands) await runCommand(warehouse, statements);
-  return exitCodes.done;
-}
-
+/** Runs statements and prints their results. */
 async function runCommand({ address }: OpenWarehouse, statements: string): Promise<void> {
   const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
   try {
@@ -99,12 +94,6 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
       hint: 'Fix the statement.',
     });
   }
-}
-
-function notInstalled(what: string): ConfigError {
-  return new ConfigError(`${what}, and psql is not installed.`, {
-    hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
-  });
 }
 
 /** Passes the address through the environment, so that no list of processes shows the password. */

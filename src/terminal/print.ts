@@ -48,9 +48,9 @@ export function printData(data: Buffer): void {
   else output.write(data);
 }
 
-/** Prints what must stay in its lines: data, and what another program has printed. */
-export function printUnwrapped(text: string, to = output): void {
-  to.write(withoutMarks(printable(text)));
+/** Prints what must stay in its lines. */
+export function printUnwrapped(text: string): void {
+  output.write(withoutMarks(printable(text)));
 }
 
 /** Changes what a library prints as results from now on. */

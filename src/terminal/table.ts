@@ -1,6 +1,6 @@
 import { output } from './print.ts';
 import { command, type Style, styled } from './style.ts';
-import { columnsOf, folded, oneLine, padEnd, padStart, shortened, wholeWords, widest } from './text.ts';
+import { columnsOf, folded, oneLine, padEnd, padStart, wholeWords, widest } from './text.ts';
 
 /** A text in a style. */
 export interface StyledCell {
@@ -176,7 +176,10 @@ export function fittingParts(parts: readonly LinePart[], columns: number): strin
   return wholeWords(line(), columns);
 }
 
-/** Returns a job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */
-export function shortenedName(name: string, columns: number): string {
-  return shortened(name, Math.max(8, Math.floor(columns / 4)));
+/** Returns `312 drained, 3 failed`, for example, without zeros except the first. */
+export function counts(...parts: readonly (readonly [many: number, what: string])[]): string {
+  return parts
+    .filter(([many], index) => many > 0 || index === 0)
+    .map(([many, what]) => `${number(many)} ${what}`)
+    .join(', ');
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { allText } from './all-text.ts';
-import { accessTo, gmsi } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aPlace } from './place.ts';
@@ -36,8 +36,7 @@ it('shows and stores neither the key nor a password, though the service repeats 
     ['migrate', 'status'],
     ['psql', '-c', 'select 1'],
   ]) {
-    // What psql prints itself, only a process shows.
-    const { stdout, stderr } = await (args[0] === 'psql' ? gmsi : gmsiHere)(args, setting);
+    const { stdout, stderr } = await gmsiHere(args, setting);
     said.push(stdout, stderr);
   }
   const refused = await gmsiHere(['lookups', '--verbose'], {

@@ -1,13 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it, vi } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { hasScript, screenAfter, startOnTerminal } from './on-terminal.ts';
 import { aPlace } from './place.ts';
-
-const hasPsql = spawnSync('psql', ['--version']).status === 0;
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
   it.concurrent.each([60, 80])(
@@ -57,22 +53,6 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
     expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
   });
-
-  it.skipIf(!hasPsql)(
-    'shows nothing of psql that the terminal would obey (skipped without psql)',
-    async () => {
-      await using folder = await aFolder();
-      await using warehouse = await aWarehouse();
-      // What psql itself takes out is only what comes in rows.
-      const hostile = 'chr(27) || chr(7) || chr(155) || chr(8238)';
-      const statements = `do $a$ begin raise notice $$a%b$$, ${hostile}; end $a$; select $$c$$ || chr(8238) || $$d$$ as e`;
-      const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
-      const terminal = startOnTerminal(['psql', '-c', statements], 80, setting);
-      expect(await terminal.ended).toBe(0);
-      expect(terminal.written).toMatch(/ab\r?\n[\s\S]*cd/);
-      expect(terminal.written).not.toMatch(/(?![\r\n])[\p{Cc}\p{Cf}]/u);
-    },
-  );
 
   it('leaves no progress behind when it is interrupted twice', async () => {
     await using place = await aPlace({ volume: 0.1 });
