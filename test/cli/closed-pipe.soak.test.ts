@@ -12,10 +12,6 @@ beforeAll(async () => {
   await folder.write('jobs/job.yaml', jobFor(quarter));
 });
 
-it.each(['lookups', 'check job', '--help'])('ends quietly if nobody reads its result: gmsi %s', (command) =>
-  expectQuiet(command, false),
-);
-
 // Without --json there is something new to write every few seconds.
 it.concurrent.each(['status --watch', 'status --watch --json'])(
   'stops watching once nobody looks any more: gmsi %s',

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aPlace } from './place.ts';
@@ -57,21 +56,4 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   expect(covered.stdout).toMatch(/covered +364 of 364 days \(all\)\nwindows +\d+ drained/);
   expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-});
-
-it('lists the other jobs if one names a topic that the service does not list', async () => {
-  await using place = await aPlace();
-  const { folder, sandbox, warehouse } = place;
-  await folder.write('jobs/a-decade.yaml', jobFor({ ...quarter, from: '2016-01-01' }));
-  await folder.write('jobs/quarter.yaml', jobFor(quarter));
-  await folder.write('jobs/typo.yaml', jobFor({ ...quarter, topics: ['Inflation-Fod'] }));
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  expect((await gmsiHere(['jobs'], run)).stdout).toMatch(/Next: gmsi lookups\n$/);
-  await gmsiHere(['lookups'], run);
-  const { code, stdout } = await gmsiHere(['jobs'], run);
-  expect(code).toBe(2);
-  expect(stdout).toMatch(/^a-decade .*\nquarter .*\n/m);
-  expect(stdout).toContain('did you mean "Inflation-Food"?');
-  // Not the first one, which needs most requests.
-  expect(stdout).toMatch(/Next: gmsi plan quarter\n$/);
 });
