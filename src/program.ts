@@ -351,12 +351,6 @@ program
   .option('--seed <text>', 'seed of the made-up data', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'turn off the rate limit and the quota')
-  .addOption(
-    oneOf('--end-date <reading>', 'how to read end_date', ['inclusive', 'exclusive', 'ignored']).default(
-      'inclusive',
-    ),
-  )
-  .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
   .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
   .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))

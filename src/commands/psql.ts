@@ -6,7 +6,7 @@ import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { print, printError, printUnwrapped } from '../terminal/print.ts';
+import { print, printError } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
@@ -54,7 +54,7 @@ function leaveSignalsTo(child: ChildProcess): void {
 }
 
 async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
-  printUnwrapped(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
   if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
   let failures = 0;

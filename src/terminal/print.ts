@@ -44,13 +44,7 @@ export function printError(text: string): void {
 
 /** Prints data for other programs: unchanged, except that it is made safe for a terminal. */
 export function printData(data: Buffer): void {
-  if (output.isTTY) printUnwrapped(data.toString());
-  else output.write(data);
-}
-
-/** Prints what must stay in its lines. */
-export function printUnwrapped(text: string): void {
-  output.write(withoutMarks(printable(text)));
+  output.write(output.isTTY ? withoutMarks(printable(data.toString())) : data);
 }
 
 /** Changes what a library prints as results from now on. */
