@@ -114,7 +114,6 @@ program
     'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
   )
   .option('--job <job>', "probe this job's feed and series, with its settings")
-  .option('--report', 'print what a bug report needs, without secrets; sends no request')
   .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'))
   .action(runs(async () => (await import('./commands/doctor/doctor.ts')).doctorCommand));
 program
@@ -215,9 +214,9 @@ program
   .command('status')
   .description('show coverage, gaps, windows, quota and the last loads')
   .argument('[job...]', jobs[1])
-  .option('--watch', 'keep showing what the workers are doing, until interrupted')
+  .option('--watch', 'show it again every 2 seconds, until interrupted')
   .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
-  .action(runs(async () => (await import('./commands/status/status.ts')).statusCommand));
+  .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 withPart(program.command('check'))
   .description('look for errors in the loaded data')
   .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)
@@ -352,12 +351,6 @@ program
   .option('--seed <text>', 'seed of the made-up data', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'turn off the rate limit and the quota')
-  .addOption(
-    oneOf('--end-date <reading>', 'how to read end_date', ['inclusive', 'exclusive', 'ignored']).default(
-      'inclusive',
-    ),
-  )
-  .option('--history-limit <days>', 'refuse windows that begin more days ago than this', wholeNumber())
   .option('--options <json>', 'any other option of the sandbox library, as JSON')
   .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
   .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))

@@ -26,10 +26,7 @@ it('everything is printed by one file, and what draws on a terminal takes contro
   );
   expect(drawing.toSorted()).toEqual([
     'commands/init.ts',
-    'commands/psql.ts',
     'commands/run-command.ts',
-    'commands/status/strips.ts',
-    'commands/status/watch-status.ts',
     'terminal/status-line.ts',
     'terminal/table.ts',
   ]);

@@ -4,7 +4,7 @@ import { JobFileError } from '../config/problems.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { asTyped, type Cell, count, nextStep, share, table } from '../terminal/table.ts';
+import { asTyped, type Cell, count, minute, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi jobs`: lists the job files, how far each is loaded, and when it runs next; sends no request. */
@@ -20,9 +20,7 @@ export async function jobsCommand(session: Session): Promise<number> {
       : '';
     const none = jobs.length + broken.length === 0 ? `No job files in ${folder}.\n` : '';
     const problems = broken.map(({ message }) => `\n${message}\n`).join('');
-    print(
-      `${origin}${none}${describe(listed, session.clock())}${problems}${suggestion(areExamples ? [] : listed, session)}`,
-    );
+    print(`${origin}${none}${describe(listed)}${problems}${suggestion(areExamples ? [] : listed, session)}`);
   }
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
 }
@@ -46,14 +44,14 @@ async function listAll(session: Session, jobs: readonly Job[]) {
   return { listed, unresolved };
 }
 
-function describe(jobs: readonly ListedJob[], now: Date): string {
+function describe(jobs: readonly ListedJob[]): string {
   if (jobs.length === 0) return '';
   const rows = jobs.map(({ job, feed, from, to, series, nextRun, covered, wanted }): Cell[] => [
     ...[job, feed, from, to, series ?? ''],
     covered === null || wanted === null
       ? ''
       : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },
-    nextRun ? `${nextRun.command} ${moment(nextRun.at, now)}` : '',
+    nextRun ? `${nextRun.command} ${minute(nextRun.at)}` : '',
   ]);
   const unknown = jobs.filter(({ series }) => series === null).length;
   const note = unknown
@@ -61,12 +59,6 @@ function describe(jobs: readonly ListedJob[], now: Date): string {
     : '';
   const head = ['job', 'feed', 'from', 'to', 'series', 'covered', 'next run (UTC)'];
   return `${table(head, rows, { least: ['feed', 'from', 'to', 'series'] })}\n${note}`;
-}
-
-/** Omits the date if it is today. */
-function moment(at: Date, now: Date): string {
-  const [day, time] = [at.toISOString().slice(0, 10), at.toISOString().slice(11, 16)];
-  return day === now.toISOString().slice(0, 10) ? time : `${day} ${time}`;
 }
 
 /** Suggests the job that needs the fewest requests, since some need more than a month has. */

@@ -8,7 +8,7 @@ import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { firstUnsettledDay, type ShortenedPeriod } from '../plan/days.ts';
 import { type Style, styled } from '../terminal/style.ts';
-import { count, duration, facts, nextStep, number } from '../terminal/table.ts';
+import { count, counts, duration, facts, nextStep, number } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
@@ -54,7 +54,7 @@ export function describeSummary(summary: LoadSummary): string {
         'rows',
         records + rows_retracted === 0
           ? null
-          : list(
+          : counts(
               [rows_inserted, 'new'],
               [rows_changed, 'changed'],
               [unchanged, 'already loaded'],
@@ -176,7 +176,7 @@ function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }:
 
 function windowsByState({ totals, windows }: LoadSummary): string {
   const { failed, refused, pending, draining } = windows;
-  return list(
+  return counts(
     [totals.windows_drained, 'drained'],
     [failed, 'failed'],
     [refused, 'refused'],
@@ -194,7 +194,7 @@ function recentDays({ job, scope, outcome, today }: LoadSummary): string | null 
 }
 
 function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
-  return list(
+  return counts(
     [series, 'series answered'],
     [records, 'records'],
     [failed, 'failed'],
@@ -209,14 +209,6 @@ function skipped({ cadence }: LoadSummary): string | undefined {
 
 function openWindows({ windows }: LoadSummary): number {
   return windows.pending + windows.draining + windows.failed;
-}
-
-/** Returns `312 drained, 3 failed`, for example, without zeros except the first. */
-function list(...parts: readonly (readonly [many: number, what: string])[]): string {
-  return parts
-    .filter(([many], index) => many > 0 || index === 0)
-    .map(([many, what]) => `${number(many)} ${what}`)
-    .join(', ');
 }
 
 /** Returns `2025-11-21, from the job file: 3,610 earlier days are not requested`; `undefined` if nothing is shortened. */

@@ -2,13 +2,12 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import pg from 'pg';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { aligned } from '../terminal/aligned.ts';
-import { errorOutput, output, print, printError, printUnwrapped } from '../terminal/print.ts';
+import { print, printError } from '../terminal/print.ts';
+import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 
@@ -17,29 +16,31 @@ const checkInterval = 2_000;
 const recovering = '57P03';
 
 /**
- * `gmsi psql`: opens psql on the warehouse in use. Statements run even without psql. With `--address`, only prints the address,
- * and keeps an embedded server running until Ctrl-C.
+ * `gmsi psql`: opens psql on the warehouse in use, or runs statements, which needs no psql. With `--address`, only prints the
+ * address, and keeps an embedded server running until Ctrl-C.
  */
 export async function psqlCommand(
   session: Session,
   { command: commands = [], address }: { readonly command?: readonly string[]; readonly address?: boolean },
 ): Promise<number> {
-  const hasPsql = spawnSync('psql', ['--version'], { env: environmentForPsql() }).status === 0;
-  const isOpened = commands.length === 0;
-  if (!hasPsql && !address && isOpened) throw notInstalled('This command opens psql');
+  // Commands that begin with a backslash, such as `\copy`, are psql's own.
+  const needsPsql = !address && (commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
+  if (needsPsql && spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0)
+    throw new ConfigError('This command opens psql, and psql is not installed.', {
+      hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
+    });
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);
-  if (!hasPsql) return await runWithoutPsql(warehouse, commands);
+  if (needsPsql) return await openPsql(warehouse, commands);
+  for (const statements of commands) await runCommand(warehouse, statements);
+  return exitCodes.done;
+}
+
+async function openPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
   const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command])];
-  // Output to a terminal goes through this process, which removes control characters.
-  const passes = !isOpened && output.isTTY;
-  const child = spawn('psql', args, {
-    stdio: ['inherit', ...(passes ? (['pipe', 'pipe'] as const) : (['inherit', 'inherit'] as const))],
-    env: { ...environmentForPsql(), ...addressFor(warehouse) },
-  });
-  child.stdout?.setEncoding('utf8').on('data', (text) => printUnwrapped(text));
-  child.stderr?.setEncoding('utf8').on('data', (text) => printUnwrapped(text, errorOutput));
+  const env = { ...environmentForPsql(), ...addressFor(warehouse) };
+  const child = spawn('psql', args, { stdio: 'inherit', env });
   leaveSignalsTo(child);
   const [code] = await once(child, 'close');
   return code ?? exitCodes.incomplete;
@@ -53,7 +54,7 @@ function leaveSignalsTo(child: ChildProcess): void {
 }
 
 async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
-  printUnwrapped(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
+  print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
   if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
   let failures = 0;
@@ -71,14 +72,7 @@ async function keepOpen(session: Session, { db, url, description }: OpenWarehous
   return exitCodes.done;
 }
 
-/** Runs statements and prints their results roughly as psql does; `\copy` needs psql. */
-async function runWithoutPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
-  if (commands.some((statements) => /^\s*\\/.test(statements)))
-    throw notInstalled("Commands that begin with a backslash are psql's own");
-  for (const statements of commands) await runCommand(warehouse, statements);
-  return exitCodes.done;
-}
-
+/** Runs statements and prints their results. */
 async function runCommand({ address }: OpenWarehouse, statements: string): Promise<void> {
   const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
   try {
@@ -87,8 +81,8 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
       ({ severity, message }) => printError(`${severity}:  ${message}\n`),
     );
     for (const { command, rowCount, columns, rows } of results) {
-      const shown = columns.map(({ name, type }) => ({ name, isRight: numeric.has(type) }));
-      if (columns.length > 0) printUnwrapped(aligned(shown, rows));
+      const cells = rows.map((row) => row.map((value) => value ?? 'NULL'));
+      if (columns.length > 0) print(`${table(columns, cells)}\n(${count(rows.length, 'row')})\n\n`);
       else print(rowCount === null ? `${command}\n` : `${command} ${rowCount}\n`);
     }
   } catch (error) {
@@ -100,19 +94,6 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
       hint: 'Fix the statement.',
     });
   }
-}
-
-/** Types whose values psql aligns to the right: numbers, object and transaction ids. */
-const { INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID } = pg.types.builtins;
-const xid8 = 5069;
-const numeric: ReadonlySet<number> = new Set([
-  ...[INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, MONEY, OID, XID, CID, xid8],
-]);
-
-function notInstalled(what: string): ConfigError {
-  return new ConfigError(`${what}, and psql is not installed.`, {
-    hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
-  });
 }
 
 /** Passes the address through the environment, so that no list of processes shows the password. */

@@ -24,8 +24,6 @@ export interface SandboxFlags {
   readonly seed: string;
   readonly key: string[];
   readonly unlimited?: boolean;
-  readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
-  readonly historyLimit?: number;
   readonly options?: string;
   readonly archive?: string;
 }
@@ -69,15 +67,13 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
 }
 
 function optionsOf(flags: SandboxFlags): SandboxOptions {
-  const { host, port, seed, key: keys, endDate, unlimited, historyLimit } = flags;
+  const { host, port, seed, key: keys, unlimited } = flags;
   return {
     host,
     port,
     seed,
     keys,
-    endDate,
     ...(unlimited && { limits: null }),
-    ...(historyLimit !== undefined && { historyLimitDays: historyLimit }),
     ...parseOptions(flags.options),
   };
 }
@@ -106,7 +102,7 @@ function parseOptions(text = '{}'): SandboxOptions {
   } catch (cause) {
     throw new ConfigError('--options is not JSON.', {
       cause,
-      hint: `For instance --options '{"changes":{"late":0.01}}'`,
+      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'`,
     });
   }
 }

@@ -3,8 +3,6 @@ import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
 
 const quotes = ['"', "'", '`'];
-/** Quotes that editors and chats write instead of straight ones. */
-const typographic = '“”„‟‘’‚‛«»';
 
 /**
  * Returns the values of a `.env` file; none if there is no file. Node.js ignores a line that it cannot read, and an open quote
@@ -46,20 +44,11 @@ type Fault = readonly [what: string, hint: string];
 function faultOf(line: string, name: string, read: string | undefined): Fault | undefined {
   const [, written] = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=\\s*(.*?)\\s*$`).exec(line) ?? [];
   if (written === undefined) return ['is not set by this line', `Write it as ${name}=value.`];
-  const [first = '', last = ''] = [written[0], written.at(-1)];
-  if (first !== '' && (typographic.includes(first) || typographic.includes(last)))
-    return ['is in typographic quotes', 'Use straight quotes, or none.'];
-  if (quotes.includes(first)) {
-    const end = written.indexOf(first, 1);
-    if (end < 0)
-      return ['begins with a quote that is not closed', `Close it with ${first} on the same line.`];
-    if (!/^\s*(#|$)/.test(written.slice(end + 1)))
-      return ['continues after its closing quote', 'Put all of it between the quotes.'];
-  } else {
-    if (quotes.includes(last))
-      return ['ends with a quote that was not opened', 'Put one before it, or none.'];
+  const first = written[0] ?? '';
+  if (!quotes.includes(first)) {
     if (/\S#/.test(written)) return ['would end at its #', 'Put it in single quotes.'];
-  }
+  } else if (!new RegExp(`^.[^${first}]*${first}\\s*(#|$)`).test(written))
+    return ['begins with a quote that does not close it', `Close it with ${first} at the end of the line.`];
   if (read === undefined)
     return ['is within a quote that is not closed', 'Close it in one of the lines above.'];
   return undefined;

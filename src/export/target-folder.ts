@@ -13,7 +13,6 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { ConfigError, systemReason } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -51,13 +50,12 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
  * @param out the place, as the user named it
  */
 export async function makeBeside(target: string, out: string) {
-  const path = `${target}.partial-${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`;
+  const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
   try {
     firstMade = makeFolder(dirname(target));
     await removeAbandoned(target);
     await mkdir(path);
-    inUse.add(path);
   } catch (cause) {
     throw unusable(out, cause);
   }
@@ -65,52 +63,21 @@ export async function makeBeside(target: string, out: string) {
     path,
     async [Symbol.asyncDispose](): Promise<void> {
       await rm(path, { recursive: true, force: true });
-      inUse.delete(path);
       // Fails if the folder is not empty.
       if (firstMade !== undefined) await rmdir(dirname(target)).catch(() => {});
     },
   };
 }
 
-/** Folders that this process is writing. */
-const inUse = new Set<string>();
-
-const dayMs = 24 * 3600 * 1000;
-
-/** Removes the folders of killed exports beside a place. */
+/** Removes what killed exports have left beside a place. Only one export to it runs at a time (`exportTable`). */
 async function removeAbandoned(target: string): Promise<void> {
   const folder = dirname(target);
-  const before = `${basename(target)}.partial-`;
-  for (const name of await readdir(folder)) {
-    const [, host, pid, old] = /^(.+)-(\d+)-[\da-f]{8}(-replaced)?$/.exec(name.slice(before.length)) ?? [];
-    if (!name.startsWith(before) || host === undefined) continue;
-    const path = join(folder, name);
-    // If the export was killed while it replaced the folder, this is the only copy of the export.
-    if (old && !(await lstat(target).catch(() => undefined))) continue;
-    // It is not known whether a process of another machine is still running.
-    const isAbandoned =
-      host === hostname() ? !isRunning(Number(pid), path) : Date.now() - (await newestIn(path)) > dayMs;
-    if (isAbandoned) await rm(path, { recursive: true, force: true });
-  }
-}
-
-/** Returns when a folder or something in it was last written, in milliseconds since 1970. */
-async function newestIn(folder: string): Promise<number> {
-  const names = await readdir(folder, { recursive: true });
-  const times = await Promise.all(
-    ['', ...names].map(async (name) => (await stat(join(folder, name))).mtimeMs),
-  );
-  return Math.max(...times);
-}
-
-function isRunning(pid: number, path: string): boolean {
-  if (pid === process.pid) return inUse.has(path);
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    // It belongs to another user.
-    return (error as { code?: string }).code === 'EPERM';
-  }
+  const beside = `${basename(target)}.partial-`;
+  // If an export was killed while it replaced the folder, the replaced one is the only copy.
+  const isThere = await lstat(target).catch(() => undefined);
+  for (const name of await readdir(folder))
+    if (name.startsWith(beside) && (isThere || !name.endsWith('-replaced')))
+      await rm(join(folder, name), { recursive: true, force: true });
 }
 
 async function readHeld(target: string, out: string): Promise<Manifest | undefined> {

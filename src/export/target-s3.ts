@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -11,7 +9,6 @@ import {
   paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
-import pRetry from 'p-retry';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
@@ -39,9 +36,6 @@ const patience = { connectionTimeout: 10_000, socketTimeout: 60_000 };
 
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
-/** How many files are sent at a time. */
-const filesAtOnce = 4;
-
 /**
  * Begins an export to an S3 storage. A storage replaces one object at a time, so the manifest says `complete: false` before the first
  * object, and `true` only after the last. After an interrupted export, the next one writes the unfinished months again.
@@ -58,14 +52,20 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     // Older storages refuse the library's own checksums; all accept Content-MD5.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // Retries are done below, because the library cannot send a stream again.
-    maxAttempts: 1,
+    maxAttempts: 4,
     // The default prints to standard error.
     logger: silent,
   });
   const where = { Bucket: bucket };
   const key = (path: string) => `${prefix}${path}`;
-  const send = <T>(request: () => Promise<T>) => sending(request, { out, bucket, endpoint }, stop);
+  async function send<T>(request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      stop.throwIfAborted();
+      throw named(error as StorageError, { out, bucket, endpoint });
+    }
+  }
 
   async function list(): Promise<Map<string, number | undefined>> {
     const found = new Map<string, number | undefined>();
@@ -85,18 +85,15 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     return Body!.transformToString();
   }
 
-  const put = (path: string, body: () => PutBody | Promise<PutBody>) =>
-    send(async () => {
-      const command = new PutObjectCommand({ ...where, Key: key(path), ...(await body()) });
-      return client.send(command, { abortSignal: stop });
-    });
+  /** Sends an object with a checksum by which the storage refuses damaged data. It is small enough for memory, to be sent again. */
+  async function put(path: string, Body: Buffer): Promise<void> {
+    const ContentMD5 = createHash('md5').update(Body).digest('base64');
+    const ContentType = path === manifestName ? 'application/json' : undefined;
+    const command = new PutObjectCommand({ ...where, Key: key(path), Body, ContentMD5, ContentType });
+    await send(() => client.send(command, { abortSignal: stop }));
+  }
 
-  const putManifest = (manifest: Manifest) =>
-    put(manifestName, () => {
-      const text = writeManifest(manifest);
-      const ContentMD5 = createHash('md5').update(text).digest('base64');
-      return { Body: text, ContentMD5, ContentType: 'application/json' };
-    });
+  const putManifest = (manifest: Manifest) => put(manifestName, Buffer.from(writeManifest(manifest)));
 
   try {
     const there = await send(list);
@@ -113,14 +110,13 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
           .map((file) => file.replaceAll(sep, '/'))
           .filter((file) => filePath.test(file));
         await putManifest(whileReplacing(held ?? manifest, made));
-        await eachOf(made, filesAtOnce, (file) => put(file, () => fileBody(join(path, file))));
+        for (const file of made) await put(file, await writable(() => readFile(join(path, file))));
         const kept = new Set(manifest.files.map((file) => file.path));
-        const gone = [...there.keys()].filter((file) => filePath.test(file) && !kept.has(file));
-        await eachOf(gone, filesAtOnce, (file) =>
-          send(() =>
-            client.send(new DeleteObjectCommand({ ...where, Key: key(file) }), { abortSignal: stop }),
-          ),
-        );
+        for (const file of there.keys())
+          if (filePath.test(file) && !kept.has(file)) {
+            const command = new DeleteObjectCommand({ ...where, Key: key(file) });
+            await send(() => client.send(command, { abortSignal: stop }));
+          }
         await putManifest(manifest);
       },
       async [Symbol.asyncDispose]() {
@@ -132,23 +128,6 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     client.destroy();
     throw error;
   }
-}
-
-interface PutBody {
-  readonly Body: string | ReturnType<typeof createReadStream>;
-  readonly ContentLength?: number;
-  readonly ContentMD5: string;
-  readonly ContentType?: string;
-}
-
-/** Reads a file to send, with a checksum by which the storage refuses damaged data. */
-async function fileBody(path: string): Promise<PutBody> {
-  return writable(async () => {
-    const hash = createHash('md5');
-    await pipeline(createReadStream(path), hash);
-    const { size: ContentLength } = await stat(path);
-    return { Body: createReadStream(path), ContentLength, ContentMD5: hash.read().toString('base64') };
-  });
 }
 
 /** Returns the manifest for the time in which files are replaced: these months have no fingerprint. */
@@ -169,47 +148,7 @@ function parseAddress(address: string): { bucket: string; prefix: string } {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };
 }
 
-/** Works on several items at a time. If one fails, waits for the running ones, so that nothing is sent after the error. */
-async function eachOf<T>(
-  items: readonly T[],
-  atOnce: number,
-  work: (item: T) => Promise<unknown>,
-): Promise<void> {
-  const rest = [...items];
-  const worker = async () => {
-    for (let item = rest.shift(); item !== undefined; item = rest.shift()) {
-      await work(item).catch((error) => {
-        rest.length = 0;
-        throw error;
-      });
-    }
-  };
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, worker));
-  for (const end of ended) if (end.status === 'rejected') throw end.reason;
-}
-
 type Place = { readonly out: string; readonly bucket: string; readonly endpoint: string | undefined };
-
-/** Sends a request, with retries. */
-async function sending<T>(request: () => Promise<T>, place: Place, stop: AbortSignal): Promise<T> {
-  return pRetry(
-    async () => {
-      try {
-        return await request();
-      } catch (error) {
-        stop.throwIfAborted();
-        throw error instanceof GmsiError ? error : named(error as StorageError, place);
-      }
-    },
-    {
-      retries: 3,
-      minTimeout: 200,
-      factor: 3,
-      signal: stop,
-      shouldRetry: ({ error }) => error instanceof StorageUnavailable,
-    },
-  );
-}
 
 interface StorageError extends Error {
   readonly code?: string;

@@ -9,21 +9,11 @@ import { inTime, shared } from './in-time.ts';
 /** OpenTelemetry's port for Prometheus, used if none is set. */
 const usualPort = 9464;
 
-/** In milliseconds. A scrape is one short request; Prometheus itself waits 10 seconds for the answer. */
-export const usualBounds = {
-  /** From the first byte of a request to the last of its headers. */
-  headersMs: 5_000,
-  /** From the first byte of a request to its last. */
-  requestMs: 5_000,
-  /** From the last byte of a request to its answer, which is 503 then. */
-  answerMs: 9_500,
-  /** Without any data on an open connection. */
-  idleMs: 20_000,
-  connections: 64,
-};
-
-/** The largest headers of a request, in bytes; browsers send some 2 kB. */
-const maxHeaderBytes = 8_192;
+/**
+ * In milliseconds, from the first byte of a request to its last, and from there to its answer, which is 503 then. A scrape is
+ * one short request; Prometheus itself waits 10 seconds for the answer.
+ */
+const usualBounds = { requestMs: 5_000, answerMs: 9_500 };
 
 /**
  * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work).
@@ -40,24 +30,15 @@ export async function serveTelemetry(
     readonly metrics: () => Promise<string>;
     readonly readiness: () => Promise<Readiness>;
   },
-  { headersMs, requestMs, answerMs, idleMs, connections } = usualBounds,
+  { requestMs, answerMs } = usualBounds,
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
     requestTimeout: requestMs,
     handlerTimeout: answerMs,
-    connectionTimeout: idleMs,
-    keepAliveTimeout: idleMs,
-    bodyLimit: 1_024,
-    http: {
-      headersTimeout: headersMs,
-      maxHeaderSize: maxHeaderBytes,
-      // How often Node checks its time limits; its default of 30 seconds would allow requests to take that long.
-      connectionsCheckingInterval: Math.min(1_000, headersMs),
-    },
+    // Node's defaults would allow a request to take minutes.
+    http: { headersTimeout: requestMs, connectionsCheckingInterval: 1_000 },
   });
-  // Further connections are closed at once, so that no client can keep more than this number open.
-  app.server.maxConnections = connections;
   answerOwnNamesOnly(app, [host, ...names], 'Add the name to GMSI_METRICS_NAMES.');
   app.get('/metrics', async (_request, reply) =>
     reply.type(telling.contentType).send(await telling.metrics()),

@@ -109,8 +109,6 @@ export interface SandboxSettings {
   readonly live: LiveLook;
   /** Minutes by which the historical feeds lag behind the clock. */
   readonly historicalDelayMinutes: number;
-  /** The path of the retired feed of asset headlines, until it is removed. Not known; the default is made up. */
-  readonly retiredPath: string;
   /** Multiplies the number of headlines; 1 means some 5 to 20 a day for an average pair. */
   readonly volume: number;
   /** Milliseconds for which a cursor is accepted; `null` for no limit. */
@@ -160,7 +158,6 @@ const DEFAULTS: SandboxSettings = {
   pageCapMode: 'refuse',
   live: { envelope: false, hours: 24, tickerHours: 2, delaySeconds: 0 },
   historicalDelayMinutes: 0,
-  retiredPath: '/v1/headlines/feed/asset/{ticker}',
   volume: 1,
   tokenLifetimeMs: null,
   tokenErrorStatus: 400,

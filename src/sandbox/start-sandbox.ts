@@ -3,14 +3,12 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { serveDescription } from './description.ts';
 import type { ScriptedFault } from './faults/fault.ts';
 import { faultPlanOf } from './faults/fault-plan.ts';
-import { serveAssetHeadlines } from './feeds/asset-headlines.ts';
 import type { FeedName } from './feeds/catalog.ts';
 import { FEEDS } from './feeds/catalog.ts';
 import { serveLookups } from './feeds/lookups.ts';
 import { countsOf, type SandboxStats } from './gate/counts.ts';
 import { registerGate } from './gate/gate.ts';
 import { limiterOf } from './gate/limiter.ts';
-import { serveObservation } from './observe.ts';
 import { type SandboxOptions, settingsFrom } from './options.ts';
 import { cursorsOf } from './paging/cursor.ts';
 import { serveLiveFeed } from './paging/live-feed.ts';
@@ -92,10 +90,10 @@ function serverOf(service: Service): FastifyInstance {
     if (feed.kind === 'paged') servePagedFeed(app, service, feed);
     else serveLiveFeed(app, service, feed);
   }
-  serveAssetHeadlines(app, service);
   serveLookups(app, service);
   serveDescription(app, service);
-  serveObservation(app, service);
+  // For other processes, without a key and uncounted.
+  app.get('/_sandbox/stats', () => service.counts.stats());
   return app;
 }
 

@@ -1,4 +1,3 @@
-import { assetHeadlines } from './feeds/asset-headlines.ts';
 import { FEEDS } from './feeds/catalog.ts';
 import type { FeedItem } from './feeds/feed.ts';
 import type { SandboxSettings } from './options.ts';
@@ -27,7 +26,6 @@ export function truthOfFeed(settings: SandboxSettings, name: string, query: Quer
 }
 
 function itemsOf(settings: SandboxSettings, name: string, query: Query): FeedItem[] {
-  if (name === 'asset-headlines') return assetHeadlines(settings, query.ticker ?? '', query);
   const feed = FEEDS.find((it) => it.name === name);
   if (feed === undefined) throw new Refusal(404, `There is no feed '${name}'`);
   if (feed.kind === 'live') return liveItems(settings, feed, query, query);

@@ -7,7 +7,6 @@ import { wrapped } from './wrap.ts';
 export interface Output {
   readonly isTTY: boolean;
   readonly columns: number;
-  readonly rows: number;
   /** False if the user or the terminal wants none (NO_COLOR, TERM=dumb), and outside of a terminal. */
   readonly hasColours: boolean;
   /** Writes the text unchanged; for callers that write terminal codes and make the rest `printable` themselves. */
@@ -22,8 +21,13 @@ export function print(text: string): void {
   output.write(shown(text, output));
 }
 
+/** Clears a terminal before a result that is shown again. */
+export function clearScreen(): void {
+  if (output.isTTY) output.write('\x1b[H\x1b[2J');
+}
+
 /** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
-export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'rows' | 'write'>): string {
+export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'write'>): string {
   const safe = printable(text);
   return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
 }
@@ -40,13 +44,7 @@ export function printError(text: string): void {
 
 /** Prints data for other programs: unchanged, except that it is made safe for a terminal. */
 export function printData(data: Buffer): void {
-  if (output.isTTY) printUnwrapped(data.toString());
-  else output.write(data);
-}
-
-/** Prints what must stay in its lines: data, and what another program has printed. */
-export function printUnwrapped(text: string, to = output): void {
-  to.write(withoutMarks(printable(text)));
+  output.write(output.isTTY ? withoutMarks(printable(data.toString())) : data);
 }
 
 /** Changes what a library prints as results from now on. */
@@ -85,9 +83,6 @@ function outputOf(stream: () => WriteStream): Output {
     },
     get columns() {
       return stream().columns || 80;
-    },
-    get rows() {
-      return stream().rows || 24;
     },
     get hasColours() {
       return stream().isTTY === true && stream().hasColors();

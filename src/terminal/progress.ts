@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { StatusLine } from './status-line.ts';
-import { count, duration, fittingParts, type LinePart, number, shortenedName } from './table.ts';
+import { count, duration, fittingParts, type LinePart, number } from './table.ts';
 import { columnsOf } from './text.ts';
 
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
@@ -50,8 +50,7 @@ function movingWithPages(read: () => Progress): () => Shown {
   };
 }
 
-function bar(job: string, progress: Shown, startedAt: number, width: number): string {
-  const name = shortenedName(job, width);
+function bar(name: string, progress: Shown, startedAt: number, width: number): string {
   const windows = `${number(progress.done)}/${number(progress.all)} windows`;
   const told = fittingParts([[3, name], [6, windows], ...details(progress, startedAt)], width);
   const room = width - columnsOf(told) - 2;

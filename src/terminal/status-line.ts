@@ -2,7 +2,6 @@ import { type Output, shown } from './print.ts';
 import { columnsOf, printable, wholeWords } from './text.ts';
 
 const eraseToEnd = '\x1b[K';
-const clearScreen = '\x1b[H\x1b[2J';
 
 /**
  * A terminal with lines that stay and one line below them that changes. It does not change the terminal's state (no hidden
@@ -51,36 +50,4 @@ export class StatusLine {
     this.#terminal.write(shown(lines, this.#terminal));
     if (status !== '') this.show(status);
   }
-}
-
-/**
- * Shows a text that changes. On a terminal, draws each text over the last one, in one write, so that nothing flickers;
- * elsewhere, writes each text that differs from the last one. Does not change the terminal's state, and leaves the last text
- * there when the program ends.
- */
-export function redrawing(out: Output): (text: string) => void {
-  let drawn = '';
-  let columns = out.columns;
-  return (anyText) => {
-    const text = printable(anyText);
-    const isResized = out.columns !== columns;
-    columns = out.columns;
-    if (text === drawn && !isResized) return;
-    if (!out.isTTY) out.write(`${shown(text, out)}\n\n`);
-    // The terminal has wrapped the old lines anew, so nobody knows how many there are.
-    else if (isResized) redraw(out, text, '', clearScreen);
-    else redraw(out, text, drawn);
-    drawn = text;
-  };
-}
-
-/** Drops words beyond the width and lines beyond the height, because text that wraps or scrolls cannot be drawn over. */
-function redraw(out: Output, text: string, before: string, first = ''): void {
-  const height = Math.max(1, out.rows - 1);
-  const width = Math.max(1, out.columns - 1);
-  const linesBefore = before === '' ? 0 : Math.min(before.split('\n').length, height);
-  const lines = text.split('\n').slice(0, height);
-  const drawn = lines.map((line) => `${shown(wholeWords(line, width), out)}${eraseToEnd}\n`).join('');
-  const up = linesBefore > 0 ? `\x1b[${linesBefore}A\r` : '';
-  out.write(`${first}${up}${drawn}\x1b[J`);
 }

@@ -1,6 +1,6 @@
 import { output } from './print.ts';
 import { command, type Style, styled } from './style.ts';
-import { columnsOf, folded, oneLine, padEnd, padStart, shortened, wholeWords, widest } from './text.ts';
+import { columnsOf, folded, oneLine, padEnd, padStart, wholeWords, widest } from './text.ts';
 
 /** A text in a style. */
 export interface StyledCell {
@@ -166,9 +166,9 @@ export function nextStep(typed: string): string {
 export type LinePart = readonly [rank: number, text: string];
 
 /** Returns the parts that fit into a line, in their order; parts without a text do not count. */
-export function fittingParts(parts: readonly LinePart[], columns: number, between = '  '): string {
+export function fittingParts(parts: readonly LinePart[], columns: number): string {
   let kept = parts.filter(([, text]) => text !== '');
-  const line = () => kept.map(([, text]) => text).join(between);
+  const line = () => kept.map(([, text]) => text).join('  ');
   while (kept.length > 1 && columnsOf(line()) > columns) {
     const least = Math.min(...kept.map(([rank]) => rank));
     kept = kept.filter(([rank]) => rank !== least);
@@ -176,7 +176,10 @@ export function fittingParts(parts: readonly LinePart[], columns: number, betwee
   return wholeWords(line(), columns);
 }
 
-/** Returns a job's name in a line of `columns`: at most a quarter of them, because the rest of the line matters more. */
-export function shortenedName(name: string, columns: number): string {
-  return shortened(name, Math.max(8, Math.floor(columns / 4)));
+/** Returns `312 drained, 3 failed`, for example, without zeros except the first. */
+export function counts(...parts: readonly (readonly [many: number, what: string])[]): string {
+  return parts
+    .filter(([many], index) => many > 0 || index === 0)
+    .map(([many, what]) => `${number(many)} ${what}`)
+    .join(', ');
 }

@@ -96,9 +96,3 @@ function beginningOf(text: string, columns: number): string {
   }
   return fits;
 }
-
-/** Shortens a name to this width, with an ellipsis at its end. */
-export function shortened(name: string, columns: number): string {
-  if (columnsOf(name) <= columns) return name;
-  return `${beginningOf(name, columns - 1)}…`;
-}

@@ -8,7 +8,7 @@ export interface StatementResult {
   readonly command: string;
   /** Rows that were found, or written; `null` if that means nothing. */
   readonly rowCount: number | null;
-  readonly columns: readonly { readonly name: string; readonly type: number }[];
+  readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
@@ -44,7 +44,7 @@ export async function runStatements(
         command,
         rowCount,
         rows,
-        columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })),
+        columns: fields.map(({ name }) => name),
       }));
     } finally {
       client.release(true);

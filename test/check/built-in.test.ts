@@ -262,20 +262,6 @@ const breaks: Break[] = [
     row: { country: 'US', first_day: '2024-01-01' },
   },
   {
-    check: 'lost-rows',
-    what: 'days of which the rows are gone',
-    by: `delete from gmsi.headlines where published_at >= '2024-04-10 00:00Z' and published_at < '2024-04-13 00:00Z'`,
-    findings: 1,
-    row: {
-      country: 'US',
-      topic: 'Inflation-Food',
-      first_day: '2024-04-10',
-      last_day: '2024-04-12',
-      days: 3,
-      held: 0,
-    },
-  },
-  {
     check: 'rejected-records',
     what: 'hundreds of records that could not be read',
     by: `insert into gmsi.rejected_records (feed, country, topic, match_type, record_hash, reason, record, load_id)

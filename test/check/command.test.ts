@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
+import { aPlaceForAll } from '../cli/place.ts';
 import { sqlMarked } from '../docs/pages.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { cases } from '../support/cases.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 
 const month = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 const ownCheck = `-- check: No headline is of a Sunday
@@ -22,24 +23,14 @@ group by 1
 order by 1
 `;
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const { folder, sandbox, warehouse } = await aPlaceForAll();
+
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null });
-  warehouse = await aWarehouse();
   await folder.write('jobs/month.yaml', jobFor(month));
   await folder.write('jobs/norway.yaml', jobFor({ ...month, countries: ['NO'] }));
   const { code } = await run('backfill', 'month', 'norway');
   expect(code).toBe(0);
 });
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
-
 const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 test('check runs over several jobs, prints a table of results and spends no request', async () => {
@@ -108,33 +99,19 @@ test('--list shows the checks and their settings, without a database', async () 
   expect(stdout).toMatch(/\nscore-sums\.tolerance +0\.02 +/);
 });
 
-const bad: [what: string, args: string[], says: RegExp][] = [
-  [
-    'a check that there is not',
-    ['check', 'month', '--only', 'rollup'],
-    /no check "rollup"\.\n {2}→ Did you mean rollups\?/,
-  ],
-  [
-    'a setting that there is not',
-    ['check', 'month', '--set', 'tolerence=1'],
-    /setting "tolerence"\.\n {2}→ Did you mean tolerance\?/,
-  ],
-  [
-    'a folder without a check',
-    ['check', 'month', '--checks', 'nowhere'],
-    /There is no check in nowhere\.\n {2}→ /,
-  ],
-  ['a number that is none', ['check', 'month', '--rows', 'all'], /--rows "all" is not valid\.\n {2}→ /],
-  [
-    'a broken file',
-    ['check', 'month', '--checks', 'broken'],
-    /broken.bad\.sql:4: column "nothing" does not exist\n {2}→ /,
-  ],
-];
+const bad = cases`
+  a check that there is not | check month --only rollup | no check "rollup"\.\n {2}→ Did you mean rollups\?
+  a setting that there is not | check month --set tolerence=1 | setting "tolerence"\.\n {2}→ Did you mean tolerance\?
+  a folder without a check | check month --checks nowhere | There is no check in nowhere\.\n {2}→ 
+  a number that is none | check month --rows all | --rows "all" is not valid\.\n {2}→ 
+  a broken file | check month --checks broken | broken.bad\.sql:4: column "nothing" does not exist\n {2}→ 
+`;
 
 test.for(bad)('check with %s ends with 2, one line of what and one of what to do', async ([, args, says]) => {
   await folder.write('broken/bad.sql', '-- check: x\n-- why: y\n\nselect nothing from job_headlines\n');
-  expect(await run(...args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(says) });
+  expect(await run(...args!.split(' '))).toMatchObject({
+    ...{ code: 2, stdout: '', stderr: expect.stringMatching(new RegExp(says!)) },
+  });
 });
 
 test('a series that the warehouse does not know yet cannot be checked', async () => {

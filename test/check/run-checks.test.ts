@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Check, parseCheck } from '../../src/check/check-file.ts';
 import { type CheckedJob, runChecks } from '../../src/check/run-checks.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { sqlMarked } from '../docs/pages.ts';
+import { cases } from '../support/cases.ts';
 import { aJob } from '../support/run-backfill.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { busy, checkedJob, loaded, run } from './loaded.ts';
@@ -20,6 +25,19 @@ beforeAll(async () => {
   });
   warehouse = await loaded([job, neighbours]);
   checked = await checkedJob(warehouse.db, job);
+  // What somebody could have put there before, for a check of theirs to call.
+  await sql
+    .raw(`
+    create schema trap;
+    grant usage on schema trap to public;
+    create function trap.out() returns text language plpgsql as $$ begin
+      execute 'set role none'; return pg_catalog.current_setting('is_superuser'); end $$;
+    create function trap.write() returns text language plpgsql as $$ begin
+      set transaction read write; delete from gmsi.headlines; return 'gone'; end $$;
+    create function trap.set_config(text, text, boolean) returns text language sql as 'select trap.out()';
+    create function trap.pg_backend_pid() returns int language sql as 'select length(trap.out())';
+  `)
+    .execute(warehouse.db);
 });
 afterAll(() => warehouse[Symbol.asyncDispose]());
 
@@ -113,36 +131,20 @@ test('a check whose needs are not met is skipped, and so is one for another feed
   expect(await outcomeOf(aCheck(finding, '-- feeds: ticker-index'))).toMatchObject({ result: 'skipped' });
 });
 
-const broken: [what: string, query: string, says: RegExp][] = [
-  [
-    'names a column that there is not',
-    'select 1\nfrom job_headlines\nwhere sentimant > 1',
-    /^team\/own\.sql:5: column "sentimant" does not exist/,
-  ],
-  ['has a typing error', 'select é\n\nfrom from', /^team\/own\.sql:5: syntax error at or near "from"/],
-  ['is two queries', 'select 1; select 2', /^team\/own\.sql:3: syntax error at or near ";"/],
-  [
-    'divides by zero',
-    'select 1 / (count(*) - count(*)) as a from job_headlines',
-    /^team\/own\.sql: division by zero/,
-  ],
-  [
-    'writes',
-    'delete from gmsi.headlines returning 1',
-    /^team\/own\.sql: cannot execute \w+ in a read-only transaction/,
-  ],
-  [
-    'writes by a function',
-    'select gmsi.rebuild_rollups()',
-    /^team\/own\.sql: permission denied for function rebuild_rollups/,
-  ],
-];
+const broken = cases`
+  names a column that there is not | select 1\nfrom job_headlines\nwhere sentimant > 1 | ^team\/own\.sql:5: column "sentimant" does not exist
+  has a typing error | select é\n\nfrom from | ^team\/own\.sql:5: syntax error at or near "from"
+  is two queries | select 1; select 2 | ^team\/own\.sql:3: syntax error at or near ";"
+  divides by zero | select 1 / (count(*) - count(*)) as a from job_headlines | ^team\/own\.sql: division by zero
+  writes | delete from gmsi.headlines returning 1 | ^team\/own\.sql: cannot execute \w+ in a read-only transaction
+  writes by a function | select gmsi.rebuild_rollups() | ^team\/own\.sql: permission denied for function rebuild_rollups
+`;
 
 test.for(broken)('a check that %s is named, with its line if there is one', async ([, query, says]) => {
-  await expect(outcomeOf(aCheck(query))).rejects.toMatchObject({
+  await expect(outcomeOf(aCheck(query!.replaceAll('\\n', '\n')))).rejects.toMatchObject({
     name: 'BrokenCheck',
     kind: 'fatal',
-    message: expect.stringMatching(says),
+    message: expect.stringMatching(new RegExp(says!)),
   });
 });
 
@@ -173,5 +175,83 @@ test('a stopped run ends the check in hand, and begins no other', async () => {
   await expect(checking).rejects.toMatchObject({ name: 'AbortError' });
   await expect(outcomeOf(aCheck('select 1'), { stop: stop.signal })).rejects.toMatchObject({
     name: 'AbortError',
+  });
+});
+
+async function rowsOf(query: string, db = warehouse.db) {
+  return (await runChecks(db, [checked], [aCheck(query)], run))[0]![0]!.rows;
+}
+
+test('a check runs as gmsi_reader, whoever runs it', async () => {
+  expect(
+    await rowsOf(`select current_user::text as name, current_setting('transaction_read_only') as only_reads`),
+  ).toEqual([{ name: 'gmsi_reader', only_reads: 'on' }]);
+});
+
+const escapes = cases`
+  calls a function that writes | select trap.write() as x | read-write mode|permission denied
+  lets the transaction write | select set_config('transaction_read_only', 'off', true) | read-write mode
+  ends the query and begins another | select 1) select 2; reset role; select (1 | syntax error
+  closes the parenthesis around it | select 1 as a) select to_json(1) as row from pg_read_file('/etc/passwd') as (x text | permission denied|syntax error|column definition
+  reads a file | select pg_read_file('/etc/passwd') as x | permission denied for function pg_read_file
+  reads it by a text | select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')::text as x | permission denied for function pg_read_file
+  lists a folder | select pg_ls_dir('.') as x | permission denied for function pg_ls_dir
+  reads passwords | select rolpassword from pg_authid | permission denied for table pg_authid
+  reads what is not for readers | select * from gmsi.api_usage | permission denied for table api_usage
+  has the server read its settings again | select pg_reload_conf() | permission denied for function pg_reload_conf
+  turns triggers off | select set_config('session_replication_role', 'replica', true) | permission denied to set parameter
+  counts a sequence on | select nextval('gmsi.loads_load_id_seq') | permission denied|read-only transaction
+`;
+
+test.for(escapes)('a check that %s is refused', async ([, query, reason]) => {
+  const { rows: before } = await sql`select count(*) as count from gmsi.headlines`.execute(warehouse.db);
+  await expect(rowsOf(query!)).rejects.toMatchObject({
+    name: 'BrokenCheck',
+    message: expect.stringMatching(new RegExp(reason!)),
+  });
+  expect((await sql`select count(*) as count from gmsi.headlines`.execute(warehouse.db)).rows).toEqual(
+    before,
+  );
+});
+
+test('what a check sets does not reach the next one, nor the program', async () => {
+  const set = `select set_config('search_path', 'trap, pg_catalog', false), set_config('statement_timeout', '0', false),
+    set_config('TimeZone', 'Asia/Tokyo', false), pg_catalog.set_config('DateStyle', 'German', false)`;
+  const look = `select current_setting('search_path') as path, current_setting('TimeZone') as zone,
+    current_setting('statement_timeout') as most, current_setting('DateStyle') as style`;
+  const [, then] = (await runChecks(warehouse.db, [checked], [aCheck(set), aCheck(look)], run))[0]!;
+  expect(then!.rows).toEqual([{ path: 'pg_catalog, pg_temp', zone: 'UTC', most: '1min', style: 'ISO, YMD' }]);
+  const after = sql`select current_setting('search_path') as path, current_setting('role') as role,
+    current_setting('transaction_read_only') as only_reads`;
+  expect((await after.execute(warehouse.db)).rows).toEqual([
+    { path: 'pg_catalog, pg_temp', role: 'none', only_reads: 'off' },
+  ]);
+});
+
+test('who may not take the role runs checks with their own rights, and reads only', async () => {
+  const name = `someone_${randomUUID().replaceAll('-', '')}`;
+  await sql.raw(`create role ${name} login password 'x' in role gmsi_loader`).execute(warehouse.db);
+  const url = new URL(warehouse.url);
+  Object.assign(url, { username: name, password: 'x' });
+  const db: Warehouse = connect({ kind: 'url', url: new Secret(url.href) }, 2);
+  try {
+    expect(await rowsOf('select current_user::text as name', db)).toEqual([{ name }]);
+    await expect(
+      rowsOf(`select gmsi.ensure_month_partition('headlines', '2050-01-01')::text as x`, db),
+    ).rejects.toThrow(/read-only transaction/);
+    await expect(rowsOf('select gmsi.rebuild_rollups() as x', db)).rejects.toThrow(/read-only transaction/);
+  } finally {
+    await db.destroy();
+    await sql.raw(`drop role ${name}`).execute(warehouse.db);
+  }
+});
+
+test('the check that docs/reference.md shows runs as it is printed', async () => {
+  const check = parseCheck('docs/reference.md', sqlMarked('check'), [...catalog.keys()]);
+  const settings = (value: number) => [{ ...check.settings[0]!, value }];
+  expect(await outcomeOf({ ...check, settings: settings(2) })).toMatchObject({ result: 'passed' });
+  expect(await outcomeOf({ ...check, settings: settings(1000) })).toMatchObject({
+    result: 'warned',
+    findings: 23,
   });
 });

@@ -1,15 +1,14 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 it('1: a service that has nothing any more retracts nothing, unless that is accepted', async () => {
-  await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse } = place;
   await using empty = await startSandbox({ limits: null, volume: 0 });
   await folder.write(
     'jobs/job.yaml',

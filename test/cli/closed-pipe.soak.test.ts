@@ -1,32 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Folder, program } from './gmsi.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { accessTo, program } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const { folder, sandbox, warehouse } = await aPlaceForAll();
 
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null });
-  warehouse = await aWarehouse();
   await folder.write('jobs/job.yaml', jobFor(quarter));
 });
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
-});
-
-it.each(['lookups', 'check job', '--help'])('ends quietly if nobody reads its result: gmsi %s', (command) =>
-  expectQuiet(command, false),
-);
 
 // Without --json there is something new to write every few seconds.
 it.concurrent.each(['status --watch', 'status --watch --json'])(

@@ -2,28 +2,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { beforeAll, expect, it } from 'vitest';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { accessTo, aFolder, type Folder, program } from './gmsi.ts';
+import { accessTo, program } from './gmsi.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const { folder, sandbox, warehouse } = await aPlaceForAll({ volume: 0.05 });
 
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null, volume: 0.05 });
-  warehouse = await aWarehouse();
   await folder.write('jobs/job.yaml', jobFor(january));
-});
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
 });
 
 it('loads all that it was asked for and ends with 0 although nobody reads what it says', async () => {

@@ -1,106 +1,90 @@
 import { expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { accessTo, aFolder, type Ended, gmsi } from './gmsi.ts';
+import { gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 it('0: all is done, and done again without a request', async () => {
-  await withJob({}, async ({ sandbox, backfill }) => {
-    expect(await backfill()).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('every requested day'),
-    });
-    const { requests } = sandbox.stats();
-    expect(await backfill()).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('no request was sent'),
-    });
-    expect(sandbox.stats().requests).toBe(requests);
+  await using bench = await aBench();
+  const { sandbox, backfill } = bench;
+  expect(await backfill()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('every requested day'),
   });
+  const { requests } = sandbox.stats();
+  expect(await backfill()).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('no request was sent'),
+  });
+  expect(sandbox.stats().requests).toBe(requests);
 });
 
 it('1: some windows failed, and a rerun takes them up again', async () => {
-  await withJob({}, async ({ sandbox, warehouse, backfill }) => {
-    const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
-    sandbox.script([{ kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 }]);
+  await using bench = await aBench();
+  const { sandbox, warehouse, backfill } = bench;
+  const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
+  sandbox.script([{ kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 }]);
 
-    const first = await backfill({}, gmsi);
-    expect(first).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/not complete, 1 window left[\s\S]*1 failed/),
-    });
-    expect(first.stderr).toContain('not today');
-    expect(await backfill()).toMatchObject({ code: 0 });
-    expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
+  const first = await backfill({}, gmsi);
+  expect(first).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/not complete, 1 window left[\s\S]*1 failed/),
   });
+  expect(first.stderr).toContain('not today');
+  expect(await backfill()).toMatchObject({ code: 0 });
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('2: the key is refused, which a retry does not fix', async () => {
-  await withJob({}, async ({ backfill }) => {
-    const { code, stderr } = await backfill({ GMSI_API_KEY: 'another-key' });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(
-      /^gmsi: The service refused the API key with 401.*\n {2}→ Check GMSI_API_KEY .*\n$/,
-    );
-  });
+  await using bench = await aBench();
+  const { backfill } = bench;
+  const { code, stderr } = await backfill({ GMSI_API_KEY: 'another-key' });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^gmsi: The service refused the API key with 401.*\n {2}→ Check GMSI_API_KEY .*\n$/);
 });
 
 it('75: the budget is spent, to the request, and a rerun with more goes on from there', async () => {
-  await withJob(
-    { budget: { requests_per_month: 30, reserve: 10 } },
-    async ({ sandbox, warehouse, backfill, change }) => {
-      const stopped = await backfill();
-      expect(stopped).toMatchObject({
-        code: 75,
-        stdout: expect.stringContaining('stopped at the request budget'),
-      });
-      expect(sandbox.stats().requests).toBe(20);
-      expect(await backfill()).toMatchObject({ code: 75 });
-      expect(sandbox.stats().requests).toBe(20);
+  await using bench = await aBench({ budget: { requests_per_month: 30, reserve: 10 } });
+  const { sandbox, warehouse, backfill, change } = bench;
+  const stopped = await backfill();
+  expect(stopped).toMatchObject({
+    code: 75,
+    stdout: expect.stringContaining('stopped at the request budget'),
+  });
+  expect(sandbox.stats().requests).toBe(20);
+  expect(await backfill()).toMatchObject({ code: 75 });
+  expect(sandbox.stats().requests).toBe(20);
 
-      await change({ budget: { requests_per_month: 250_000, reserve: 0 } });
-      expect(await backfill()).toMatchObject({ code: 0 });
-      expect(sandbox.stats().pagesServedTwice).toBe(0);
-      expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
-    },
-  );
+  await change({ budget: { requests_per_month: 250_000, reserve: 0 } });
+  expect(await backfill()).toMatchObject({ code: 0 });
+  expect(sandbox.stats().pagesServedTwice).toBe(0);
+  expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('the worst of several jobs', async () => {
-  await withJob({}, async ({ sandbox, folder, run }) => {
-    const small = { ...january, to: '2024-01-10' };
-    const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
-    const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
-    sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
-    const both = await gmsiHere(['backfill', bad, good, '--json'], run);
-    expect(both.code).toBe(1);
-    expect(JSON.parse(both.stdout).jobs).toMatchObject([
-      { job: 'bad', outcome: 'incomplete' },
-      { job: 'good', outcome: 'done' },
-    ]);
-  });
+  await using bench = await aBench();
+  const { sandbox, folder, setting } = bench;
+  const small = { ...january, to: '2024-01-10' };
+  const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
+  const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
+  sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
+  const both = await gmsiHere(['backfill', bad, good, '--json'], setting);
+  expect(both.code).toBe(1);
+  expect(JSON.parse(both.stdout).jobs).toMatchObject([
+    { job: 'bad', outcome: 'incomplete' },
+    { job: 'good', outcome: 'done' },
+  ]);
 });
 
-interface Bench {
-  readonly sandbox: Sandbox;
-  readonly warehouse: TestWarehouse;
-  readonly folder: Awaited<ReturnType<typeof aFolder>>;
-  readonly run: { cwd: string; env: Record<string, string> };
-  readonly backfill: (env?: Record<string, string>, start?: typeof gmsi) => Promise<Ended>;
-  readonly change: (overrides: object) => Promise<unknown>;
-}
-
-async function withJob(overrides: object, test: (bench: Bench) => Promise<void>): Promise<void> {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
+/** A place with a job, and what backfills it. */
+async function aBench(overrides: object = {}) {
+  const place = await aPlace({ volume: 0.1 });
+  const { folder, setting } = place;
   const change = (to: object) =>
     folder.write('jobs/job.yaml', jobFor(january, { step: 'P10D', service: { page_size: 10 }, ...to }));
   await change(overrides);
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const backfill = (env: Record<string, string> = {}, start = gmsiHere) =>
-    start(['backfill', 'job'], { ...run, env: { ...run.env, ...env } });
-  await test({ sandbox, warehouse, folder, run, backfill, change });
+    start(['backfill', 'job'], { ...setting, env: { ...setting.env, ...env } });
+  return { ...place, change, backfill };
 }

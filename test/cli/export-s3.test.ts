@@ -6,6 +6,7 @@ import type { Manifest } from '../../src/export/manifest.ts';
 import { claim } from '../../src/warehouse/turns.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
+import { cases } from '../support/cases.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, type Folder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
@@ -171,53 +172,31 @@ describe('gmsi export to s3://', () => {
 
 const secret = 'not-the-secret-0123456789';
 
-const mistakes: Record<string, { env?: object; out?: string; code?: number; what: RegExp; hint: RegExp }> = {
-  'a bucket that there is not': {
-    out: 's3://nowhere/x',
-    what: /There is no bucket nowhere at http:/,
-    hint: /Create it/,
-  },
-  'a wrong secret key': {
-    env: { AWS_SECRET_ACCESS_KEY: secret },
-    what: /refuses access to s3:.*: SignatureDoesNotMatch/,
-    hint: /AWS_SECRET_ACCESS_KEY/,
-  },
-  'an unknown key': {
-    env: { AWS_ACCESS_KEY_ID: 'NOBODY', AWS_SECRET_ACCESS_KEY: secret },
-    what: /refuses access to s3:.*: InvalidAccessKeyId/,
-    hint: /AWS_ACCESS_KEY_ID/,
-  },
-  'no key': {
-    env: { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' },
-    what: /There are no credentials for s3:/,
-    hint: /Set AWS_ACCESS_KEY_ID/,
-  },
-  'a storage that does not answer': {
-    env: { AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9' },
-    code: 1,
-    what: /The storage at http:\/\/127.0.0.1:9 does not accept the export to s3:.*: ECONNREFUSED/,
-    hint: /AWS_ENDPOINT_URL_S3/,
-  },
-  'an address with a password': {
-    env: { AWS_ENDPOINT_URL_S3: `http://me:${secret}@127.0.0.1` },
-    what: /AWS_ENDPOINT_URL_S3 is not an https:\/\/ or http:\/\/ address/,
-    hint: /AWS_SECRET_ACCESS_KEY/,
-  },
-  'an address without a bucket': {
-    out: 's3://',
-    what: /s3:\/\/ is not the address/,
-    hint: /s3:\/\/bucket\/folder/,
-  },
-};
+/** What is wrong | target | variables | exit code | what is said | what to do. */
+const mistakes = cases`
+  a bucket that there is not | s3://nowhere/x |  | 2 | There is no bucket nowhere at http: | Create it
+  a wrong secret key |  | AWS_SECRET_ACCESS_KEY=${secret} | 2 | refuses access to s3:.*: SignatureDoesNotMatch | AWS_SECRET_ACCESS_KEY
+  an unknown key |  | AWS_ACCESS_KEY_ID=NOBODY & AWS_SECRET_ACCESS_KEY=${secret} | 2 | refuses access to s3:.*: InvalidAccessKeyId | AWS_ACCESS_KEY_ID
+  no key |  | AWS_ACCESS_KEY_ID= & AWS_SECRET_ACCESS_KEY= | 2 | There are no credentials for s3: | Set AWS_ACCESS_KEY_ID
+  a storage that does not answer |  | AWS_ENDPOINT_URL_S3=http://127.0.0.1:9 | 1 | The storage at http:\/\/127.0.0.1:9 does not accept the export to s3:.*: ECONNREFUSED | AWS_ENDPOINT_URL_S3
+  an address with a password |  | AWS_ENDPOINT_URL_S3=http://me:${secret}@127.0.0.1 | 2 | AWS_ENDPOINT_URL_S3 is not an https:\/\/ or http:\/\/ address | AWS_SECRET_ACCESS_KEY
+  an address without a bucket | s3:// |  | 2 | s3:\/\/ is not the address | s3:\/\/bucket\/folder
+`;
 
-it.each(Object.entries(mistakes))('%s: says what and what to do, and no secret', async (_, mistake) => {
-  const { env = {}, out = `s3://exports/${prefix}`, code = 2, what, hint } = mistake;
+it.each(mistakes)('%s: says what and what to do, and no secret', async (_, target, set, code, what, hint) => {
+  const env = Object.fromEntries(
+    set!
+      .split(' & ')
+      .filter(Boolean)
+      .map((one) => one.split('=') as [string, string]),
+  );
+  const out = target || `s3://exports/${prefix}`;
   const ended = await gmsiHere(['--verbose', 'export', '--out', out], settingOf({ ...storage.env, ...env }));
-  expect(ended).toMatchObject({ code, stdout: '' });
+  expect(ended).toMatchObject({ code: Number(code), stdout: '' });
   expect(ended.stderr).not.toContain(secret);
   const lines = ended.stderr.split('\n');
   const at = lines.findIndex((line) => line.startsWith('gmsi: '));
-  expect(lines[at]).toMatch(what);
+  expect(lines[at]).toMatch(new RegExp(what!));
   expect(lines[at + 1]).toMatch(/^ {2}→ /);
-  expect(lines[at + 1]).toMatch(hint);
+  expect(lines[at + 1]).toMatch(new RegExp(hint!));
 });

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { cases } from '../support/cases.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, program, type Setting, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
@@ -178,88 +179,22 @@ describe('gmsi export', () => {
   });
 });
 
-const mistakes: Record<string, { args: string[]; what: RegExp; hint: RegExp }> = {
-  'a day that is none': {
-    args: ['--from', '2025-02-30'],
-    what: /--from "2025-02-30" is not valid/,
-    hint: /2025-12-31/,
-  },
-  'a time for a day': {
-    args: ['--to', '2025-01-01T00:00Z'],
-    what: /--to ".*" is not valid/,
-    hint: /a UTC day/,
-  },
-  'days the wrong way round': {
-    args: ['--from', '2025-02-01', '--to', '2025-01-31'],
-    what: /--from 2025-02-01 is after --to 2025-01-31/,
-    hint: /Swap them/,
-  },
-  'a moment without a time zone': {
-    args: ['--as-of', '2025-06-30T12:00:00'],
-    what: /--as-of "2025-06-30T12:00:00" is not valid/,
-    hint: /2025-06-30T12:00:00Z/,
-  },
-  'a moment in the future': {
-    args: ['--as-of', '2999-01-01T00:00:00Z'],
-    what: /in the future/,
-    hint: /without --as-of/,
-  },
-  'the name of no moment': {
-    args: ['--as-of', 'papr-2026'],
-    what: /No moment is named papr-2026/,
-    hint: /gmsi snapshot/,
-  },
-  'a format that there is not': {
-    args: ['--format', 'xlsx'],
-    what: /--format "xlsx" is not valid/,
-    hint: /parquet, csv/,
-  },
-  'a country that the service does not list': {
-    args: ['--country', 'us'],
-    what: /--country is "us"/,
-    hint: /Did you mean "US"\?/,
-  },
-  'a topic that the service does not list': {
-    args: ['--topic', 'Inflation-Fod'],
-    what: /--topic is "Inflation-Fod"/,
-    hint: /Did you mean "Inflation-Food"\?/,
-  },
-  'a country besides a job': {
-    args: ['us', '--country', 'US'],
-    what: /cannot be used with a job/,
-    hint: /The job/,
-  },
-  'a load that there is not': {
-    args: ['--changed-since', '999999'],
-    what: /there is no load 999999/,
-    hint: /gmsi status/,
-  },
-  'neither a load nor a moment': {
-    args: ['--changed-since', 'yesterday'],
-    what: /--changed-since "yesterday" is not valid/,
-    hint: /2025-06-30T12:00:00Z, or the number of a load/,
-  },
-  'to continue and to replace': {
-    args: ['--changed-since', '--overwrite'],
-    what: /--changed-since and --overwrite cannot/,
-    hint: /continues an export/,
-  },
-  'rollups since a moment': {
-    args: ['--rollup', 'daily', '--changed-since', '2025-06-30T12:00:00Z'],
-    what: /and --rollup cannot/,
-    hint: /Without a value/,
-  },
-  'rollups of a feed without': {
-    args: ['oil', '--rollup', 'daily'],
-    what: /no rollups of ticker-headlines/,
-    hint: /drop --rollup/,
-  },
-  'a folder that cannot be': {
-    args: ['--out', 'jobs/us.yaml/export'],
-    what: /jobs\/us\.yaml\/export cannot be written: not a directory/,
-    hint: /--out/,
-  },
-};
+/** What is wrong | options | what is said | what to do. */
+const mistakes = cases`
+  days the wrong way round | --from 2025-02-01 --to 2025-01-31 | --from 2025-02-01 is after --to 2025-01-31 | Swap them
+  a moment without a time zone | --as-of 2025-06-30T12:00:00 | --as-of "2025-06-30T12:00:00" is not valid | 2025-06-30T12:00:00Z
+  a moment in the future | --as-of 2999-01-01T00:00:00Z | in the future | without --as-of
+  the name of no moment | --as-of papr-2026 | No moment is named papr-2026 | gmsi snapshot
+  a country that the service does not list | --country us | --country is "us" | Did you mean "US"\?
+  a topic that the service does not list | --topic Inflation-Fod | --topic is "Inflation-Fod" | Did you mean "Inflation-Food"\?
+  a country besides a job | us --country US | cannot be used with a job | The job
+  a load that there is not | --changed-since 999999 | there is no load 999999 | gmsi status
+  neither a load nor a moment | --changed-since yesterday | --changed-since "yesterday" is not valid | 2025-06-30T12:00:00Z, or the number of a load
+  to continue and to replace | --changed-since --overwrite | --changed-since and --overwrite cannot | continues an export
+  rollups since a moment | --rollup daily --changed-since 2025-06-30T12:00:00Z | and --rollup cannot | Without a value
+  rollups of a feed without | oil --rollup daily | no rollups of ticker-headlines | drop --rollup
+  a folder that cannot be | --out jobs/us.yaml/export | jobs\/us\.yaml\/export cannot be written: not a directory | --out
+`;
 
 it('refuses a moment for which the answer may still change, and says for how long', async () => {
   await setAsOfDelay(warehouse.db, 3_600_000);
@@ -293,13 +228,13 @@ it('exports the state at a moment by its name, in whole milliseconds', async () 
   await rm(out, { recursive: true, force: true });
 });
 
-it.each(Object.entries(mistakes))('%s: says what and what to do, and exits with 2', async (_, mistake) => {
-  const { code, stdout, stderr } = await gmsiHere(['export', ...mistake.args], setting);
+it.each(mistakes)('%s: says what and what to do, and exits with 2', async (_, options, isWrong, isToDo) => {
+  const { code, stdout, stderr } = await gmsiHere(['export', ...options!.split(' ')], setting);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   const [what = '', hint = '', ...more] = stderr.trimEnd().split('\n');
   expect(more).toEqual([]);
-  expect(what).toMatch(mistake.what);
+  expect(what).toMatch(new RegExp(isWrong!));
   expect(hint).toMatch(/^ {2}→ /);
-  expect(hint).toMatch(mistake.hint);
+  expect(hint).toMatch(new RegExp(isToDo!));
   expect(await readdir(folder.path)).toEqual(['jobs']);
 });

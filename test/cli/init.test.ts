@@ -1,11 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
+import { aPlace } from './place.ts';
 
 const down = '\x1b[B';
 
@@ -18,9 +17,8 @@ it('says what to do instead if nobody can answer', async () => {
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
   it('asks again only for what did not work, never shows a secret, and writes what then loads', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.01, keys: ['the-right-key'] });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.01, keys: ['the-right-key'] });
+    const { folder, sandbox, warehouse } = place;
     await folder.write('.env', 'LOG_LEVEL=warn\n');
     await folder.write('.git/HEAD', 'ref: refs/heads/main\n');
     await folder.write('.gitignore', 'node_modules\n.env');

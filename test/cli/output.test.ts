@@ -1,28 +1,15 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Folder, startGmsi } from './gmsi.ts';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { aFolder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor, scope } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
-let setting: { cwd: string; env: Record<string, string> };
+const { folder, setting } = await aPlaceForAll({ volume: 0.1 });
 
 beforeAll(async () => {
-  folder = await aFolder();
-  sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  warehouse = await aWarehouse();
-  setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   await folder.write('jobs/job.yaml', jobFor(january));
   expect(await gmsiHere(['backfill', 'job'], setting)).toMatchObject({ code: 0 });
-});
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
 });
 
 it.each([

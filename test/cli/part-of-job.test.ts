@@ -1,20 +1,14 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { accessTo, aFolder } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Awaited<ReturnType<typeof aFolder>>;
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
+const { folder, sandbox, warehouse } = await aPlaceForAll({ volume: 0.3 });
 
 beforeAll(async () => {
-  folder = await aFolder();
-  warehouse = await aWarehouse();
-  sandbox = await startSandbox({ limits: null, volume: 0.3 });
   const settings = { service: { end_date: 'inclusive' } };
   await folder.write('jobs/january.yaml', jobFor(january, settings));
   const recent = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
@@ -24,12 +18,6 @@ beforeAll(async () => {
   );
   expect(await gmsi('lookups')).toMatchObject({ code: 0 });
 });
-afterAll(async () => {
-  await sandbox[Symbol.asyncDispose]();
-  await warehouse[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
-
 const gmsi = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 async function covered() {

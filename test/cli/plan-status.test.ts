@@ -1,15 +1,11 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 it('plans and reports on an empty, a half-loaded and a covered warehouse without a request', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.05 });
-  await using warehouse = await aWarehouse();
-  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await using place = await aPlace({ volume: 0.05 });
+  const { folder, sandbox, setting } = place;
   await folder.write('jobs/job.yaml', jobFor(quarter, { step: 'P30D', service: { end_date: 'inclusive' } }));
   await folder.write(
     'jobs/half.yaml',
@@ -60,22 +56,4 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   expect(covered.stdout).toMatch(/covered +364 of 364 days \(all\)\nwindows +\d+ drained/);
   expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
-});
-
-it('lists the other jobs if one names a topic that the service does not list', async () => {
-  await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null });
-  await folder.write('jobs/a-decade.yaml', jobFor({ ...quarter, from: '2016-01-01' }));
-  await folder.write('jobs/quarter.yaml', jobFor(quarter));
-  await folder.write('jobs/typo.yaml', jobFor({ ...quarter, topics: ['Inflation-Fod'] }));
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  expect((await gmsiHere(['jobs'], run)).stdout).toMatch(/Next: gmsi lookups\n$/);
-  await gmsiHere(['lookups'], run);
-  const { code, stdout } = await gmsiHere(['jobs'], run);
-  expect(code).toBe(2);
-  expect(stdout).toMatch(/^a-decade .*\nquarter .*\n/m);
-  expect(stdout).toContain('did you mean "Inflation-Food"?');
-  // Not the first one, which needs most requests.
-  expect(stdout).toMatch(/Next: gmsi plan quarter\n$/);
 });

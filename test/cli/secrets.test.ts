@@ -1,17 +1,15 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { allText } from './all-text.ts';
-import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 const key = 'k3y-0f-some0ne';
 
 it('shows and stores neither the key nor a password, though the service repeats the key and everything is logged', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.1, keys: [key] });
+  const { folder, sandbox, warehouse } = place;
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
   const setting = { cwd: folder.path, env };
   await folder.write('jobs/job.yaml', jobFor({ ...quarter, countries: ['NO'] }, { step: 'P20D' }));
@@ -38,8 +36,7 @@ it('shows and stores neither the key nor a password, though the service repeats 
     ['migrate', 'status'],
     ['psql', '-c', 'select 1'],
   ]) {
-    // What psql prints itself, only a process shows.
-    const { stdout, stderr } = await (args[0] === 'psql' ? gmsi : gmsiHere)(args, setting);
+    const { stdout, stderr } = await gmsiHere(args, setting);
     said.push(stdout, stderr);
   }
   const refused = await gmsiHere(['lookups', '--verbose'], {
@@ -67,9 +64,8 @@ it('shows and stores neither the key nor a password, though the service repeats 
 });
 
 it('sends the key unencrypted to another machine only with GMSI_SEND_KEY_UNENCRYPTED', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace();
+  const { folder, sandbox, warehouse } = place;
   // An address that is not known for this machine, and reaches it all the same.
   const env = {
     ...accessTo(warehouse, sandbox),

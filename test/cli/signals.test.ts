@@ -1,20 +1,18 @@
 import { expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, startGmsi } from './gmsi.ts';
+import { accessTo, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 /** Eight windows of some six pages. */
 const pages = { step: 'P16D', service: { concurrency: 4, page_size: 5 } };
 
 it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 130; a rerun asks for nothing again', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse, setting: run } = place;
   const job = await folder.write('job.yaml', jobFor(january, pages));
 
   // So slow that it is in the middle when it is stopped, however late that is.
@@ -41,10 +39,8 @@ it('SIGTERM: finishes the pages in hand, gives its windows back and exits with 1
 });
 
 it('SIGINT: ends at once when it comes twice, though the service never answers', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse, setting: run } = place;
   const job = await folder.write('job.yaml', jobFor(january, pages));
   sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
 
@@ -61,9 +57,8 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
 });
 
 it('is interrupted before the first page as well', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse } = place;
   const job = await folder.write('job.yaml', jobFor(january));
   sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);
 

@@ -1,13 +1,12 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { accessTo, aFolder, startGmsi } from './gmsi.ts';
+import { accessTo, startGmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 const patiently = { timeout: 60_000, interval: 50 };
 
@@ -18,9 +17,8 @@ async function headlinesAsOf(db: Warehouse, moment: string): Promise<number> {
 }
 
 it('a run that is stopped in the middle of a commit, and goes on long after, changes no answer of meanwhile and loses nothing', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace();
+  const { folder, sandbox, warehouse } = place;
   const { db, url } = warehouse;
   await setAsOfDelay(db, 12_000);
   // One window at a time: those of one series wait for each other's rollups, too.

@@ -1,21 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { describe, expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder } from './gmsi.ts';
+import { accessTo } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { hasScript, screenAfter, startOnTerminal } from './on-terminal.ts';
-
-const hasPsql = spawnSync('psql', ['--version']).status === 0;
+import { aPlace } from './place.ts';
 
 describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-linux)', () => {
   it.concurrent.each([60, 80])(
     'draws progress on one line of %i columns and leaves nothing of it behind, with ^C as well',
     async (columns) => {
-      await using folder = await aFolder();
-      await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-      await using warehouse = await aWarehouse();
+      await using place = await aPlace({ volume: 0.1 });
+      const { folder, sandbox, warehouse } = place;
       const job = await folder.write(
         'job.yaml',
         jobFor(quarter, { service: { rate: 10, burst: 2, page_size: 30 } }),
@@ -47,41 +42,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     },
   );
 
-  it('watches in 60 and in 80 columns without half a word or half a number', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
-    const name = 'a-job-with-a-rather-long-name';
-    await folder.write(`jobs/${name}.yaml`, jobFor(quarter));
-    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    expect(await gmsiHere(['backfill', name, '--enqueue'], setting)).toMatchObject({ code: 0 });
-    const terminals = [60, 80].map((columns) => {
-      return { columns, terminal: startOnTerminal(['status', name, '--watch'], columns, setting) };
-    });
-    for (const { columns, terminal } of terminals) {
-      await vi.waitFor(() => expect(terminal.written).toContain('waiting since'), 20_000);
-      terminal.type('\x03');
-      await terminal.ended;
-
-      const screen = screenAfter(terminal.written, columns);
-      const [short, command] =
-        columns === 60 ? ['a-job-with-a-…', ''] : ['a-job-with-a-rathe…', ' +backfill'];
-      expect(screen).toContainEqual(
-        expect.stringMatching(new RegExp(`^job${command && ' +command'} +state$`)),
-      );
-      expect(screen).toContainEqual(
-        expect.stringMatching(
-          new RegExp(`^${short}${command} +waiting since \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`),
-        ),
-      );
-      expect(screen).toContain('jobs      0 being loaded, 1 waiting');
-    }
-  });
-
   it('says what it is counting while it plans', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1 });
+    const { folder, sandbox, warehouse } = place;
     const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
     const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     expect(await gmsiHere(['lookups'], setting)).toMatchObject({ code: 0 });
@@ -91,26 +54,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
   });
 
-  it.skipIf(!hasPsql)(
-    'shows nothing of psql that the terminal would obey (skipped without psql)',
-    async () => {
-      await using folder = await aFolder();
-      await using warehouse = await aWarehouse();
-      // What psql itself takes out is only what comes in rows.
-      const hostile = 'chr(27) || chr(7) || chr(155) || chr(8238)';
-      const statements = `do $a$ begin raise notice $$a%b$$, ${hostile}; end $a$; select $$c$$ || chr(8238) || $$d$$ as e`;
-      const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url } };
-      const terminal = startOnTerminal(['psql', '-c', statements], 80, setting);
-      expect(await terminal.ended).toBe(0);
-      expect(terminal.written).toMatch(/ab\r?\n[\s\S]*cd/);
-      expect(terminal.written).not.toMatch(/(?![\r\n])[\p{Cc}\p{Cf}]/u);
-    },
-  );
-
   it('leaves no progress behind when it is interrupted twice', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1 });
+    const { folder, sandbox, warehouse } = place;
     sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
     const terminal = startOnTerminal(
       ['backfill', await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30 } }))],

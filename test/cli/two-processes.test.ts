@@ -1,20 +1,17 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, startGmsi } from './gmsi.ts';
+import { startGmsi } from './gmsi.ts';
 import { january, jobFor } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 /** Eight windows of some three pages. */
 const step = 'P16D';
 
 it('takes over what a killed process held while the other one waited for it', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse, setting: run } = place;
   const service = { concurrency: 4, page_size: 10 };
   const job = await folder.write(
     'job.yaml',

@@ -7,36 +7,6 @@ import { aSetting, atWork, isLoaded } from './working.ts';
 
 const service = { concurrency: 4, page_size: 15 };
 
-it('loses nothing to a kill: what the worker held moves on once its lease is over', async () => {
-  await using setting = await aSetting();
-  const { warehouse, sandbox, cli, folder } = setting;
-  const job = await folder.write(
-    'held.yaml',
-    jobFor(quarter, { service: { ...service, headers_timeout: 'PT10M' } }),
-  );
-  // Of four windows the second page never comes while this worker lives, however long the other takes to start.
-  sandbox.script([{ kind: 'latency', ms: 3_600_000, times: 4, match: ({ token }) => token !== null }]);
-  const killed = setting.start(['work', '--concurrency', '4'], cli);
-  expect(await gmsiHere(['backfill', job, '--enqueue'], cli)).toMatchObject({ code: 0 });
-  await vi.waitFor(async () => {
-    const halfDrained = (await windowsOf(warehouse.db)).filter((w) => w.state === 'draining' && w.pages > 0);
-    expect(halfDrained, killed.stderr).toHaveLength(4);
-    expect(sandbox.stats().faults).toMatchObject({ latency: 4 });
-  }, 90_000);
-  const other = setting.start(['work'], cli);
-  await atWork(warehouse, 2);
-  killed.kill('SIGKILL');
-
-  await isLoaded(warehouse, [other]);
-  other.kill('SIGTERM');
-  expect(await other.ended).toMatchObject({ code: 0 });
-  expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
-  const { pagesServedTwice, cursorReadsAtOnce } = sandbox.stats();
-  // The page on its way to the table and the one on its way here, of each window in hand.
-  expect(pagesServedTwice).toBeLessThanOrEqual(2 * 4);
-  expect(cursorReadsAtOnce).toBe(1);
-});
-
 it('commits the pages in hand, leaves the rest to others at once, and exits with 0 on SIGTERM, 130 on SIGINT', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, folder } = setting;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
+import { scrape } from '../observe/a-telemetry.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
@@ -21,7 +22,7 @@ it('loads a job by one of two workers, of which only the other has the job file,
       .slice(0, -1)
       .map((line) => JSON.parse(line));
   await vi.waitFor(() => expect(lines(), watch.stderr).not.toHaveLength(0), 90_000);
-  expect(lines()[0]).toMatchObject({ workers: 0, jobs: [] });
+  expect(lines()[0]).toMatchObject({ workers: 0, schedules: [] });
 
   const enqueued = await gmsiHere(['backfill', 'shared', '--enqueue', '--json'], cli);
   expect(enqueued).toMatchObject({ code: 0 });
@@ -34,11 +35,14 @@ it('loads a job by one of two workers, of which only the other has the job file,
 
   await vi.waitFor(() => {
     const last = lines().at(-1);
-    expect(last, watch.stderr).toMatchObject({ workers: 2, used: expect.any(Number) });
-    expect(last.jobs).toMatchObject([
+    expect(last, watch.stderr).toMatchObject({ workers: 2 });
+    expect(last.schedules).toMatchObject([
       { job: 'shared', command: 'backfill', is_loading: false, outcome: 'done', windows_drained: 8 },
     ]);
   }, 90_000);
+  const worker = { url: /http:[^"]+(?=","msg":"serving)/.exec(other.stderr)![0] };
+  await vi.waitFor(async () => expect(await scrape(worker)).toMatchObject({ gmsi_workers: 2 }), 20_000);
+  expect((await fetch(`${worker.url}/readyz`)).status).toBe(200);
   bareWorker.kill('SIGTERM');
   for (const interrupted of [other, watch]) interrupted.kill('SIGINT');
   expect(await bareWorker.ended).toMatchObject({ code: 0 });

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { aCertificate, webServer } from '../support/other-servers.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { accessTo, gmsi } from './gmsi.ts';
+import { aPlace } from './place.ts';
 
 it.each([
   [
@@ -13,9 +12,8 @@ it.each([
   ],
   ['that has expired', { days: -1 }, /not valid at this time \(CERT_HAS_EXPIRED\)/, /clock/],
 ])('a certificate %s is told from one that is not trusted', async (name, about, what, hint) => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace();
+  const { folder, sandbox, warehouse } = place;
   const certificate = await aCertificate(about);
   const authority = await folder.write(`${name}.pem`, certificate.cert);
   await using server = await webServer((_, response) => response.end(), certificate);

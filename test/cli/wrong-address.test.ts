@@ -10,6 +10,7 @@ import { fetchCodes } from '../../src/service/lookups.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
+import { cases } from '../support/cases.ts';
 import {
   aCertificate,
   type Certificate,
@@ -45,13 +46,6 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-interface Case {
-  readonly server?: () => Promise<OtherServer>;
-  readonly address: (port: number) => string;
-  readonly what: RegExp;
-  readonly hint: RegExp;
-}
-
 const http = (port: number) => `http://127.0.0.1:${port}`;
 const https = (port: number) => `https://127.0.0.1:${port}`;
 const page = '<!doctype html><title>Please log in</title>';
@@ -60,82 +54,48 @@ const html = (status: number) => () =>
 const notFound = () =>
   webServer((_, response) => response.writeHead(404).end(JSON.stringify({ detail: 'Not Found' })));
 
-const wrong: Record<string, Case> = {
-  'an unknown host': {
-    address: () => 'https://nowhere.invalid',
-    what: /GMSI_BASE_URL \(https:\/\/nowhere\.invalid\/v1\): there is no host nowhere\.invalid \(ENOTFOUND\)/,
-    hint: /Check the name of the host/,
+/** What answers at a port instead. */
+const servers: Record<string, () => Promise<OtherServer>> = {
+  ...{
+    'page 200': html(200),
+    'page 404': html(404),
+    'no path': notFound,
+    mail: mailServer,
+    'hangs up': hangsUp,
   },
-  'https where http is spoken': {
-    server: notFound,
-    address: https,
-    what: /does not speak TLS/,
-    hint: /use http:\/\/127/,
-  },
-  'http where TLS is spoken': {
-    server: () => webServer((_, response) => response.end(), own),
-    address: http,
-    what: /closes the connection|does not speak HTTP/,
-    hint: /use https:\/\/127/,
-  },
-  'http where TLS is spoken by a server that says so': {
-    server: () =>
-      webServer((_, response) =>
-        response.writeHead(400).end('<h1>The plain HTTP request was sent to HTTPS port</h1>'),
-      ),
-    address: http,
-    what: /400 \(The plain HTTP request/,
-    hint: /Use https:\/\/127/,
-  },
-  'a certificate that signs itself': {
-    server: () => webServer((_, response) => response.end(), own),
-    address: https,
-    what: /does not trust its certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
-    hint: /NODE_EXTRA_CA_CERTS/,
-  },
-  'a web page with 200': {
-    server: html(200),
-    address: http,
-    what: /without JSON: Please log in/,
-    hint: /login page/,
-  },
-  'a web server that has no such page': {
-    server: html(404),
-    address: http,
-    what: /404 \(Please log in\)/,
-    hint: /missing before \/v1/,
-  },
-  'a service that has no such path': {
-    server: notFound,
-    address: http,
-    what: /404 \(Not Found\)/,
-    hint: /Check host and port/,
-  },
-  'another version in the path': {
-    server: notFound,
-    address: (port) => `${http(port)}/v2`,
-    what: /127\.0\.0\.1:\d+\/v2\/v1\): it refuses/,
-    hint: /Should it be http:\/\/127\.0\.0\.1:\d+ alone/,
-  },
-  'a redirect': {
-    server: () => webServer((_, response) => response.writeHead(302, { location: '/login' }).end()),
-    address: http,
-    what: /redirects \/v1\/countries \(302\) to \/login/,
-    hint: /GMSI_BASE_URL/,
-  },
-  'a mail server': { server: mailServer, address: http, what: /does not speak HTTP/, hint: /check the port/ },
-  PostgreSQL: {
-    address: () => `http://127.0.0.1:${new URL(warehouse.url).port}`,
-    what: /closes the connection|does not speak HTTP/,
-    hint: /check the port/,
-  },
-  'a port that hangs up': {
-    server: hangsUp,
-    address: http,
-    what: /closes the connection/,
-    hint: /check the port/,
-  },
+  TLS: () => webServer((_, response) => response.end(), own),
+  'says TLS': () =>
+    webServer((_, response) =>
+      response.writeHead(400).end('<h1>The plain HTTP request was sent to HTTPS port</h1>'),
+    ),
+  redirect: () => webServer((_, response) => response.writeHead(302, { location: '/login' }).end()),
 };
+
+/** What is there | what answers | address, with its PORT or that of PostgreSQL | what is said | what to do. */
+const wrong = cases`
+  an unknown host | | https://nowhere.invalid | GMSI_BASE_URL \(https:\/\/nowhere\.invalid\/v1\): there is no host nowhere\.invalid \(ENOTFOUND\) | Check the name of the host
+  https where http is spoken | no path | https://127.0.0.1:PORT | does not speak TLS | use http:\/\/127
+  http where TLS is spoken | TLS | http://127.0.0.1:PORT | closes the connection|does not speak HTTP | use https:\/\/127
+  http where TLS is spoken by a server that says so | says TLS | http://127.0.0.1:PORT | 400 \(The plain HTTP request | Use https:\/\/127
+  a certificate that signs itself | TLS | https://127.0.0.1:PORT | does not trust its certificate \(DEPTH_ZERO_SELF_SIGNED_CERT\) | NODE_EXTRA_CA_CERTS
+  a web page with 200 | page 200 | http://127.0.0.1:PORT | without JSON: Please log in | login page
+  a web server that has no such page | page 404 | http://127.0.0.1:PORT | 404 \(Please log in\) | missing before \/v1
+  a service that has no such path | no path | http://127.0.0.1:PORT | 404 \(Not Found\) | Check host and port
+  another version in the path | no path | http://127.0.0.1:PORT/v2 | 127\.0\.0\.1:\d+\/v2\/v1\): it refuses | Should it be http:\/\/127\.0\.0\.1:\d+ alone
+  a redirect | redirect | http://127.0.0.1:PORT | redirects \/v1\/countries \(302\) to \/login | GMSI_BASE_URL
+  a mail server | mail | http://127.0.0.1:PORT | does not speak HTTP | check the port
+  PostgreSQL | | http://127.0.0.1:POSTGRES | closes the connection|does not speak HTTP | check the port
+  a port that hangs up | hangs up | http://127.0.0.1:PORT | closes the connection | check the port
+`;
+
+const database = cases`
+  an unknown host | | postgres://user:secret@nowhere.invalid/db | host is unknown: .*nowhere\.invalid | Check the host in DATABASE_URL
+  a web server | page 200 | postgres://user:secret@127.0.0.1:PORT/db | does not speak the protocol of PostgreSQL | Check the port in DATABASE_URL
+  a web server, asked for TLS | page 200 | postgres://user:secret@127.0.0.1:PORT/db?sslmode=verify-full | does not speak the protocol of PostgreSQL | Check the port in DATABASE_URL
+  a mail server | mail | postgres://user:secret@127.0.0.1:PORT/db | does not speak the protocol of PostgreSQL | Check the port in DATABASE_URL
+  a server that speaks TLS | TLS | postgres://user:secret@127.0.0.1:PORT/db | does not speak the protocol of PostgreSQL|closes the connection without an answer | Check the port in DATABASE_URL
+  a port that hangs up | hangs up | postgres://user:secret@127.0.0.1:PORT/db | closes the connection without an answer|ECONNRESET | Check .*port in DATABASE_URL
+`;
 
 /** What a command says of an error that ends it, and the code that it exits with. */
 function said(error: unknown): Pick<Ended, 'code' | 'stderr'> {
@@ -143,21 +103,23 @@ function said(error: unknown): Pick<Ended, 'code' | 'stderr'> {
 }
 
 /** What each of these ends with: all at once, since some are tried for seconds. */
-async function endsOf(cases: Record<string, Case>, ask: (address: string) => Promise<unknown>) {
-  const ends = Object.entries(cases).map(async ([name, { server, address }]) => {
-    await using other = await server?.();
-    return [name, await ask(address(other?.port ?? 0)).then(() => undefined, said)] as const;
+async function endsOf(table: string[][], ask: (address: string) => Promise<unknown>) {
+  const ends = table.map(async ([name, server = '', address = '']) => {
+    await using other = await servers[server]?.();
+    const postgres = new URL(warehouse.url).port;
+    const asked = address.replace('PORT', `${other?.port}`).replace('POSTGRES', postgres);
+    return [name, await ask(asked).then(() => undefined, said)] as const;
   });
   return new Map(await Promise.all(ends));
 }
 
-function expectTwoLines(end: Pick<Ended, 'code' | 'stderr'> | undefined, { what, hint }: Case): void {
+function expectTwoLines(end: Pick<Ended, 'code' | 'stderr'> | undefined, what: string, hint: string): void {
   expect(end?.stderr.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^gmsi: /),
     expect.stringMatching(/^ {2}→ /),
   ]);
-  expect(end!.stderr).toMatch(what);
-  expect(end!.stderr).toMatch(hint);
+  expect(end!.stderr).toMatch(new RegExp(what));
+  expect(end!.stderr).toMatch(new RegExp(hint));
   expect(end!.code).toBe(2);
 }
 
@@ -179,15 +141,15 @@ describe('instead of the service', () => {
     });
   });
 
-  it.each(Object.entries(wrong))('%s ends a command with 2, which says what to do', (name, expected) => {
-    expectTwoLines(ends.get(name), expected);
+  it.each(wrong)('%s ends a command with 2, which says what to do', (name, _, __, what, hint) => {
+    expectTwoLines(ends.get(name), what!, hint!);
   });
 
   it('a web page ends gmsi lookups so', async () => {
     await using other = await html(200)();
     const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: http(other.port) };
     const end = await gmsiHere(['lookups', '--quiet'], { cwd: folder.path, env });
-    expectTwoLines(end, wrong['a web page with 200']!);
+    expectTwoLines(end, 'without JSON: Please log in', 'login page');
     expect(end.stdout).toBe('');
   });
 });
@@ -284,44 +246,6 @@ it.concurrent('says after three seconds that it waits for the warehouse, also of
   expect(plain!.stderr + quiet!.stderr).not.toContain('secret');
 });
 
-const database: Record<string, Case> = {
-  'an unknown host': {
-    address: () => 'postgres://user:secret@nowhere.invalid/db',
-    what: /host is unknown: .*nowhere\.invalid/,
-    hint: /Check the host in DATABASE_URL/,
-  },
-  'a web server': {
-    server: html(200),
-    address: (port) => `postgres://user:secret@127.0.0.1:${port}/db`,
-    what: /does not speak the protocol of PostgreSQL/,
-    hint: /Check the port in DATABASE_URL/,
-  },
-  'a web server, asked for TLS': {
-    server: html(200),
-    address: (port) => `postgres://user:secret@127.0.0.1:${port}/db?sslmode=verify-full`,
-    what: /does not speak the protocol of PostgreSQL/,
-    hint: /Check the port in DATABASE_URL/,
-  },
-  'a mail server': {
-    server: mailServer,
-    address: (port) => `postgres://user:secret@127.0.0.1:${port}/db`,
-    what: /does not speak the protocol of PostgreSQL/,
-    hint: /Check the port in DATABASE_URL/,
-  },
-  'a server that speaks TLS': {
-    server: () => webServer((_, response) => response.end(), own),
-    address: (port) => `postgres://user:secret@127.0.0.1:${port}/db`,
-    what: /does not speak the protocol of PostgreSQL|closes the connection without an answer/,
-    hint: /Check the port in DATABASE_URL/,
-  },
-  'a port that hangs up': {
-    server: hangsUp,
-    address: (port) => `postgres://user:secret@127.0.0.1:${port}/db`,
-    what: /closes the connection without an answer|ECONNRESET/,
-    hint: /Check .*port in DATABASE_URL/,
-  },
-};
-
 describe('instead of the warehouse', () => {
   let ends: Awaited<ReturnType<typeof endsOf>>;
   beforeAll(async () => {
@@ -331,7 +255,7 @@ describe('instead of the warehouse', () => {
     });
   });
 
-  it.each(Object.entries(database))('%s ends a command with 2, which says what to do', (name, expected) => {
-    expectTwoLines(ends.get(name), expected);
+  it.each(database)('%s ends a command with 2, which says what to do', (name, _, __, what, hint) => {
+    expectTwoLines(ends.get(name), what!, hint!);
   });
 });

@@ -45,6 +45,7 @@ it('says how far each job is covered, and suggests the one that is not', async (
   await folder.write('jobs/part.yaml', { ...job, start_date: '2024-01-31' });
   const schedule = { sync: '15 * * * *', backfill: '0 1 * * *', timezone: 'Asia/Tokyo' };
   await folder.write('jobs/z.yaml', { ...job, countries: ['NO'], start_date: '2024-03-01', schedule });
+  expect((await list()).stdout).toMatch(/Next: gmsi lookups\n$/);
   const env = accessTo(warehouse, sandbox);
   expect(await gmsiHere(['backfill', 'done'], { cwd: folder.path, env })).toMatchObject({ code: 0 });
 
@@ -66,11 +67,13 @@ it('says how far each job is covered, and suggests the one that is not', async (
   expect(sandbox.stats().requests).toBe(requests);
 });
 
-it('lists the others beside a job file that cannot be read, says what is wrong with it, and exits with 2', async () => {
+it('lists the others beside job files that cannot be read or name what the service does not list, says what is wrong, and exits with 2', async () => {
   await folder.write('jobs/broken.yaml', 'feed: gmsi-headlins\n');
+  await folder.write('jobs/typo.yaml', 'countries: [US]\ntopics: [Inflation-Fod]\nstart_date: 2024-01-01\n');
   const { code, stdout } = await list();
   expect(code).toBe(2);
   expect(stdout).toMatch(/^done .* 100%$/m);
   expect(stdout).toMatch(/jobs\/broken\.yaml:1/);
-  expect(stdout).toContain('gmsi-headlines');
+  expect(stdout).toContain('did you mean "gmsi-headlines"?');
+  expect(stdout).toContain('did you mean "Inflation-Food"?');
 });

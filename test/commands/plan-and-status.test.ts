@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { planCommand } from '../../src/commands/plan.ts';
-import { statusCommand } from '../../src/commands/status/status.ts';
+import { statusCommand } from '../../src/commands/status.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
@@ -107,7 +107,9 @@ test('status shows no column that nothing is in', async () => {
 
 test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
   const events = JSON.parse(await status(true, ['events']));
-  expect(Object.keys(events)).toEqual(['warehouse', 'jobs', 'troubles', 'loads', 'usage', 'budgets']);
+  expect(Object.keys(events)).toEqual([
+    ...['warehouse', 'jobs', 'troubles', 'workers', 'schedules', 'loads', 'usage', 'budgets'],
+  ]);
   const feedsOf = ({ troubles }: { troubles: { feed: string }[] }) =>
     new Set(troubles.map(({ feed }) => feed));
   expect(feedsOf(events)).toEqual(new Set(['ticker-events']));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { cases } from '../support/cases.ts';
 import { aJob, jobFromText, jobText, refusalOf } from './job-text.ts';
 
 const refusal = (keys: Readonly<Record<string, string>>) =>
@@ -141,194 +142,72 @@ describe('what a job file says', () => {
 });
 
 describe('what is refused', () => {
-  test.each<[Record<string, string>, string]>([
-    [{ countrys: '[US]' }, 'jobs/test.yaml:4:1 countrys unknown; did you mean "countries"?'],
-    [
-      { budget: '{ request_per_month: 1 }' },
-      'jobs/test.yaml:4:11 budget.request_per_month unknown; did you mean "requests_per_month"?',
-    ],
-    [
-      { budget: '{ zzz: 1 }' },
-      'jobs/test.yaml:4:11 budget.zzz unknown, expected one of requests_per_month, reserve, refresh_percent',
-    ],
-    [
-      { service: '{ parameters: { topik: t } }' },
-      'jobs/test.yaml:4:26 service.parameters.topik unknown; did you mean "topic"?',
-    ],
-    [
-      { countries: 'NO' },
-      'jobs/test.yaml:1:12 countries found "NO", expected all, or a list such as [US, GB, NO]',
-    ],
-    [
-      { countries: 'al' },
-      'jobs/test.yaml:1:12 countries found "al"; did you mean "all"? Expected all, or a list such as [US, GB, NO]',
-    ],
-    [
-      { countries: '[]' },
-      'jobs/test.yaml:1:12 countries found an empty list, expected all, or at least one country',
-    ],
-    [{ countries: '[US, 12]' }, 'jobs/test.yaml:1:17 countries[1] found 12, expected a country, as text'],
-    [
-      { topics: '[all]' },
-      'jobs/test.yaml:2:10 topics[0] found "all", expected a topic; all stands alone, not in a list',
-    ],
-    [
-      { feed: 'gmsi-headline' },
-      `jobs/test.yaml:4:7 feed found "gmsi-headline"; did you mean "gmsi-headlines"? Expected a feed: ${[...catalog.keys()].join(', ')}`,
-    ],
-    [
-      { match_type: 'combined' },
-      'jobs/test.yaml:4:13 match_type found "combined"; did you mean "COMBINED"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others)',
-    ],
-    [
-      { start_date: '2023-02-29' },
-      'jobs/test.yaml:3:13 start_date found "2023-02-29", expected a calendar day such as 2016-01-01',
-    ],
-    [
-      { start_date: '20160101' },
-      'jobs/test.yaml:3:13 start_date found 20160101, expected a calendar day such as 2016-01-01',
-    ],
-    [
-      { start_date: '0216-01-01' },
-      'jobs/test.yaml:3:13 start_date found "0216-01-01", expected a calendar day such as 2016-01-01',
-    ],
-    [
-      { start_date: '2026-11-03' },
-      'jobs/test.yaml:3:13 start_date found "2026-11-03", expected a day no later than today, 2026-11-02',
-    ],
-    [
-      { start_date: '2020-01-02', end_date: '2020-01-01' },
-      'jobs/test.yaml:3:13 start_date found "2020-01-02", expected a day no later than end_date, 2020-01-01',
-    ],
-    [
-      { start_date: '' },
-      'jobs/test.yaml:3:13 start_date found nothing, expected a calendar day such as 2016-01-01',
-    ],
-    [
-      { end_date: 'tody' },
-      'jobs/test.yaml:4:11 end_date found "tody"; did you mean "today"? Expected a calendar day such as 2025-12-31, or today',
-    ],
-    [
-      { step: 'P91D' },
-      'jobs/test.yaml:4:7 step found "P91D", expected at most P90D: the service accepts no longer range',
-    ],
-    [
-      { step: 'P13W' },
-      'jobs/test.yaml:4:7 step found "P13W", expected at most P90D: the service accepts no longer range',
-    ],
-    [{ step: 'P0D' }, 'jobs/test.yaml:4:7 step found "P0D", expected at least P1D'],
-    [
-      { step: 'P3M' },
-      'jobs/test.yaml:4:7 step found "P3M", expected whole days or weeks, such as P90D: months and years differ in length',
-    ],
-    [{ step: 'PT48H' }, 'jobs/test.yaml:4:7 step found "PT48H", expected whole days or weeks, such as P90D'],
-    [{ step: '90' }, 'jobs/test.yaml:4:7 step found 90, expected whole days or weeks, such as P90D'],
-    ...[...'P5 5Y -P1Y P0D PT48H P1YT1H P101Y P1.5Y yesterday 2023-02-29 0216-01-01 [P1Y]'.split(' ')].map(
-      (value): [Record<string, string>, string] => [
-        { history_limit: value },
-        `jobs/test.yaml:4:16 history_limit found ${value.startsWith('[') ? 'a list' : `"${value}"`}, expected a day such as 2020-01-01, or how long before today, such as P5Y`,
-      ],
-    ),
-    [
-      { history_limit: '2106-01-01' },
-      'jobs/test.yaml:4:16 history_limit found "2106-01-01", expected a day no later than today, 2026-11-02',
-    ],
-    [
-      { end_date: '2025-06-30', history_limit: '2025-07-01' },
-      'jobs/test.yaml:5:16 history_limit found "2025-07-01", expected a day no later than end_date, 2025-06-30',
-    ],
-    [
-      { end_date: '2025-06-30', history_limit: 'P1Y' },
-      'jobs/test.yaml:5:16 history_limit found "P1Y", which is 2025-11-02, expected a day no later than end_date, 2025-06-30',
-    ],
-    [{ lookback: '-P3D' }, 'jobs/test.yaml:4:11 lookback found "-P3D", expected at least P0D'],
-    [
-      { lookback: 'P9999999D' },
-      'jobs/test.yaml:4:11 lookback found "P9999999D", expected at most P366D: every sync loads these days again',
-    ],
-    [
-      { order: 'newest' },
-      'jobs/test.yaml:4:8 order found "newest"; did you mean "newest-first"? Expected newest-first or oldest-first',
-    ],
-    [
-      { budget: '{ requests_per_month: 10, reserve: 10 }' },
-      'jobs/test.yaml:4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request',
-    ],
-    [
-      { budget: '{ refresh_percent: 0 }' },
-      'jobs/test.yaml:4:28 budget.refresh_percent found 0, expected a share in percent, more than 0 and at most 100',
-    ],
-    [
-      { schedule: '{ sync: "every hour" }' },
-      'jobs/test.yaml:4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"',
-    ],
-    [
-      { schedule: '{ sync: "99 * * * *" }' },
-      'jobs/test.yaml:4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"',
-    ],
-    [
-      { cadence: '{ adaptive: true, max_uncovered: P3D }' },
-      'jobs/test.yaml:4:43 cadence.max_uncovered found "P3D", expected more days than lookback, P3D: days within it are not covered yet',
-    ],
-    [
-      { cadence: '{ adaptive: maybe }' },
-      'jobs/test.yaml:4:22 cadence.adaptive found "maybe", expected true or false',
-    ],
-    [
-      { alerts: '{ max_lag: P4D }' },
-      'jobs/test.yaml:4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered yet',
-    ],
-    [
-      { cadence: '{ adaptive: true }', alerts: '{ max_lag: P14D }' },
-      'jobs/test.yaml:5:20 alerts.max_lag found "P14D", expected at least P15D: cadence leaves quiet series uncovered for P14D',
-    ],
-    [
-      { alerts: '{ webhook_url: hooks.test/T0/token }' },
-      'jobs/test.yaml:4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook',
-    ],
-    [
-      { alerts: 'https://hooks.test/T0/token' },
-      'jobs/test.yaml:4:9 alerts found a secret, expected a map such as { max_lag: P5D }',
-    ],
-    [
-      { exports: '[{ to: exports/g7 }]' },
-      'jobs/test.yaml:4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder',
-    ],
-    [
-      { exports: '[{ to: "s3://b/x" }, { to: "s3://b/x" }]' },
-      'jobs/test.yaml:4:37 exports[1].to found "s3://b/x", expected a different target for each export',
-    ],
-    [
-      { feed: 'gmsi-index', exports: '[{ to: "s3://b/x", rollup: daily }]' },
-      'jobs/test.yaml:5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up',
-    ],
-    [
-      { schedule: '{ timezone: Europe/Olso }' },
-      'jobs/test.yaml:4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo',
-    ],
-    [
-      { fields: '{ headline: [1] }' },
-      'jobs/test.yaml:4:22 fields.headline[0] found 1, expected the name of a field of the service',
-    ],
-    [
-      { service: '{ rate: 0 }' },
-      'jobs/test.yaml:4:18 service.rate found 0, expected requests a second, more than 0, or unlimited',
-    ],
-    [
-      { service: '{ page_size: 1001 }' },
-      'jobs/test.yaml:4:23 service.page_size found 1001, expected a whole number from 1 to 1000',
-    ],
-    [
-      { service: '{ body_timeout: PT2H }' },
-      'jobs/test.yaml:4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up to PT1H',
-    ],
-    [
-      { service: '{ connect_timeout: 0 }' },
-      'jobs/test.yaml:4:29 service.connect_timeout found 0, expected seconds, or a duration such as PT10S, up to PT1H',
-    ],
-  ])('%j', (keys, line) => {
-    expect(refusal(keys)).toEqual([line]);
+  test.each(cases`
+    countrys: [US] | 4:1 countrys unknown; did you mean "countries"?
+    budget: { request_per_month: 1 } | 4:11 budget.request_per_month unknown; did you mean "requests_per_month"?
+    budget: { zzz: 1 } | 4:11 budget.zzz unknown, expected one of requests_per_month, reserve, refresh_percent
+    service: { parameters: { topik: t } } | 4:26 service.parameters.topik unknown; did you mean "topic"?
+    countries: NO | 1:12 countries found "NO", expected all, or a list such as [US, GB, NO]
+    countries: al | 1:12 countries found "al"; did you mean "all"? Expected all, or a list such as [US, GB, NO]
+    countries: [] | 1:12 countries found an empty list, expected all, or at least one country
+    countries: [US, 12] | 1:17 countries[1] found 12, expected a country, as text
+    topics: [all] | 2:10 topics[0] found "all", expected a topic; all stands alone, not in a list
+    feed: gmsi-headline | 4:7 feed found "gmsi-headline"; did you mean "gmsi-headlines"? Expected a feed: ${[...catalog.keys()].join(', ')}
+    match_type: combined | 4:13 match_type found "combined"; did you mean "COMBINED"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others)
+    start_date: 2023-02-29 | 3:13 start_date found "2023-02-29", expected a calendar day such as 2016-01-01
+    start_date: 20160101 | 3:13 start_date found 20160101, expected a calendar day such as 2016-01-01
+    start_date: 0216-01-01 | 3:13 start_date found "0216-01-01", expected a calendar day such as 2016-01-01
+    start_date: 2026-11-03 | 3:13 start_date found "2026-11-03", expected a day no later than today, 2026-11-02
+    start_date: 2020-01-02 & end_date: 2020-01-01 | 3:13 start_date found "2020-01-02", expected a day no later than end_date, 2020-01-01
+    start_date:  | 3:13 start_date found nothing, expected a calendar day such as 2016-01-01
+    end_date: tody | 4:11 end_date found "tody"; did you mean "today"? Expected a calendar day such as 2025-12-31, or today
+    step: P91D | 4:7 step found "P91D", expected at most P90D: the service accepts no longer range
+    step: P13W | 4:7 step found "P13W", expected at most P90D: the service accepts no longer range
+    step: P0D | 4:7 step found "P0D", expected at least P1D
+    step: P3M | 4:7 step found "P3M", expected whole days or weeks, such as P90D: months and years differ in length
+    step: PT48H | 4:7 step found "PT48H", expected whole days or weeks, such as P90D
+    step: 90 | 4:7 step found 90, expected whole days or weeks, such as P90D
+    history_limit: 2106-01-01 | 4:16 history_limit found "2106-01-01", expected a day no later than today, 2026-11-02
+    end_date: 2025-06-30 & history_limit: 2025-07-01 | 5:16 history_limit found "2025-07-01", expected a day no later than end_date, 2025-06-30
+    end_date: 2025-06-30 & history_limit: P1Y | 5:16 history_limit found "P1Y", which is 2025-11-02, expected a day no later than end_date, 2025-06-30
+    lookback: -P3D | 4:11 lookback found "-P3D", expected at least P0D
+    lookback: P9999999D | 4:11 lookback found "P9999999D", expected at most P366D: every sync loads these days again
+    order: newest | 4:8 order found "newest"; did you mean "newest-first"? Expected newest-first or oldest-first
+    budget: { requests_per_month: 10, reserve: 10 } | 4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request
+    budget: { refresh_percent: 0 } | 4:28 budget.refresh_percent found 0, expected a share in percent, more than 0 and at most 100
+    schedule: { sync: "every hour" } | 4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"
+    schedule: { sync: "99 * * * *" } | 4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"
+    cadence: { adaptive: true, max_uncovered: P3D } | 4:43 cadence.max_uncovered found "P3D", expected more days than lookback, P3D: days within it are not covered yet
+    cadence: { adaptive: maybe } | 4:22 cadence.adaptive found "maybe", expected true or false
+    alerts: { max_lag: P4D } | 4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered yet
+    cadence: { adaptive: true } & alerts: { max_lag: P14D } | 5:20 alerts.max_lag found "P14D", expected at least P15D: cadence leaves quiet series uncovered for P14D
+    alerts: { webhook_url: hooks.test/T0/token } | 4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook
+    alerts: https://hooks.test/T0/token | 4:9 alerts found a secret, expected a map such as { max_lag: P5D }
+    exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder
+    exports: [{ to: "s3://b/x" }, { to: "s3://b/x" }] | 4:37 exports[1].to found "s3://b/x", expected a different target for each export
+    feed: gmsi-index & exports: [{ to: "s3://b/x", rollup: daily }] | 5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up
+    schedule: { timezone: Europe/Olso } | 4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo
+    fields: { headline: [1] } | 4:22 fields.headline[0] found 1, expected the name of a field of the service
+    service: { rate: 0 } | 4:18 service.rate found 0, expected requests a second, more than 0, or unlimited
+    service: { page_size: 1001 } | 4:23 service.page_size found 1001, expected a whole number from 1 to 1000
+    service: { body_timeout: PT2H } | 4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up to PT1H
+    service: { connect_timeout: 0 } | 4:29 service.connect_timeout found 0, expected seconds, or a duration such as PT10S, up to PT1H
+  `)('%s', (keys, line) => {
+    const written = keys!
+      .split(' & ')
+      .map((pair) => /^(\w+): ?(.*)$/.exec(pair)!.slice(1) as [string, string]);
+    expect(refusal(Object.fromEntries(written))).toEqual([`jobs/test.yaml:${line}`]);
   });
+
+  test.each('P5 5Y -P1Y P0D PT48H P1YT1H P101Y P1.5Y yesterday 2023-02-29 0216-01-01 [P1Y]'.split(' '))(
+    'the history limit %s',
+    (value) => {
+      const found = value.startsWith('[') ? 'a list' : `"${value}"`;
+      expect(refusal({ history_limit: value })).toEqual([
+        `jobs/test.yaml:4:16 history_limit found ${found}, expected a day such as 2020-01-01, or how long before today, such as P5Y`,
+      ]);
+    },
+  );
 
   test('all problems are reported at once, in the order of the file', () => {
     const keys = {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,12 +80,6 @@ describe('a job file is found', () => {
 
 describe('the job files that come with the project', async () => {
   const cwd = resolve(import.meta.dirname, '../..');
-  const files = (await readdir(join(cwd, 'jobs'))).filter((name) => name.endsWith('.yaml'));
-
-  test('are there', () => {
-    expect(files).toEqual(expect.arrayContaining(['demo.yaml', 'g7-inflation.yaml', 'all-history.yaml']));
-  });
-
   test('demo is 6 countries, 4 topics and 3 years that are over', async () => {
     const { selections, startDate, endDate } = await readJob('demo', today, cwd);
     expect(selections.country).toHaveLength(6);

@@ -70,19 +70,6 @@ test('it has every table that a reader may read, but for what tells of the pipel
   expect(named).toHaveLength(rows.length - ofThePipeline.length);
 });
 
-test('every column that it names is there and described, with none left out', async () => {
-  expect(parse(text).version).toBe(2);
-  for (const { name, columns } of tables) {
-    const { rows } = await sql<{ name: string; description: string }>`
-      select attname as name, col_description(attrelid, attnum) as description from pg_attribute
-      where attrelid = ${`gmsi.${name}`}::regclass and attnum > 0 and not attisdropped order by attnum`.execute(
-      warehouse.db,
-    );
-    expect(columns).toMatchObject(rows);
-    expect(rows.filter(({ description }) => !description)).toEqual([]);
-  }
-});
-
 test('the tests that it names pass on what is loaded', async () => {
   for (const view of ['headline_revisions', 'headlines_point_in_time', 'coverage_gaps', 'coverage_by_day'])
     expect(await numberOf(`gmsi.${view}`), view).toBeGreaterThan(0);

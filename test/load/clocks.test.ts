@@ -4,8 +4,8 @@ import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
+import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -197,9 +197,8 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('end the command with 1, in words and as JSON', async () => {
-    await using folder = await aFolder();
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(Date.now() - 6 * day) });
+    await using place = await aPlace({ clock: () => new Date(Date.now() - 6 * day) });
+    const { folder, sandbox, warehouse } = place;
     const env = { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
     const file = await folder.write('late.yaml', {
       ...series,

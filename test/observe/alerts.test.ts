@@ -5,7 +5,6 @@ import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
 import { standingsReader } from '../../src/observe/job-standing.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -40,34 +39,6 @@ async function twoMinutesLater(db: Warehouse) {
 }
 
 describe('a webhook gets', () => {
-  it('that a check failed, and that it passes again', async () => {
-    await using warehouse = await aWarehouse();
-    await using webhook = await aWebhook();
-    const { db } = warehouse;
-    const result = (found: 'failed' | 'passed', findings: number) =>
-      keepCheckResults(
-        db,
-        [
-          {
-            ...{ job: 'test', check_name: 'duplicates', title: 'No row is there twice', severity: 'fail' },
-            ...{ result: found, findings, settings: {} },
-          },
-        ],
-        true,
-      );
-    await result('failed', 2);
-    await check(db, webhook);
-    await result('passed', 0);
-    await check(db, webhook);
-    expect(webhook.taken.map(({ kind, status }) => [kind, status])).toEqual([
-      ['check failed', 'raised'],
-      ['check failed', 'resolved'],
-    ]);
-    expect(webhook.taken[0]!.text).toBe(
-      'gmsi: Check duplicates of job test failed with 2 findings: No row is there twice. gmsi check test shows them.',
-    );
-  });
-
   it('that a field is new, for a job that says so', async () => {
     await using warehouse = await aWarehouse();
     await using webhook = await aWebhook();

@@ -1,18 +1,16 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { accessTo, gmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aPlace } from '../cli/place.ts';
 import { aWebhook } from './a-webhook.ts';
 
 const key = 'k3y-0f-some0ne';
 
 it('a nightly run reports that windows fail, and that they no longer do, without key and address', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2, keys: [key] });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.2, keys: [key] });
+  const { folder, sandbox, warehouse } = place;
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, key), LOG_LEVEL: 'trace' };
   const setting = { cwd: folder.path, env: { ...env, GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() } };
@@ -36,13 +34,22 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   sandbox.script([]);
   expect(await run()).toBe(0);
 
-  await sql`update gmsi.headlines set directional_positive = 3`.execute(warehouse.db);
-  expect((await gmsiHere(['check', 'job', '--only', 'score-ranges'], setting)).code).toBe(1);
+  for (const [score, code] of [
+    [3, 1],
+    [1, 0],
+  ]) {
+    await sql`update gmsi.headlines set directional_positive = ${score}`.execute(warehouse.db);
+    expect((await gmsiHere(['check', 'job', '--only', 'score-ranges'], setting)).code).toBe(code);
+  }
 
   expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
-    ...['failed windows raised', 'failed windows resolved', 'check failed raised'],
+    ...['failed windows raised', 'failed windows resolved'],
+    ...['check failed raised', 'check failed resolved'],
   ]);
   expect(webhook.taken[0]!.text).toContain('[key] broke it');
+  expect(webhook.taken[2]!.text).toMatch(
+    /^gmsi: Check score-ranges of job job failed with \d+ findings?: .* gmsi check job shows/,
+  );
   expect(JSON.stringify(webhook.taken)).not.toContain(key);
   expect(said).toContain('sent an alert');
   expect(said).not.toContain('t0ken-0f-a-webhook');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Readiness } from '../../src/observe/server.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -11,42 +11,28 @@ async function ask(warehouse: Warehouse, path: string, stop = new AbortControlle
   return { status: answer.status, body: (await answer.json()) as Partial<Readiness> };
 }
 
-function anAbsentWarehouse() {
-  return connect({ kind: 'url', url: new Secret('postgres://nobody:secret@127.0.0.1:1/nowhere') }, 1);
-}
-
-describe('/readyz', () => {
-  it('says yes if work can be done', async () => {
-    await using warehouse = await aWarehouse();
-    expect(await ask(warehouse.db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] } });
-  });
-
-  it('says no while the program shuts down', async () => {
-    await using warehouse = await aWarehouse();
-    expect(await ask(warehouse.db, '/readyz', AbortSignal.abort())).toEqual({
-      status: 503,
-      body: { ready: false, reasons: ['shutting down'] },
-    });
-  });
-
-  it('says no if the schema is not this program’s', async () => {
-    await using empty = await anEmptyDatabase();
-    const { status, body } = await ask(empty.db, '/readyz');
-    expect(status).toBe(503);
-    expect(body.reasons).toEqual([expect.stringMatching(/^the schema lacks 0001_service, /)]);
-  });
-
-  it('says no if the warehouse does not answer, without its password', async () => {
-    const away = anAbsentWarehouse();
-    const { status, body } = await ask(away, '/readyz');
-    expect(status).toBe(503);
-    expect(body.reasons).toEqual([expect.stringMatching(/^the warehouse: .*ECONNREFUSED/)]);
-    await away.destroy();
+it('/readyz says yes if work can be done, and no while the program shuts down', async () => {
+  await using warehouse = await aWarehouse();
+  expect(await ask(warehouse.db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] } });
+  expect(await ask(warehouse.db, '/readyz', AbortSignal.abort())).toEqual({
+    status: 503,
+    body: { ready: false, reasons: ['shutting down'] },
   });
 });
 
-it('/healthz says that the process lives, whatever becomes of the warehouse', async () => {
-  const away = anAbsentWarehouse();
+it('/readyz says no if the schema is not this program’s', async () => {
+  await using empty = await anEmptyDatabase();
+  const { status, body } = await ask(empty.db, '/readyz');
+  expect(status).toBe(503);
+  expect(body.reasons).toEqual([expect.stringMatching(/^the schema lacks 0001_service, /)]);
+});
+
+it('if the warehouse does not answer, /readyz says no, without its password, and /healthz that the process lives', async () => {
+  const url = new Secret('postgres://nobody:secret@127.0.0.1:1/nowhere');
+  await using away = connect({ kind: 'url', url }, 1);
+  expect(await ask(away, '/readyz')).toEqual({
+    status: 503,
+    body: { ready: false, reasons: [expect.stringMatching(/^the warehouse: .*ECONNREFUSED/)] },
+  });
   expect(await ask(away, '/healthz')).toEqual({ status: 200, body: { alive: true } });
-  await away.destroy();
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, startGmsi } from '../cli/gmsi.ts';
+import { accessTo, startGmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
+import { aPlace } from '../cli/place.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aConfig, aTelemetry } from './a-telemetry.ts';
@@ -14,9 +14,8 @@ const said = ({ taken }: Awaited<ReturnType<typeof aWebhook>>) =>
   taken.map(({ kind, job, status }) => `${kind}: ${job} ${status}`);
 
 it('a key that is refused while gmsi work runs is reported to every webhook once, before it ends', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse } = place;
   await using usual = await aWebhook();
   await using own = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox), GMSI_ALERT_WEBHOOK_URL: usual.url.reveal() };
@@ -50,9 +49,8 @@ it('a key that is refused while gmsi work runs is reported to every webhook once
 });
 
 it('a refused key is reported after a run by cron, too', async () => {
-  await using folder = await aFolder();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  await using warehouse = await aWarehouse();
+  await using place = await aPlace({ volume: 0.1 });
+  const { folder, sandbox, warehouse } = place;
   await using webhook = await aWebhook();
   const env = { ...accessTo(warehouse, sandbox, 'not-a-key'), GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() };
   await folder.write('jobs/job.yaml', jobFor(january));

@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
+import { catalog } from '../../src/feeds/catalog.ts';
+import { lagSeconds } from '../../src/observe/job-standing.ts';
+import { feedOfPath } from '../../src/observe/metrics.ts';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aConfig, aTelemetry, byLabel, scrape } from './a-telemetry.ts';
+import { aConfig, aTelemetry, byLabel, now, scrape } from './a-telemetry.ts';
 
 const quarter = { start_date: '2026-09-01', end_date: '2026-09-30' };
 const hourly = { end_date: 'today', schedule: { sync: '15 * * * *' }, alerts: { max_lag: 'P5D' } };
@@ -134,4 +138,20 @@ describe('the port', () => {
     expect(second.url).not.toBe(first.url);
     expect((await scrape(second)).gmsi_warehouse_up).toBe(1);
   });
+});
+
+it('takes every path of a feed for that feed, and others for lookups', () => {
+  const series = { country: 'US', topic: 'Wars', ticker: 'BZ_COM', match_type: '', variant: '' };
+  for (const { name, path, live } of catalog.values())
+    for (const one of [path, live?.path ?? path])
+      expect(feedOfPath(`/behind/a/gateway/v1${one({ feed: name, ...series })}`)).toBe(name);
+  expect(feedOfPath('/v1/headlines/topics/gmsi')).toBe('lookups');
+});
+
+it.each([
+  ['counts up to the end of a period that is over', '2024-12-29', '2024-12-31', 48 * 3600],
+  ['is never below zero', '2026-11-20', '2026-11-20', 0],
+])('the lag of a job %s', (_, covered, to, seconds) => {
+  const period = { from: Temporal.PlainDate.from('2024-01-01'), to: Temporal.PlainDate.from(to) };
+  expect(lagSeconds(covered, period, now)).toBe(seconds);
 });

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
+import { accessTo, gmsi } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { aPlace } from '../cli/place.ts';
 import { aCollector, type CollectedSpan, type Collector } from './a-collector.ts';
 
 /** Two windows and several pages each. */
@@ -17,9 +16,8 @@ const names = (spans: readonly CollectedSpan[]) => spans.map(({ name }) => name)
 
 describe('with a collector set, a run by hand', () => {
   it('sends a tree of load, windows and the stages of their pages, with what leads back to the rows, before it ends', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1, keys: [key] });
+    const { folder, sandbox, warehouse } = place;
     await using collector = await aCollector();
     await folder.write('jobs/job.yaml', jobFor(january, { service }));
     // The SDK reads these itself, from the environment; a .env file counts as such.
@@ -67,9 +65,8 @@ describe('with a collector set, a run by hand', () => {
   });
 
   it('says which page failed its window and why, and never the key', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1, keys: [key] });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1, keys: [key] });
+    const { folder, sandbox, warehouse } = place;
     await using collector = await aCollector();
     await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['US'] }, { service }));
     sandbox.script([
@@ -94,9 +91,8 @@ describe('with a collector set, a run by hand', () => {
   });
 
   it('ends as it would without one, with one warning, if nobody listens', async () => {
-    await using folder = await aFolder();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    await using warehouse = await aWarehouse();
+    await using place = await aPlace({ volume: 0.1 });
+    const { folder, sandbox, warehouse } = place;
     const gone = await aCollector();
     await gone[Symbol.asyncDispose]();
     await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['NO'] }));

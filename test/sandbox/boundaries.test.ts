@@ -63,14 +63,3 @@ test.each([
 ])('options %j are refused', async (options, message) => {
   await expect(startSandbox(options)).rejects.toThrow(message);
 });
-
-test('other processes ask for the truth of a feed over HTTP', async () => {
-  const sandbox = await aSandbox();
-  const question = { ticker: 'BZ_COM', match_type: 'EXPLICIT', from: '2026-11-01', to: '2026-11-02' };
-  const ask = (query: Record<string, string>) => get(sandbox, '/_sandbox/truth', query, {});
-  const { json } = await ask({ feed: 'ticker-headlines', ...question });
-  expect(json).toEqual(sandbox.truthOf('ticker-headlines', question));
-  expect(json.length).toBeGreaterThan(0);
-  expect((await ask({ feed: 'nothing', ...question })).status).toBe(404);
-  expect((await ask({ feed: 'events', ...question, from: 'now' })).status).toBe(422);
-});

@@ -52,11 +52,13 @@ test.each(CASES)('%s can have another window and an envelope', async (_live, pas
   });
 });
 
-test('a live answer is cut off at its limit, 100 by default', async () => {
+test('a live answer is cut off at its limit, 100 by default, or 1000 for the macro indices', async () => {
   const sandbox = await aSandbox({ volume: 20 });
   const all = sandbox.truthOf('gmsi-headlines-live', US_FOOD).map(({ wire }) => wire);
   expect(all.length).toBeGreaterThan(100);
   expect((await askLive(sandbox, {})).json).toEqual(all.slice(0, 100));
+  const regional = await get(sandbox, '/v1/headlines/index/macro/live/regional/macro_1');
+  expect(regional.json.length).toBeGreaterThan(100);
   expect((await askLive(sandbox, { limit: 7 })).json).toEqual(all.slice(0, 7));
   expect((await askLive(sandbox, { limit: 0 })).status).toBe(422);
   expect((await askLive(sandbox, { limit: 1001 })).status).toBe(422);

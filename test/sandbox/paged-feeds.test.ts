@@ -26,6 +26,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
       fc.constantFrom(...NAMES),
       fc.record({
         order: fc.constantFrom('newest-first' as const, 'oldest-first' as const),
+        endDate: fc.constantFrom('inclusive' as const, 'exclusive' as const),
         timeZone: fc.constantFrom('UTC', 'Asia/Kolkata', 'America/New_York'),
         records: fc.record({ ids: fc.boolean(), texts: fc.boolean() }),
         pageCapMode: fc.constant('silent' as const),
@@ -36,15 +37,17 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
       async (name, options, days, limit) => {
         await using sandbox = await startSandbox({ ...options, limits: null, clock: () => NOON });
         const [from, to] = ['2026-10-29', `2026-11-0${days}`];
-        const pages = await drainFeed(sandbox, name, { start_date: from, end_date: to, limit });
+        const end_date = options.endDate === 'inclusive' ? to : `2026-11-0${days + 1}`;
+        const pages = await drainFeed(sandbox, name, { start_date: from, end_date, limit });
         const truth = sandbox.truthOf(name, { ...FEEDS[name]!.params, from, to }).map(({ wire }) => wire);
         expect(truth.length).toBeGreaterThan(0);
         expect(recordsOf(pages)).toEqual(options.order === 'oldest-first' ? truth : truth.toReversed());
         expect(pages.length).toBe(Math.ceil(truth.length / Math.min(limit, options.pageCap)));
         expect(pages.map(({ json }) => json.limit)).toEqual(pages.map(() => limit));
+        expect(pages.at(-1)!.json).toMatchObject({ has_more: false, next_token: null });
       },
     ),
-    { numRuns: 16 },
+    { numRuns: 24 },
   );
 });
 

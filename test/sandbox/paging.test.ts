@@ -1,51 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { pageCacheOf } from '../../src/sandbox/paging/page-cache.ts';
 import { aSandbox, drain, FOOD_IN_US, getPage, NOON, recordsOf } from './client.ts';
-
-const DAY = 86_400_000;
-const dayAfter = (date: string, days: number) =>
-  new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
-
-test('pages hold the truth, all of it, in order, whatever the shape, limit, order, range and match type', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.record({
-        order: fc.constantFrom('newest-first' as const, 'oldest-first' as const),
-        endDate: fc.constantFrom('inclusive' as const, 'exclusive' as const),
-        records: fc.record({ ids: fc.boolean(), texts: fc.boolean(), hourShare: fc.constantFrom(0, 0.6, 1) }),
-        country: fc.constantFrom('US', 'NO', 'MT', 'JP'),
-        topic: fc.constantFrom('Policy Reform & Legislation', 'Governance/Corruption', 'Inflation-Food'),
-        matchType: fc.constantFrom('COMBINED', 'DOMESTIC', 'INTERNATIONAL'),
-        start: fc.integer({ min: 0, max: 1000 }).map((days) => dayAfter('2023-06-01', days)),
-        days: fc.integer({ min: 1, max: 20 }),
-        limit: fc.integer({ min: 7, max: 1000 }),
-      }),
-      async ({ order, endDate, records, country, topic, matchType, start, days, limit }) => {
-        await using sandbox = await startSandbox({
-          order,
-          endDate,
-          records,
-          limits: null,
-          clock: () => NOON,
-        });
-        const to = dayAfter(start, days - 1);
-        const end_date = endDate === 'inclusive' ? to : dayAfter(start, days);
-        const query = { country, topic, match_type: matchType, start_date: start, end_date, limit };
-        const pages = await drain(sandbox, query);
-        const truth = sandbox.truth({ country, topic, matchType, from: start, to }).map(({ wire }) => wire);
-        expect(recordsOf(pages)).toEqual(order === 'oldest-first' ? truth : truth.toReversed());
-        expect(pages.length).toBe(Math.max(1, Math.ceil(truth.length / limit)));
-        expect(pages.slice(0, -1).every(({ json }) => json.has_more && json.data.length === limit)).toBe(
-          true,
-        );
-        expect(pages.at(-1)!.json).toMatchObject({ has_more: false, next_token: null, limit });
-      },
-    ),
-    { numRuns: 20 },
-  );
-});
 
 test('a limit that divides the records exactly leaves no empty last page', async () => {
   const sandbox = await aSandbox();
@@ -142,14 +98,6 @@ test('a cursor of a default range still leads on after midnight', async () => {
   const token = (await getPage(sandbox, query)).json.next_token;
   now += 120_000;
   expect((await getPage(sandbox, { ...query, next_token: token })).status).toBe(200);
-});
-
-test('pages come out the same from the cache as without one', async () => {
-  const [cached, uncached] = [await aSandbox(), await aSandbox({ cacheBytes: 0 })];
-  const texts = async (sandbox: typeof cached) => (await drain(sandbox, {})).map(({ text }) => text);
-  const first = await texts(cached);
-  expect(await texts(cached)).toEqual(first);
-  expect(await texts(uncached)).toEqual(first);
 });
 
 test('the cache holds no more bytes than it may and drops the page that was unused longest', () => {

@@ -72,17 +72,11 @@ test('there are 70 topics in 8 categories, with all the names that are known', a
   });
 });
 
-test('countries are searched by keywords in code and name', async () => {
-  const sandbox = await aSandbox();
-  const { json } = await get(sandbox, '/v1/countries/search', { keywords: 'united' });
-  expect(json.map(({ code }: { code: string }) => code)).toEqual(['AE', 'GB', 'US']);
-  expect((await get(sandbox, '/v1/countries/search')).status).toBe(422);
-});
-
 test('lookups can be bare strings', async () => {
   const sandbox = await aSandbox({ lookups: 'strings' });
   expect((await get(sandbox, '/v1/countries')).json).toContain('NO');
   expect((await get(sandbox, '/v1/headlines/topics/gmsi')).json).toContain('Policy Reform & Legislation');
+  expect((await get(sandbox, '/v1/ticker')).json).toContain('BZ_COM');
 });
 
 test('an unknown path is answered with 404', async () => {

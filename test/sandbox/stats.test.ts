@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aSandbox, drain, FOOD_IN_US, get, getPage, recordsOf } from './client.ts';
+import { aSandbox, drain, get, getPage, recordsOf } from './client.ts';
 
 const FEED = '/v1/headlines/feed/historical/gmsi/:country';
 
@@ -54,24 +54,10 @@ test('high-water marks count the requests that passed the limits within a second
   expect(mostInOneBurst).toBeLessThanOrEqual(5);
 });
 
-test('other processes ask for stats and truth over HTTP, without a key and without being counted', async () => {
+test('other processes ask for stats over HTTP, without a key and without being counted', async () => {
   const sandbox = await aSandbox();
   await getPage(sandbox);
   const before = sandbox.stats();
-  const question = { ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-03' };
-  const query = { ...question, match_type: 'DOMESTIC' };
-  const truth = await get(sandbox, '/_sandbox/truth', query, {});
-  expect(truth.json).toEqual(sandbox.truth({ ...question, matchType: 'DOMESTIC' }));
-  expect(truth.json.length).toBeGreaterThan(0);
   expect((await get(sandbox, '/_sandbox/stats', {}, {})).json).toEqual(before);
   expect(sandbox.stats()).toEqual(before);
-});
-
-test.each([
-  [404, { country: 'ZZ' }],
-  [422, { topic: 'Nothing' }],
-  [422, { from: 'yesterday' }],
-])('a truth that does not exist is answered with %d for %j', async (status, wrong) => {
-  const query = { ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-03', ...wrong };
-  expect((await get(await aSandbox(), '/_sandbox/truth', query, {})).status).toBe(status);
 });

@@ -199,18 +199,6 @@ test('there are some 60 tickers of every class, and some have no news at all', a
   expect(silent.length).toBeLessThan(10);
 });
 
-test('tickers are searched by keywords in code and name', async () => {
-  const sandbox = await aSandbox();
-  const { json } = await get(sandbox, '/v1/ticker/search', { keywords: 'gas' });
-  expect(json.map(({ ticker }: { ticker: string }) => ticker)).toEqual([
-    'NG_COM',
-    'TTF_COM',
-    'RB_COM',
-    'PGY_EQ',
-  ]);
-  expect((await get(sandbox, '/v1/ticker/search')).status).toBe(422);
-});
-
 test('sources and languages are those that headlines have', async () => {
   const sandbox = await aSandbox();
   const names = async (path: string, field: string) =>
@@ -220,14 +208,6 @@ test('sources and languages are those that headlines have', async () => {
   const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
   expect(records.filter(({ source }) => !sources.has(source))).toEqual([]);
   expect(new Set(records.map(({ language }) => language))).toEqual(languages);
-});
-
-test.each([
-  ['/v1/ticker', 'BZ_COM'],
-  ['/v1/sources', 'Meridian Wire'],
-  ['/v1/taxonomy/languages', 'ko'],
-])('%s can list bare strings', async (path, one) => {
-  expect((await get(await aSandbox({ lookups: 'strings' }), path)).json).toContain(one);
 });
 
 test('an event has the fields that are likely, its impact a number in a string or a word', async () => {

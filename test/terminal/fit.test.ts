@@ -1,7 +1,7 @@
 import { array, assert, integer, property, string, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
 import { withoutMarks } from '../../src/terminal/style.ts';
-import { fittingParts, type LinePart, shortenedName, table } from '../../src/terminal/table.ts';
+import { fittingParts, type LinePart, table } from '../../src/terminal/table.ts';
 import { columnsOf } from '../../src/terminal/text.ts';
 
 const progress: LinePart[] = [
@@ -78,9 +78,4 @@ it('folds texts at their spaces, the longest first, and breaks only words that a
         expect(columnsOf(line)).toBeLessThanOrEqual(columns);
     }),
   );
-});
-
-it('gives a name a quarter of the line', () => {
-  expect(shortenedName('a-rather-long-name', 40)).toBe('a-rather-…');
-  expect(shortenedName('a-rather-long-name', Number.POSITIVE_INFINITY)).toBe('a-rather-long-name');
 });

@@ -1,3 +1,4 @@
+import { arch, platform } from 'node:os';
 import { sql } from 'kysely';
 import {
   type OpenWarehouse,
@@ -14,6 +15,7 @@ import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError, GmsiError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
+import { version } from '../../package.ts';
 import { capRequests } from '../../probe/ask.ts';
 import { mostRequests } from '../../probe/probe.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
@@ -29,7 +31,6 @@ import { WarehouseUnavailable } from '../../warehouse/errors.ts';
 import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
-import { bugReport } from './bug-report.ts';
 import {
   canBook,
   describeChange,
@@ -48,8 +49,6 @@ export interface DoctorOptions {
   readonly probe?: boolean;
   /** A job whose feed, series and settings are probed. */
   readonly job?: string;
-  /** Prints what a bug report needs; sends no request. */
-  readonly report?: boolean;
 }
 
 /**
@@ -60,12 +59,9 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   if (!options.probe && options.job) {
     throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
   }
-  if (options.probe && options.report)
-    throw new ConfigError('--report sends no request, so it cannot be used with --probe.');
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
   let asked: Awaited<ReturnType<typeof askService>>;
-  let report: string | undefined;
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
@@ -79,16 +75,10 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
     asked = await askService(session, warehouse, job, options);
-    if (options.report) report = await bugReport(session, warehouse, [...asked.findings, ...ofWarehouse]);
   } finally {
     await warehouse?.[Symbol.asyncDispose]();
   }
-  if (report !== undefined) {
-    if (session.json) printJson({ report });
-    else print(`${report}\n`);
-    return exitCodes.done;
-  }
-  const node = await finding('node', () => process.version);
+  const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${version}`);
   const findings = [node, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
   printFindings(session, findings, asked.report);
   if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
@@ -109,13 +99,12 @@ async function askService(
 ) {
   const configuration = await finding('configuration', () => {
     serviceAccess(session);
-    return `${session.config.baseUrl}, with a key`;
+    return `${session.config.baseUrl}, with a key; set are ${session.config.given.join(', ')}`;
   });
   let report: ProbeReport | undefined;
   let isBudgetSpent = false;
   const service = await finding('service', async () => {
     if (!configuration.ok) throw new NotChecked('see configuration');
-    if (options.report) throw new NotChecked('a report sends no request');
     try {
       if (!warehouse || !(await canBook(warehouse.db))) return await askUncounted(session, options.probe);
       if (!options.probe) return await askOnce(session, warehouse);

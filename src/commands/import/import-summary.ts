@@ -1,7 +1,7 @@
 import type { Days } from '../../import/file-days.ts';
 import { type ImportResult, settlingDays } from '../../import/import-files.ts';
 import { firstUnsettledDayAt } from '../../plan/days.ts';
-import { count, duration, facts, nextStep, number } from '../../terminal/table.ts';
+import { count, counts, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 
 /** How many names are printed; `--json` has them all. */
@@ -20,7 +20,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
   ] as [number, number, number, number];
   const lines = facts([
     ['feed', loads.map(({ feed }) => feed).join(', ')],
-    ['files', list([loaded, 'loaded'], [loadedBefore, 'loaded before'], [refused.length, 'refused'])],
+    ['files', counts([loaded, 'loaded'], [loadedBefore, 'loaded before'], [refused.length, 'refused'])],
     [
       'older',
       superseded.length > 0
@@ -32,7 +32,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     ['records', records],
     [
       'rows',
-      list(
+      counts(
         [fresh, 'new'],
         [changed, 'changed'],
         [records - fresh - changed - rejected, 'already loaded, or older than the loaded version'],
@@ -87,12 +87,4 @@ function headline({ outcome, refused }: ImportResult): string {
   if (outcome === 'incomplete')
     return `import: ${count(refused.length, 'file')} could not be loaded whole; everything else is loaded`;
   return 'import: done, every file is loaded';
-}
-
-/** Omits zeros, except the first. */
-function list(...parts: readonly (readonly [many: number, what: string])[]): string {
-  return parts
-    .filter(([many], index) => many > 0 || index === 0)
-    .map(([many, what]) => `${number(many)} ${what}`)
-    .join(', ');
 }

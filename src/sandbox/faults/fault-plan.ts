@@ -1,3 +1,4 @@
+import type { FaultOptions } from '../options.ts';
 import { hashText, Random } from '../random.ts';
 import {
   type Fault,
@@ -9,25 +10,13 @@ import {
   type SeenRequest,
 } from './fault.ts';
 
-/** Decides which request gets which fault. */
-export interface FaultPlan {
-  /** Replaces the script. */
-  script(steps: readonly ScriptedFault[]): void;
-  /** Takes the first step of the script that matches this request, else a random fault, else none. */
-  next(request: SeenRequest, feed: FeedKind | null): Fault | null;
-  /** Remembers which cursor led to which, for the fault `cycle-token`. */
-  noteSuccessor(token: string | null, next: string): void;
-  predecessorOf(token: string | null): string | null;
-}
+export type FaultPlan = ReturnType<typeof faultPlanOf>;
 
 /** How many cursors are remembered. A circle closes right after it began, so the oldest can go. */
 const MOST_REMEMBERED = 10_000;
 
-export function faultPlanOf(options: {
-  readonly random: Readonly<Partial<Record<FaultKind, number>>>;
-  readonly seed: string;
-  readonly script: readonly ScriptedFault[];
-}): FaultPlan {
+/** Decides which request gets which fault. */
+export function faultPlanOf(options: FaultOptions) {
   const random = new Random(hashText(options.seed));
   const odds = Object.entries(options.random) as [FaultKind, number][];
   const predecessors = new Map<string, string>();
@@ -40,12 +29,17 @@ export function faultPlanOf(options: {
     return true;
   };
 
-  const plan: FaultPlan = {
-    script(scripted) {
-      steps = scripted.map((step) => ({ step, left: step.times ?? 1 }));
-    },
+  function script(scripted: readonly ScriptedFault[]): void {
+    steps = scripted.map((step) => ({ step, left: step.times ?? 1 }));
+  }
+  script(options.script);
 
-    next(request, feed) {
+  return {
+    /** Replaces the script. */
+    script,
+
+    /** Takes the first step of the script that matches this request, else a random fault, else none. */
+    next(request: SeenRequest, feed: FeedKind | null): Fault | null {
       const due = steps.find(
         ({ step }) => canHave(step.kind, request, feed) && (step.match?.(request) ?? true),
       );
@@ -63,7 +57,8 @@ export function faultPlanOf(options: {
       return null;
     },
 
-    noteSuccessor(token, next) {
+    /** Remembers which cursor led to which, for the fault `cycle-token`. */
+    noteSuccessor(token: string | null, next: string): void {
       if (token === null || token === next) return;
       predecessors.delete(next);
       predecessors.set(next, token);
@@ -73,10 +68,8 @@ export function faultPlanOf(options: {
       }
     },
 
-    predecessorOf(token) {
+    predecessorOf(token: string | null): string | null {
       return token === null ? null : (predecessors.get(token) ?? null);
     },
   };
-  plan.script(options.script);
-  return plan;
 }

@@ -1,42 +1,18 @@
 import { historicalEventHeadlines } from './event-headlines.ts';
 import { eventMetricsQuery, historicalEventMetrics } from './event-metrics.ts';
 import { historicalEvents } from './events.ts';
-import { historicalGmsiHeadlines, liveGmsiHeadlines } from './gmsi-headlines.ts';
-import { historicalGmsiIndex, liveGmsiIndex } from './gmsi-index.ts';
+import { gmsiHeadlines } from './gmsi-headlines.ts';
+import { gmsiIndex } from './gmsi-index.ts';
 import { historicalMacroHeadlines } from './macro-headlines.ts';
-import {
-  globalIndexQuery,
-  historicalGlobalIndex,
-  historicalRegionalIndex,
-  liveGlobalIndex,
-  liveRegionalIndex,
-  regionalIndexQuery,
-} from './macro-indices.ts';
-import { historicalTickerHeadlines, liveTickerHeadlines } from './ticker-headlines.ts';
-import { historicalTickerIndex, liveTickerIndex } from './ticker-index.ts';
+import { globalIndex, globalIndexQuery, regionalIndex, regionalIndexQuery } from './macro-indices.ts';
+import { tickerHeadlines } from './ticker-headlines.ts';
+import { tickerIndex } from './ticker-index.ts';
 
-/** All feeds that are not retired. */
 export const FEEDS = [
-  historicalGmsiHeadlines,
-  liveGmsiHeadlines,
-  historicalGmsiIndex,
-  liveGmsiIndex,
-  historicalRegionalIndex,
-  liveRegionalIndex,
-  historicalGlobalIndex,
-  liveGlobalIndex,
-  regionalIndexQuery,
-  globalIndexQuery,
-  historicalMacroHeadlines,
-  historicalTickerHeadlines,
-  liveTickerHeadlines,
-  historicalTickerIndex,
-  liveTickerIndex,
-  historicalEvents,
-  historicalEventHeadlines,
-  historicalEventMetrics,
-  eventMetricsQuery,
+  ...[...gmsiHeadlines, ...gmsiIndex, ...regionalIndex, ...globalIndex],
+  ...[regionalIndexQuery, globalIndexQuery, historicalMacroHeadlines, ...tickerHeadlines, ...tickerIndex],
+  ...[historicalEvents, historicalEventHeadlines, historicalEventMetrics, eventMetricsQuery],
 ];
 
-/** The sandbox's names of the feeds, with the retired one. */
-export type FeedName = (typeof FEEDS)[number]['name'] | 'asset-headlines';
+/** The sandbox's names of the feeds. */
+export type FeedName = (typeof FEEDS)[number]['name'];

@@ -1,4 +1,4 @@
-import { asServed } from '../generate/as-served.ts';
+import { served } from '../generate/as-served.ts';
 import { eventHeadlinesOfDay, reviseEventHeadline } from '../generate/event-headlines-of-day.ts';
 import { readChoice } from '../paging/parameters.ts';
 import { writeTime } from '../wire-values.ts';
@@ -15,15 +15,13 @@ export const historicalEventHeadlines: PagedFeed<'event-headlines'> = {
   series({ ticker: code = '' }, query, view) {
     const ticker = findTicker(code);
     const eventType = readChoice(query, 'event_type', EVENT_TYPE_CHOICES);
-    const { settings, zone, now } = view;
+    const { settings, zone } = view;
     const look = settings.records;
     return {
       asked: [code, eventType],
       itemsOfDay: (day) =>
-        eventHeadlinesOfDay(settings, ticker, day)
+        served(eventHeadlinesOfDay(settings, ticker, day), view, reviseEventHeadline)
           .filter(({ event }) => eventType === 'Combined' || event.type === eventType)
-          .map((headline) => asServed(headline, settings.changes, now, reviseEventHeadline))
-          .filter((headline) => headline !== null)
           .map(({ event, ...headline }) => ({
             publishedAt: headline.publishedAt,
             id: headline.id,

@@ -1,5 +1,5 @@
 import type { Day } from '../days.ts';
-import { asServed } from '../generate/as-served.ts';
+import { served } from '../generate/as-served.ts';
 import { EVENT_TYPES, eventsOfDay, reviseEvent, type TickerEvent } from '../generate/events-of-day.ts';
 import { readChoice } from '../paging/parameters.ts';
 import type { View } from '../view.ts';
@@ -52,8 +52,8 @@ export function eventsServed(
   eventType: EventTypeChoice,
   day: Day,
 ): TickerEvent[] {
-  return eventsOfDay(view.settings, ticker, day)
-    .filter(({ type }) => eventType === 'Combined' || type === eventType)
-    .map((event) => asServed(event, view.settings.changes, view.now, reviseEvent))
-    .filter((event) => event !== null);
+  const asked = eventsOfDay(view.settings, ticker, day).filter(
+    ({ type }) => eventType === 'Combined' || type === eventType,
+  );
+  return served(asked, view, reviseEvent);
 }

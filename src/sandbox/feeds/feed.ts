@@ -41,3 +41,26 @@ export interface LiveFeed<Name extends string = string> extends Feed<Name> {
   /** Most records of an answer to a request without a limit. Default: 100. */
   readonly defaultLimit?: number;
 }
+
+/** Returns a historical feed, and the live feed of the same records, whose path has `live` for `historical`. */
+export function withLive<Name extends string>({
+  hours,
+  defaultLimit = 100,
+  ...feed
+}: Omit<PagedFeed<Name>, 'kind' | 'method'> & Pick<LiveFeed, 'hours' | 'defaultLimit'>): readonly [
+  PagedFeed<Name>,
+  LiveFeed<`${Name}-live`>,
+] {
+  const { name, route, series } = feed;
+  return [
+    { ...feed, kind: 'paged', method: 'GET' },
+    {
+      kind: 'live',
+      name: `${name}-live`,
+      route: route.replace('historical', 'live'),
+      hours,
+      defaultLimit,
+      series,
+    },
+  ];
+}

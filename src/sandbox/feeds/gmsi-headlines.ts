@@ -1,5 +1,5 @@
 import type { Day } from '../days.ts';
-import { asServed } from '../generate/as-served.ts';
+import { served } from '../generate/as-served.ts';
 import type { Headline, Pair } from '../generate/headline.ts';
 import { headlinesOfDay, pairOf } from '../generate/headlines-of-day.ts';
 import { reviseHeadline } from '../generate/revise-headline.ts';
@@ -9,7 +9,7 @@ import type { View } from '../view.ts';
 import { toWireRecord } from '../wire-record.ts';
 import { COUNTRY_BY_CODE } from '../world/countries.ts';
 import { TOPIC_BY_NAME } from '../world/topics.ts';
-import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+import { type Feed, withLive } from './feed.ts';
 
 /** COMBINED is documented, the others are likely (docs/service.md, "Historical headlines"). */
 export const MATCH_TYPES = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
@@ -32,29 +32,19 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
 };
 
 /** Historical GMSI headlines of one country and topic (docs/service.md, "Historical headlines"). */
-export const historicalGmsiHeadlines: PagedFeed<'gmsi-headlines'> = {
-  kind: 'paged',
+export const gmsiHeadlines = withLive({
   name: 'gmsi-headlines',
-  method: 'GET',
   route: '/v1/headlines/feed/historical/gmsi/:country',
   series,
-};
-
-/** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
-export const liveGmsiHeadlines: LiveFeed<'gmsi-headlines-live'> = {
-  kind: 'live',
-  name: 'gmsi-headlines-live',
-  route: '/v1/headlines/feed/live/gmsi/:country',
   hours: ({ live }) => live.hours,
-  series,
-};
+});
 
 /** Returns the headlines of a UTC day as they are served, oldest first. */
 export function headlinesServed(view: View, pair: Pair, matchType: MatchType, day: Day): Headline[] {
-  return headlinesOfDay(view.settings, pair, day)
-    .filter(({ domestic }) => matchType === 'COMBINED' || domestic === (matchType === 'DOMESTIC'))
-    .map((headline) => asServed(headline, view.settings.changes, view.now, reviseHeadline))
-    .filter((headline) => headline !== null);
+  const asked = headlinesOfDay(view.settings, pair, day).filter(
+    ({ domestic }) => matchType === 'COMBINED' || domestic === (matchType === 'DOMESTIC'),
+  );
+  return served(asked, view, reviseHeadline);
 }
 
 /** @throws Refusal for a country or topic that the service does not list, or a missing topic */

@@ -2,7 +2,7 @@ import { pairOf } from '../generate/headlines-of-day.ts';
 import { round4 } from '../generate/scores.ts';
 import { readChoice } from '../paging/parameters.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
-import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+import { type Feed, withLive } from './feed.ts';
 import { findPair, headlinesServed, MATCH_TYPES } from './gmsi-headlines.ts';
 import { readHours } from './hourly-components.ts';
 
@@ -42,19 +42,9 @@ const series: Feed['series'] = ({ country: code = '' }, query, view) => {
 };
 
 /** Hourly sentiment of one country and topic (docs/service.md, "Index feeds"). */
-export const historicalGmsiIndex: PagedFeed<'gmsi-index'> = {
-  kind: 'paged',
+export const gmsiIndex = withLive({
   name: 'gmsi-index',
-  method: 'GET',
   route: '/v1/headlines/index/gmsi/historical/:country',
   series,
-};
-
-/** The same records of the last 24 hours (docs/service.md, "Live feeds"). */
-export const liveGmsiIndex: LiveFeed<'gmsi-index-live'> = {
-  kind: 'live',
-  name: 'gmsi-index-live',
-  route: '/v1/headlines/index/gmsi/live/:country',
   hours: ({ live }) => live.hours,
-  series,
-};
+});

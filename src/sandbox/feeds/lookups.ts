@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sendBody } from '../answer.ts';
 import { SOURCES } from '../generate/texts.ts';
-import { invalidParameter } from '../refusal.ts';
-import { type Query, queryOf, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import { COUNTRIES } from '../world/countries.ts';
 import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
 import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
@@ -14,33 +13,29 @@ type Entry = Readonly<Record<string, unknown>>;
 /** Serves countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"). Their shapes are a guess. */
 export function serveLookups(app: FastifyInstance, service: Service): void {
   const isBare = service.settings.lookups === 'strings';
-  const serve = (route: string, list: (query: Query) => readonly Entry[]) =>
+  const serve = (route: string, entries: readonly Entry[]) =>
     app.get(route, (request, reply) => {
-      const entries = list(queryOf(request));
       const listed = isBare ? entries.map((entry) => Object.values(entry)[0]) : entries;
       sendBody(reply, Buffer.from(JSON.stringify(listed)), request.fault);
       return reply;
     });
 
-  const countries = COUNTRIES.map(({ code, name }) => ({ code, name }));
   const tickers = TICKERS.map(({ code, name, assetClass }) => ({
     ticker: code,
     name,
     asset_class: ASSET_CLASSES[assetClass],
   }));
-  serve('/v1/countries', () => countries);
-  serve('/v1/countries/search', (query) => search(countries, query));
-  serve('/v1/headlines/topics/gmsi', () => TOPICS.map(describeTopic));
-  serve('/v1/ticker', () => tickers);
-  serve('/v1/ticker/search', (query) => search(tickers, query));
-  serve('/v1/sources', () => SOURCES);
-  serve('/v1/taxonomy/languages', () => LANGUAGES.map((code) => ({ code, name: LANGUAGE_NAMES[code] })));
-}
-
-function search(entries: readonly Entry[], { keywords }: Query): Entry[] {
-  if (keywords === undefined) throw invalidParameter('keywords', 'Field required', undefined);
-  const wanted = keywords.toLowerCase();
-  return entries.filter((entry) => Object.values(entry).join(' ').toLowerCase().includes(wanted));
+  serve(
+    '/v1/countries',
+    COUNTRIES.map(({ code, name }) => ({ code, name })),
+  );
+  serve('/v1/headlines/topics/gmsi', TOPICS.map(describeTopic));
+  serve('/v1/ticker', tickers);
+  serve('/v1/sources', SOURCES);
+  serve(
+    '/v1/taxonomy/languages',
+    LANGUAGES.map((code) => ({ code, name: LANGUAGE_NAMES[code] })),
+  );
 }
 
 function describeTopic({ name, category, phrase }: Topic): Entry {

@@ -8,7 +8,7 @@ import { invalidParameter, Refusal } from '../refusal.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
 import { COUNTRIES, type Country } from '../world/countries.ts';
 import { CATEGORIES, type Category, TOPICS } from '../world/topics.ts';
-import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+import { type Feed, type PagedFeed, withLive } from './feed.ts';
 import { headlinesServed } from './gmsi-headlines.ts';
 import { type HourlyComponents, readHours, type Scored } from './hourly-components.ts';
 import { COUNTRY_PRESETS, LANGUAGE_PRESETS, presetsOf, SOURCE_PRESETS } from './ticker-headlines.ts';
@@ -133,43 +133,25 @@ const globalSeries: Series = (parameters, query, view) => {
 };
 
 /** Hourly sentiment of a group of countries (docs/service.md, "Macro feeds": all likely). */
-export const historicalRegionalIndex: PagedFeed<'regional-index'> = {
-  kind: 'paged',
+export const regionalIndex = withLive({
   name: 'regional-index',
-  method: 'GET',
   route: '/v1/headlines/index/macro/historical/regional/:model',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series,
-};
-
-/** The same records of the last 2 hours. The vendor's client requests all countries at once, without a limit. */
-export const liveRegionalIndex: LiveFeed<'regional-index-live'> = {
-  kind: 'live',
-  name: 'regional-index-live',
-  route: '/v1/headlines/index/macro/live/regional/:model',
   hours: ({ live }) => live.tickerHours,
+  // The vendor's client requests all countries at once, without a limit.
   defaultLimit: 1000,
-  series,
-};
+});
 
 /** Hourly sentiment of the world (docs/service.md, "Macro feeds": all likely). */
-export const historicalGlobalIndex: PagedFeed<'global-index'> = {
-  kind: 'paged',
+export const globalIndex = withLive({
   name: 'global-index',
-  method: 'GET',
   route: '/v1/headlines/index/macro/historical/global/:model',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series: globalSeries,
-};
-
-export const liveGlobalIndex: LiveFeed<'global-index-live'> = {
-  kind: 'live',
-  name: 'global-index-live',
-  route: '/v1/headlines/index/macro/live/global/:model',
   hours: ({ live }) => live.tickerHours,
   defaultLimit: 1000,
-  series: globalSeries,
-};
+});
 
 /** The custom queries. Their bodies are made up: the parameters of the index, and its `model`. */
 export const regionalIndexQuery: PagedFeed<'regional-index-query'> = {

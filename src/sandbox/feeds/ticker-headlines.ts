@@ -1,5 +1,5 @@
 import type { Day } from '../days.ts';
-import { asServed } from '../generate/as-served.ts';
+import { served } from '../generate/as-served.ts';
 import { SOURCES } from '../generate/texts.ts';
 import {
   reviseTickerHeadline,
@@ -16,7 +16,7 @@ import { writeNumber, writeTime } from '../wire-values.ts';
 import { COUNTRIES } from '../world/countries.ts';
 import { LANGUAGES } from '../world/languages.ts';
 import { TICKER_BY_CODE, TICKER_TOPICS, type Ticker } from '../world/tickers.ts';
-import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+import { type Feed, withLive } from './feed.ts';
 
 /** Likely (docs/service.md, "Asset feeds"). */
 export const TICKER_MATCH_TYPES = ['COMBINED', 'EXPLICIT', 'IMPLICIT'] as const;
@@ -61,23 +61,13 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
 };
 
 /** Historical headlines of an asset; parameters, fields and history limit are likely (docs/service.md, "Asset feeds"). */
-export const historicalTickerHeadlines: PagedFeed<'ticker-headlines'> = {
-  kind: 'paged',
+export const tickerHeadlines = withLive({
   name: 'ticker-headlines',
-  method: 'GET',
   route: '/v1/headlines/feed/historical/ticker/:ticker',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series,
-};
-
-/** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
-export const liveTickerHeadlines: LiveFeed<'ticker-headlines-live'> = {
-  kind: 'live',
-  name: 'ticker-headlines-live',
-  route: '/v1/headlines/feed/live/ticker/:ticker',
   hours: ({ live }) => live.tickerHours,
-  series,
-};
+});
 
 /** Returns the headlines of a UTC day as they are served, oldest first. */
 export function tickerHeadlinesServed(
@@ -86,10 +76,10 @@ export function tickerHeadlinesServed(
   matchType: TickerMatchType,
   day: Day,
 ): TickerHeadline[] {
-  return tickerHeadlinesOfDay(view.settings, ticker, day)
-    .filter(({ explicit }) => matchType === 'COMBINED' || explicit === (matchType === 'EXPLICIT'))
-    .map((headline) => asServed(headline, view.settings.changes, view.now, reviseTickerHeadline))
-    .filter((headline) => headline !== null);
+  const asked = tickerHeadlinesOfDay(view.settings, ticker, day).filter(
+    ({ explicit }) => matchType === 'COMBINED' || explicit === (matchType === 'EXPLICIT'),
+  );
+  return served(asked, view, reviseTickerHeadline);
 }
 
 /** Returns the names of the requested topics; `null` for all. */

@@ -3,7 +3,7 @@ import { readChoice } from '../paging/parameters.ts';
 import { comparePositions } from '../position.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
 import { TICKER_TOPICS } from '../world/tickers.ts';
-import type { Feed, LiveFeed, PagedFeed } from './feed.ts';
+import { type Feed, withLive } from './feed.ts';
 import { readHours } from './hourly-components.ts';
 import {
   findTicker,
@@ -48,19 +48,9 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
 };
 
 /** Hourly sentiment of an asset (docs/service.md, "Asset feeds"). */
-export const historicalTickerIndex: PagedFeed<'ticker-index'> = {
-  kind: 'paged',
+export const tickerIndex = withLive({
   name: 'ticker-index',
-  method: 'GET',
   route: '/v1/headlines/index/ticker/historical/:ticker',
   series,
-};
-
-/** The same records of the last 2 hours (docs/service.md, "Live feeds"). */
-export const liveTickerIndex: LiveFeed<'ticker-index-live'> = {
-  kind: 'live',
-  name: 'ticker-index-live',
-  route: '/v1/headlines/index/ticker/live/:ticker',
   hours: ({ live }) => live.tickerHours,
-  series,
-};
+});

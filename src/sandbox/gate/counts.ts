@@ -23,17 +23,9 @@ export interface SandboxStats {
   readonly pagesServedTwice: number;
 }
 
-export interface Counts {
-  /** Counts a request. @returns a function to call once, with the status, when the answer has left */
-  arrived(route: string, cursor: string | null): (status: number | null) => void;
-  admitted(): void;
-  faultServed(kind: FaultKind): void;
-  /** Counts an answer of a feed. `page` identifies the page, or is `null` if it may be requested again. */
-  pageServed(page: string | null, records: number): void;
-  stats(): SandboxStats;
-}
+export type Counts = ReturnType<typeof countsOf>;
 
-export function countsOf(): Counts {
+export function countsOf() {
   const totals = { requests: 0, pages: 0, records: 0, inFlight: 0 };
   const most = { inFlight: 0, cursorReads: 0 };
   const byStatus: Record<string, number> = {};
@@ -46,7 +38,8 @@ export function countsOf(): Counts {
   let pagesServedTwice = 0;
 
   return {
-    arrived(route, cursor) {
+    /** Counts a request. @returns a function to call once, with the status, when the answer has left */
+    arrived(route: string, cursor: string | null): (status: number | null) => void {
       totals.requests += 1;
       byRoute[route] = (byRoute[route] ?? 0) + 1;
       totals.inFlight += 1;
@@ -67,17 +60,18 @@ export function countsOf(): Counts {
       };
     },
 
-    admitted() {
+    admitted(): void {
       const now = performance.now();
       second.note(now);
       burst.note(now);
     },
 
-    faultServed(kind) {
+    faultServed(kind: FaultKind): void {
       faults[kind] = (faults[kind] ?? 0) + 1;
     },
 
-    pageServed(page, records) {
+    /** Counts an answer of a feed. `page` identifies the page, or is `null` if it may be requested again. */
+    pageServed(page: string | null, records: number): void {
       totals.pages += 1;
       totals.records += records;
       if (page === null) return;
@@ -87,7 +81,7 @@ export function countsOf(): Counts {
       served.add(mark);
     },
 
-    stats: () => ({
+    stats: (): SandboxStats => ({
       ...totals,
       byStatus: { ...byStatus },
       byRoute: { ...byRoute },

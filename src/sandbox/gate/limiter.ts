@@ -1,28 +1,23 @@
-import type { Limits } from '../options.ts';
+import type { SandboxSettings } from '../options.ts';
 
-export interface TooMany {
+/** Why a request is one too many. */
+interface TooMany {
   readonly detail: string;
   readonly headers: Record<string, string>;
 }
 
-export interface Limiter {
-  /** Books one request of a key. @returns the reason if it is one too many */
-  admit(key: string): TooMany | null;
-}
+export type Limiter = ReturnType<typeof limiterOf>;
 
 /** Limits each key by a token bucket for the rate and a count per UTC month for the quota. */
-export function limiterOf(settings: {
-  readonly limits: Limits | null;
-  readonly retryAfter: 'seconds' | 'date' | 'none';
-  readonly clock: () => Date;
-}): Limiter {
+export function limiterOf(settings: Pick<SandboxSettings, 'limits' | 'retryAfter' | 'clock'>) {
   const { limits } = settings;
-  if (limits === null) return { admit: () => null };
   const buckets = new Map<string, { tokens: number; at: number }>();
   const booked = new Map<string, number>();
 
   return {
-    admit(key) {
+    /** Books one request of a key. @returns the reason if it is one too many */
+    admit(key: string): TooMany | null {
+      if (limits === null) return null;
       const now = settings.clock();
       const month = `${key} ${now.toISOString().slice(0, 7)}`;
       const count = (booked.get(month) ?? 0) + 1;

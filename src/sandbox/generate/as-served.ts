@@ -3,7 +3,7 @@ import { asShare, mix, Random } from '../random.ts';
 const HOUR = 3_600_000;
 
 /** See `Changes` in the options. */
-export interface ChangeShares {
+interface ChangeShares {
   readonly late: number;
   readonly revised: number;
   readonly withdrawn: number;
@@ -17,8 +17,20 @@ export interface Changing {
   readonly fate: number;
 }
 
+/** Returns the items as they are served now, without those that are not. */
+export function served<T extends Changing>(
+  items: readonly T[],
+  {
+    settings: { changes },
+    now,
+  }: { readonly settings: { readonly changes: ChangeShares }; readonly now: number },
+  revise: (item: T, random: Random) => T,
+): T[] {
+  return items.map((item) => asServed(item, changes, now, revise)).filter((item) => item !== null);
+}
+
 /** Returns the item as served at `now` (milliseconds since 1970), or `null` if it is not served yet or no longer. */
-export function asServed<T extends Changing>(
+function asServed<T extends Changing>(
   item: T,
   changes: ChangeShares,
   now: number,

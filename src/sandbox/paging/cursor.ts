@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { SandboxSettings } from '../options.ts';
 import type { Position } from '../position.ts';
 import { Refusal } from '../refusal.ts';
 
@@ -12,37 +13,29 @@ export interface Cursor {
   readonly hops: number;
 }
 
-export interface Cursors {
-  /** Returns an opaque token, valid only for the query that `binding` stands for. Standard base64, unsafe in URLs. */
-  seal(cursor: Cursor, binding: string): string;
-  /** @throws Refusal if the token is broken, expired or of another query */
-  open(token: string, binding: string): Cursor;
-}
-
-export interface CursorSettings {
-  readonly seed: string;
-  readonly tokenLifetimeMs: number | null;
-  readonly tokenErrorStatus: number;
-  readonly clock: () => Date;
-}
+export type Cursors = ReturnType<typeof cursorsOf>;
 
 const SIGNATURE_BYTES = 15;
 
 /** Signs with a secret made from the seed, so that tokens stay valid after a restart of the sandbox. */
-export function cursorsOf(settings: CursorSettings): Cursors {
+export function cursorsOf(
+  settings: Pick<SandboxSettings, 'seed' | 'tokenLifetimeMs' | 'tokenErrorStatus' | 'clock'>,
+) {
   const secret = createHash('sha256').update(`cursor secret of ${settings.seed}`).digest();
   const sign = (payload: string, binding: string) =>
     createHmac('sha256', secret).update(`${payload}\n${binding}`).digest().subarray(0, SIGNATURE_BYTES);
   const refuse = (detail: string) => new Refusal(settings.tokenErrorStatus, detail);
 
   return {
-    seal({ after, hops }, binding) {
+    /** Returns an opaque token, valid only for the query that `binding` stands for. Standard base64, unsafe in URLs. */
+    seal({ after, hops }: Cursor, binding: string): string {
       const issuedAt = settings.tokenLifetimeMs === null ? 0 : settings.clock().getTime();
       const payload = [issuedAt, hops, after?.publishedAt ?? '', after?.id ?? ''].join(' ');
       return Buffer.concat([sign(payload, binding), Buffer.from(payload)]).toString('base64');
     },
 
-    open(token, binding) {
+    /** @throws Refusal if the token is broken, expired or of another query */
+    open(token: string, binding: string): Cursor {
       const bytes = Buffer.from(token, 'base64');
       const signature = bytes.subarray(0, SIGNATURE_BYTES);
       const payload = bytes.subarray(SIGNATURE_BYTES).toString();

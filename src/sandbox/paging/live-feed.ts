@@ -1,10 +1,13 @@
-import type { FastifyInstance } from 'fastify';
-import type { FeedItem, LiveFeed } from '../feeds/feed.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { sendBody } from '../answer.ts';
+import { dayOf } from '../days.ts';
+import { spoilRecords } from '../faults/apply-page-fault.ts';
+import { stringifyDrifted } from '../faults/drift.ts';
+import type { FeedItem, LiveFeed, Series } from '../feeds/feed.ts';
 import type { SandboxSettings } from '../options.ts';
 import { type Query, queryOf, type Service } from '../service.ts';
 import { viewOf } from '../view.ts';
 import { pageSize, readLimit } from './parameters.ts';
-import { itemsBetween, sendRecords } from './plain-feed.ts';
 
 const HOUR = 3_600_000;
 
@@ -34,4 +37,30 @@ export function liveItems(
   const now = settings.clock().getTime();
   const series = feed.series(params, query, viewOf(settings, 'live'));
   return itemsBetween(series, now - feed.hours(settings) * HOUR, now);
+}
+
+/** Sends records of a feed without a cursor, with the request's fault, and counts them. */
+function sendRecords(
+  { counts }: Service,
+  reply: FastifyReply,
+  items: readonly FeedItem[],
+  bodyOf: (records: readonly unknown[]) => unknown,
+): void {
+  const { fault } = reply.request;
+  const records = items.map((item) => item.toWire());
+  const sent = fault === null ? records : spoilRecords(fault, records);
+  if (fault !== null && sent !== records) counts.faultServed(fault.kind);
+  if (sendBody(reply, Buffer.from(stringifyDrifted(bodyOf(sent))), fault))
+    counts.pageServed(null, sent.length);
+}
+
+/** Returns the items of a series between two moments, inclusive, newest first. */
+function itemsBetween({ itemsOfDay }: Series, from: number, to: number): FeedItem[] {
+  const items: FeedItem[] = [];
+  for (let day = dayOf(to); day >= dayOf(from); day--) {
+    for (const item of itemsOfDay(day).toReversed()) {
+      if (item.publishedAt >= from && item.publishedAt <= to) items.push(item);
+    }
+  }
+  return items;
 }

@@ -5,17 +5,14 @@ export interface ServedPage {
   readonly nextToken: string | null;
 }
 
-export interface PageCache {
-  get(key: string): ServedPage | undefined;
-  keep(key: string, page: ServedPage): void;
-}
+export type PageCache = ReturnType<typeof pageCacheOf>;
 
 /** Keeps recent pages, at most `bytes` of bodies in total. Drops the least recently used one first. */
-export function pageCacheOf(bytes: number): PageCache {
+export function pageCacheOf(bytes: number) {
   const pages = new Map<string, ServedPage>();
   let held = 0;
   return {
-    get(key) {
+    get(key: string): ServedPage | undefined {
       const page = pages.get(key);
       if (page !== undefined) {
         pages.delete(key);
@@ -23,7 +20,7 @@ export function pageCacheOf(bytes: number): PageCache {
       }
       return page;
     },
-    keep(key, page) {
+    keep(key: string, page: ServedPage): void {
       pages.set(key, page);
       held += page.body.length;
       for (const [oldest, { body }] of pages) {

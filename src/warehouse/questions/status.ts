@@ -51,33 +51,6 @@ export async function coverageOf(
   return rows[0]!;
 }
 
-/** Days that this many series of a group have covered. */
-export interface CoveredStretch {
-  readonly name: string;
-  readonly from: Day;
-  readonly to: Day;
-  readonly series: number;
-}
-
-/** A column that tells series apart. */
-export type SeriesColumn = 'country' | 'ticker' | 'topic' | 'variant';
-
-/** Returns the covered days of a job, by the values of a column; without a job, of all feeds, by feed and match type. */
-export async function coveredStretches(
-  db: Kysely<Database>,
-  of?: { readonly scope: WindowScope; readonly by: SeriesColumn },
-): Promise<CoveredStretch[]> {
-  const name = of ? sql.ref(`c.${of.by}`) : sql`concat_ws(' ', c.feed, nullif(c.match_type, 'COMBINED'))`;
-  const days = of ? sql`c.days * datemultirange(${period(of.scope)})` : sql`c.days`;
-  const { rows } = await sql<CoveredStretch>`
-    select ${name} as name, lower(range)::text as from, (upper(range) - 1)::text as to, count(*) as series
-    from gmsi.coverage c cross join lateral unnest(${days}) as range
-    where ${of ? isOfJob('c', of.scope) : sql`true`}
-    group by 1, 2, 3 order by 1, 2
-  `.execute(db);
-  return rows;
-}
-
 /** A range of days that many series of a job miss. */
 export interface SharedGap {
   readonly from: Day;
@@ -172,14 +145,6 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
     where ${isOfJob('w', scope)} and w.state = 'drained'
   `.execute(db);
   return rows[0]!.mean;
-}
-
-/** Returns what all loads have done, as of their last heartbeats. */
-export async function workSoFar(db: Kysely<Database>): Promise<{ requests: number; records: number }> {
-  const { rows } = await sql<{ requests: number; records: number }>`
-    select coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(records), 0)::bigint as records from gmsi.loads
-  `.execute(db);
-  return rows[0]!;
 }
 
 /** A job of the workers, with its last load that one of them or a command has made. */

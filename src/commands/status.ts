@@ -1,18 +1,29 @@
-import { openWarehouse, readJobs, refuseNoWarehouse, type Session, today } from '../../compose.ts';
-import { typedJob } from '../../config/find-job-file.ts';
-import type { Job } from '../../config/job.ts';
-import { feedNamed } from '../../feeds/catalog.ts';
-import { withLearnedReading } from '../../load/resolve-load.ts';
-import { firstUnsettledDay, plannedDays, wantedDays } from '../../plan/days.ts';
-import { missingLists, scopeOf } from '../../plan/scope.ts';
-import { print, printJson } from '../../terminal/print.ts';
-import { type Cell, count, facts, minute, nextStep, number, share, table } from '../../terminal/table.ts';
-import { oneLine } from '../../terminal/text.ts';
-import type { Warehouse } from '../../warehouse/connect.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type OpenWarehouse,
+  openWarehouse,
+  readJobs,
+  refuseNoWarehouse,
+  type Session,
+  today,
+} from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { exitCodes } from '../exit.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
+import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
+import { readAllJobs } from '../plan/list-jobs.ts';
+import { missingLists, scopeOf } from '../plan/scope.ts';
+import { keyFingerprint, monthOf } from '../rate/budget.ts';
+import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
+import { type Cell, count, facts, minute, nextStep, number, share, table } from '../terminal/table.ts';
+import { oneLine } from '../terminal/text.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import {
+  countLivingWorkers,
   coverageByFeed,
   coverageOf,
-  coveredStretches,
   type FeedCoverage,
   failuresOf,
   gapsOf,
@@ -20,19 +31,23 @@ import {
   usageByMonth,
   type WindowCount,
   type WindowFailure,
+  type WorkersJob,
   windowCounts,
-} from '../../warehouse/questions/status.ts';
-import { reportCadence } from '../../warehouse/tables/cadence.ts';
-import { readLookups } from '../../warehouse/tables/lookups.ts';
-import { askedAgain, countRefused } from '../../warehouse/tables/refusals.ts';
-import { seriesIn } from '../../warehouse/tables/series.ts';
-import { countByState } from '../../warehouse/tables/windows.ts';
-import { describeHistoryLimit } from '../load-summary.ts';
-import { describeCadence } from '../plan.ts';
-import { budgetsOf, describeBudget, drawnFeeds, drawnJob, ownJobs, stripsOfJob } from './strips.ts';
-import { watchStatus } from './watch-status.ts';
+  workersJobs,
+} from '../warehouse/questions/status.ts';
+import { reportCadence } from '../warehouse/tables/cadence.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
+import { usedRequests } from '../warehouse/tables/requests.ts';
+import { seriesIn } from '../warehouse/tables/series.ts';
+import { countByState } from '../warehouse/tables/windows.ts';
+import { describeHistoryLimit } from './load-summary.ts';
+import { describeCadence } from './plan.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
+
+/** Milliseconds between two looks of `--watch`. */
+const interval = 2_000;
 
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export async function statusCommand(
@@ -40,43 +55,60 @@ export async function statusCommand(
   names: string[],
   { watch = false }: { readonly watch?: boolean } = {},
 ): Promise<number> {
-  if (watch) return watchStatus(session, names);
   const jobs = await readJobs(session, names);
   refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
-  const { db } = warehouse;
+  const { stop } = session;
+  do {
+    const { status, reports } = await readStatus(session, warehouse, jobs);
+    if (watch) clearScreen();
+    if (session.json) printJson(status, watch ? 0 : 2);
+    else print(`${describe(status)}\n${nextOf(jobs, reports)}`);
+    if (!watch) return exitCodes.done;
+    await sleep(interval, undefined, { signal: stop }).catch(() => {});
+  } while (!stop.aborted && !isOutputClosed());
+  return stop.aborted ? exitCodes.interrupted : exitCodes.done;
+}
+
+async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
+  const { leaseSeconds } = session.config;
   // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
+  const names = jobs.map(({ name }) => name);
   const reports = await Promise.all(jobs.map((job) => statusOf(session, db, job)));
   const scopes = reports.flatMap(({ scope }) => scope ?? []);
+  const schedules = await workersJobs(db, leaseSeconds);
   const status = {
-    warehouse: warehouse.description,
-    jobs: reports.map(({ scope: _, strips: __, ...report }) => report),
+    warehouse: description,
+    jobs: reports.map(({ scope: _, ...report }) => report),
     ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
     troubles: await failuresOf(db, isOfAll ? undefined : scopes, shown.troubles),
-    loads: await loadsOfJobs(db, isOfAll ? undefined : jobs.map(({ name }) => name), shown.loads),
+    workers: await countLivingWorkers(db, leaseSeconds),
+    schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
+    loads: await loadsOfJobs(db, isOfAll ? undefined : names, shown.loads),
     usage: await usageByMonth(db, shown.months),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
-  if (session.json) {
-    printJson(status);
-    return 0;
-  }
-  const { coverage, windows, loads, usage, budgets } = status;
-  const stretches = coverage ? await coveredStretches(db) : [];
+  return { status, reports };
+}
+
+type Status = Awaited<ReturnType<typeof readStatus>>['status'];
+
+function describe({ warehouse, jobs, coverage, windows, troubles, schedules, ...status }: Status): string {
+  const { workers, loads, usage, budgets } = status;
+  const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
-    `Warehouse: ${status.warehouse}`,
-    ...reports.map(describeJob),
+    `Warehouse: ${warehouse}`,
+    ...jobs.map(describeJob),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
-    coverage && coverage.length > 0 && drawnFeeds(coverage, stretches),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
-    status.troubles.length > 0 && describeTroubles(status.troubles),
+    troubles.length > 0 && describeTroubles(troubles),
+    workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     section('Requests booked', 'none yet', usage, usageColumns),
     ...budgets.map(describeBudget),
   ];
-  print(`${sections.filter((text) => text).join('\n\n')}\n${nextOf(jobs, reports)}`);
-  return 0;
+  return sections.filter((text) => text).join('\n\n');
 }
 
 /** Suggests to load failed windows, to plan missing days, or else a check; if no job was named, the list of jobs. */
@@ -89,11 +121,12 @@ function nextOf(jobs: readonly Job[], reports: readonly JobStatus[]): string {
 }
 
 type JobStatus = Awaited<ReturnType<typeof statusOf>>;
+type JobReport = Status['jobs'][number];
 
 async function statusOf(session: Session, db: Warehouse, job: Job) {
   const lookups = await readLookups(db);
   if (missingLists(feedNamed(job.feed), lookups).length > 0)
-    return { job: job.name, series: null, strips: undefined, scope: undefined };
+    return { job: job.name, series: null, scope: undefined };
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(inForce, days, lookups);
@@ -113,7 +146,6 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     refused: await countRefused(db, scope),
     cadence: await reportCadence(db, scope),
     gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
-    strips: session.json ? undefined : await stripsOfJob(db, scope),
     scope,
   };
 }
@@ -163,6 +195,15 @@ const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   changed: 'rows_changed',
   retracted: 'rows_retracted',
 };
+const scheduleColumns: Columns<WorkersJob> = {
+  job: 'job',
+  command: 'command',
+  state: stateOf,
+  windows: 'windows_planned',
+  drained: 'windows_drained',
+  failed: 'windows_failed',
+  records: 'records',
+};
 const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = {
   month: ({ month }) => month.slice(0, 7),
   key: 'key_fingerprint',
@@ -189,7 +230,7 @@ function describeTroubles(troubles: readonly WindowFailure[]): string {
   return [section('Failed or refused', '', troubles, troubleColumns), ...reasons].join('\n');
 }
 
-function describeJob(status: JobStatus): string {
+function describeJob(status: JobReport): string {
   if (status.series === null)
     return `Job ${status.job}: its series are not known yet. Run gmsi lookups, or the job.`;
   const { covered, wanted, settling, windows } = status;
@@ -217,7 +258,6 @@ function describeJob(status: JobStatus): string {
       ['cadence', describeCadence(status.cadence)],
     ]),
   ];
-  if (status.strips) lines.push('', drawnJob(status.strips, status.period));
   if (status.gaps.length > 0) {
     lines.push(
       '',
@@ -232,8 +272,40 @@ function describeJob(status: JobStatus): string {
   return lines.join('\n');
 }
 
-function describeRefused({ job, refused: { asked, skipped } }: JobStatus & { series: number }) {
+function describeRefused({ job, refused: { asked, skipped } }: JobReport & { series: number }) {
   if (asked + skipped === 0) return undefined;
   const why = skipped === 0 ? '' : `, ${number(skipped)} older ones skipped because of these`;
   return `${number(asked)} by the service${why}; each run requests at most ${askedAgain} again, gmsi backfill ${job} --retry-refused all`;
+}
+
+function stateOf({ is_loading, due_at, outcome, resumes_at, finished_at, ...of }: WorkersJob): string {
+  if (is_loading) return `since ${minute(due_at!)} UTC`;
+  if (due_at !== null) return `waiting since ${minute(due_at)} UTC`;
+  if (resumes_at !== null) return `paused (${of.paused_because}) until ${minute(resumes_at)} UTC`;
+  if (finished_at !== null) return `${outcome} at ${minute(finished_at)} UTC`;
+  return of.records === null ? 'not due yet' : 'loading, by a command';
+}
+
+/** Returns the job files of the working directory that can be read; nobody runs the program's examples as they are. */
+async function ownJobs(session: Session): Promise<readonly Job[]> {
+  const { areExamples, jobs } = await readAllJobs(process.cwd(), today(session));
+  return areExamples ? [] : jobs;
+}
+
+/** Returns the budgets of jobs and what is used of them this month; none without a key, because each key has its own count. */
+async function budgetsOf({ config: { apiKey }, clock }: Session, db: Warehouse, jobs: readonly Job[]) {
+  if (!apiKey) return [];
+  const month = monthOf(clock());
+  const used = await usedRequests(db, keyFingerprint(apiKey), month);
+  const budgets = new Map(jobs.map(({ budget }) => [JSON.stringify(budget), budget]));
+  return [...budgets].map(([text, { requestsPerMonth: limit, reserve }]) => {
+    const alike = jobs.filter(({ budget }) => JSON.stringify(budget) === text);
+    return { month: month.slice(0, 7), jobs: alike.map(({ name }) => name), used, limit, reserve };
+  });
+}
+
+function describeBudget({ jobs, month, used, limit, reserve }: Status['budgets'][number]): string {
+  const whose = jobs.length > 3 ? count(jobs.length, 'job') : jobs.join(', ');
+  const kept = reserve > 0 ? `${number(reserve)} kept for syncs, ` : '';
+  return `${number(used)} of ${number(limit)} requests in ${month} (${share(Math.min(used, limit), limit)}), ${kept}budget of ${whose}`;
 }
