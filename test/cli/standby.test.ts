@@ -98,6 +98,11 @@ it('checks on the standby, without storing the results', async () => {
   expect(stdout).toMatch(/because this connection may only read\.\n\nStandby: complete to 20\S+Z, at most /);
 });
 
+it('is one of the things that gmsi doctor looks at', async () => {
+  const { stdout } = await gmsiHere(['doctor'], setting);
+  expect(stdout).toMatch(/standby +complete to 20\S+Z, at most /);
+});
+
 it('serves the standby, and each answer says how current it is', async () => {
   const web = startGmsi(['serve', '--port', '0', '--json'], setting);
   try {
