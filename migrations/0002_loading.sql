@@ -280,17 +280,10 @@ create table gmsi.cadence (
   polled_at timestamptz,
   news_at timestamptz,
   quiet_polls integer not null default 0,
-  polls bigint not null default 0,
   load_id bigint,
-  skipped_since timestamptz,
-  first_skipped_at timestamptz,
-  skipped bigint not null default 0,
-  requests_saved bigint not null default 0,
-  late_rows bigint not null default 0,
-  late_by interval,
   primary key (feed, country, topic, ticker, match_type, variant)
 );
-comment on table gmsi.cadence is 'How often each series had news when it was polled. A job with cadence: { adaptive: true } uses this and its own bounds to decide when to poll a series. Also shows what polling less often has saved and cost.';
+comment on table gmsi.cadence is 'How often each series had news when it was polled. A job with cadence: { adaptive: true } uses this and its own bounds to decide when to poll a series.';
 comment on column gmsi.cadence.feed is 'Feed.';
 comment on column gmsi.cadence.country is 'Country of the series; empty if the feed is not by country.';
 comment on column gmsi.cadence.topic is 'Topic of the series; empty if the feed is not by topic.';
@@ -301,11 +294,4 @@ comment on column gmsi.cadence.settle_from is 'First day that a sync has request
 comment on column gmsi.cadence.polled_at is 'When a window that reaches the current day was last drained completely.';
 comment on column gmsi.cadence.news_at is 'When a poll or a live answer last returned a new or changed row; if none has, the time of the first poll.';
 comment on column gmsi.cadence.quiet_polls is 'Consecutive polls that returned no new or changed row.';
-comment on column gmsi.cadence.polls is 'Number of all polls.';
 comment on column gmsi.cadence.load_id is 'Load that last changed this row by a poll or by news.';
-comment on column gmsi.cadence.skipped_since is 'When a sync first skipped the series since its last poll. Stays set for the load that polls it again.';
-comment on column gmsi.cadence.first_skipped_at is 'When a sync first skipped the series.';
-comment on column gmsi.cadence.skipped is 'Number of syncs that skipped the series.';
-comment on column gmsi.cadence.requests_saved is 'The fewest requests that those syncs would have spent on the series, minus the extra requests of polls after a pause.';
-comment on column gmsi.cadence.late_rows is 'Rows that came with polls after a pause. At most this many were seen later than with a poll in every sync.';
-comment on column gmsi.cadence.late_by is 'The most by which any of those rows can be late: the time from the first sync that skipped the series to the poll.';

@@ -19,7 +19,7 @@ export interface LoadSummary extends LoadResult {
   /** What a sync read from the live feed. */
   readonly live?: SyncResult['live'];
   /** The series that a sync skipped because they have had no news for long. */
-  readonly cadence?: SyncResult['cadence'];
+  readonly seriesSkipped?: number;
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
   /** The day of the load, in UTC. */
@@ -127,7 +127,7 @@ function headline(summary: LoadSummary): string {
   const left = count(openWindows(summary), 'window');
   switch (summary.outcome) {
     case 'done':
-      if (summary.cadence?.seriesSkipped) return 'done, every series that was due is up to date';
+      if (summary.seriesSkipped) return 'done, every series that was due is up to date';
       // Days before the sync's first one may be missing.
       return summary.live && summary.scope
         ? `done, every day since ${summary.scope.from} is loaded`
@@ -202,9 +202,8 @@ function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): s
   );
 }
 
-function skipped({ cadence }: LoadSummary): string | undefined {
-  if (!cadence || cadence.seriesSkipped === 0) return undefined;
-  return `${number(cadence.seriesSkipped)} series without news for long, at least ${count(cadence.requestsSaved, 'request')} saved`;
+function skipped({ seriesSkipped }: LoadSummary): string | undefined {
+  return seriesSkipped ? `${number(seriesSkipped)} series without news for long` : undefined;
 }
 
 function openWindows({ windows }: LoadSummary): number {

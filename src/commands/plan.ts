@@ -16,7 +16,6 @@ import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { CadenceReport } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
@@ -264,20 +263,6 @@ export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleFor
   if (choices.length === 0) return lines;
   const rows = choices.map(({ change, requests, saves }) => [change, requests, saves]);
   return `${lines}\n\n${table(['to save requests', 'requests', 'saves'], rows)}`;
-}
-
-/** Describes in one line what an adaptive cadence has saved and cost; `undefined` if no sync has skipped a series. */
-export function describeCadence(report: CadenceReport): string | undefined {
-  const { since, paused, skipped, requests_saved, late_rows, late_by_seconds } = report;
-  if (since === null) return undefined;
-  const late =
-    late_rows === 0
-      ? 'nothing seen late'
-      : `at most ${count(late_rows, 'row')} seen late, by at most ${duration(late_by_seconds!)}`;
-  return (
-    `${count(requests_saved, 'request')} saved since ${since.toISOString().slice(0, 10)} by skipping series ` +
-    `${count(skipped, 'time')}, ${number(paused)} of them now; ${late}`
-  );
 }
 
 function againstBudget(requests: number, perMonth: number, days: number): string {

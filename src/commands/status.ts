@@ -35,14 +35,12 @@ import {
   windowCounts,
   workersJobs,
 } from '../warehouse/questions/status.ts';
-import { reportCadence } from '../warehouse/tables/cadence.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import { describeHistoryLimit } from './load-summary.ts';
-import { describeCadence } from './plan.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
 
@@ -144,7 +142,6 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
       scope.to > lastSettled ? { from: later(scope.from, firstUnsettled.toString()), to: scope.to } : null,
     windows: await countByState(db, scope),
     refused: await countRefused(db, scope),
-    cadence: await reportCadence(db, scope),
     gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
     scope,
   };
@@ -255,7 +252,6 @@ function describeJob(status: JobReport): string {
       ],
       ['windows', states.join(', ') || 'none'],
       ['refused', describeRefused(status)],
-      ['cadence', describeCadence(status.cadence)],
     ]),
   ];
   if (status.gaps.length > 0) {

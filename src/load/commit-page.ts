@@ -16,6 +16,7 @@ import {
   ensurePartitions,
   type KnownPartitions,
   type Provenance,
+  type Upserted,
   upsertRows,
 } from '../warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
@@ -99,10 +100,12 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
   if (page.countsAsNews) {
     const isPoll = isDrained && page.reachesToday;
-    await notePoll(trx, { series, loadId, at: page.now, isPoll, ...upserted });
+    await notePoll(trx, { series, loadId, at: page.now, isPoll, hasNews: hasNews(upserted) });
   }
   return counts;
 }
+
+const hasNews = ({ inserted, changed }: Upserted) => inserted + changed > 0;
 
 /** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
 async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
@@ -141,7 +144,7 @@ export async function commitLive(
     const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;
     const upserted = await upsertRows(trx, feed.table, rows, provenance);
     await keepRejected(trx, rejected, { series, windowId: null, loadId });
-    await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, ...upserted });
+    await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, hasNews: hasNews(upserted) });
     return { ...upserted, retracted: 0, records, rejected: rejectedCount, outside: outside.length };
   });
 }

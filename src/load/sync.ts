@@ -1,5 +1,5 @@
 import type { Job } from '../config/job.ts';
-import { planCutOff, planDueSync, type SyncPlan } from '../plan/plan-sync.ts';
+import { planCutOff, planDueSync } from '../plan/plan-sync.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
@@ -20,11 +20,10 @@ export interface SyncResult extends LoadResult {
   /** True if another sync of the job is running, so that this one did nothing. */
   readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
-  /** What the job's cadence skipped. */
-  readonly cadence: Pick<SyncPlan, 'seriesSkipped' | 'requestsSaved'>;
+  /** Series that the job's cadence skipped. */
+  readonly seriesSkipped: number;
 }
 
-const allPolled = { seriesSkipped: 0, requestsSaved: 0 };
 const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
 
 /**
@@ -42,14 +41,14 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       ...nothingDone(countingTotals(context.client), 0),
       isElsewhere: true,
       live: noLive,
-      cadence: allPolled,
+      seriesSkipped: 0,
     };
   const resolved = await resolveLoad(context);
   const nothing = () => ({
     ...resolved.nothingToDo(),
     isElsewhere: false,
     live: noLive,
-    cadence: allPolled,
+    seriesSkipped: 0,
   });
   if (!resolved.scope) return nothing();
 
@@ -100,7 +99,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     historyLimit: resolved.historyLimit,
     isElsewhere: false,
     live: { ...counts, cutOff: cutOff.length },
-    cadence: { seriesSkipped: plan.seriesSkipped, requestsSaved: plan.requestsSaved },
+    seriesSkipped: plan.seriesSkipped,
   };
 }
 

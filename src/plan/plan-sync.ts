@@ -4,18 +4,11 @@ import type { Feed, Series } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import {
-  noteConcern,
-  noteSavings,
-  readHabits,
-  type Saving,
-  type SeriesHabit,
-} from '../warehouse/tables/cadence.ts';
+import { noteConcern, readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
 import {
   dropLongWindows,
   findSyncBegin,
   findSyncGaps,
-  type Gap,
   insertWindows,
   joinOpenWindows,
   lockPlanning,
@@ -27,7 +20,6 @@ import { nextPollDue } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
-import { windowsIn } from './schedule-cost.ts';
 
 export interface SyncPlan {
   readonly scope: WindowScope;
@@ -35,8 +27,6 @@ export interface SyncPlan {
   readonly series: readonly Series[];
   /** How many series it skips because they have had no news for long. */
   readonly seriesSkipped: number;
-  /** Requests saved at least, minus the extra requests of polls after a pause. */
-  readonly requestsSaved: number;
 }
 
 export interface DueSync extends SyncPlan {
@@ -54,8 +44,7 @@ export async function planDueSync(
 ): Promise<DueSync | undefined> {
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   const hasLive = feed.live !== undefined && scope.to === today.toString();
-  const moment = { now, today, firstUnsettled, hasLive };
-  const plan = await planSync(warehouse, job, scope, moment, waiting);
+  const plan = await planSync(warehouse, job, scope, { now, today, firstUnsettled }, waiting);
   return plan && { ...plan, firstUnsettled, live: hasLive ? plan.series : [] };
 }
 
@@ -68,10 +57,9 @@ async function planSync(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
-  moment: SyncMoment & { readonly hasLive: boolean },
+  { firstUnsettled, now, today }: SyncMoment,
   waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
-  const { firstUnsettled, now, today, hasLive } = moment;
   return warehouse.transaction().execute(async (trx) => {
     await lockPlanning(trx, scope.feed, waiting);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
@@ -79,19 +67,18 @@ async function planSync(
     if (from === null) return undefined;
     const gaps = await findSyncGaps(trx, scope, firstUnsettled);
     const habits = job.cadence.adaptive ? await readHabits(trx, scope, firstUnsettled) : undefined;
-    const spaced = habits && spacePolls(job, scope, { habits, gaps, hasLive }, moment);
-    const wanted = cutGaps(spaced?.gaps ?? gaps, job, today.toString());
+    const due = habits?.filter((habit) => isDue(habit, job, now)).map(seriesOnly);
+    const dueKeys = due && new Set(due.map(keyOfSeries));
+    const gapsOfDue = dueKeys ? gaps.filter((gap) => dueKeys.has(keyOfSeries(gap))) : gaps;
+    const wanted = cutGaps(gapsOfDue, job, today.toString());
     for (const batch of batches(wanted)) await insertWindows(trx, batch);
     await joinOpenWindows(trx, { ...scope, from }, today.toString());
     await askAgain(trx, { ...scope, from });
     await noteConcern(trx, scope, firstUnsettled);
-    const savings = spaced?.savings ?? [];
-    await noteSavings(trx, savings, now);
     return {
       scope: { ...scope, from },
-      series: spaced?.series ?? everySeries(scope),
-      seriesSkipped: savings.filter(({ isSkipped }) => isSkipped).length,
-      requestsSaved: savings.reduce((sum, { requests }) => sum + requests, 0),
+      series: due ?? everySeries(scope),
+      seriesSkipped: habits && due ? habits.length - due.length : 0,
     };
   });
 }
@@ -116,50 +103,11 @@ export async function planCutOff(
   });
 }
 
-/** The polls of a sync after skipping series that are not due. */
-export interface SpacedPolls {
-  /** The series to poll; `gaps` are their days to drain. */
-  readonly series: readonly Series[];
-  readonly gaps: readonly Gap[];
-  readonly savings: readonly Saving[];
-}
-
-export interface SyncMoment {
+interface SyncMoment {
   readonly now: Date;
   readonly today: Temporal.PlainDate;
   /** First unsettled day, by the job's lookback. */
   readonly firstUnsettled: Day;
-}
-
-/** Skips series that are not due. */
-function spacePolls(
-  job: Job,
-  scope: WindowScope,
-  { habits, gaps, hasLive }: { habits: readonly SeriesHabit[]; gaps: readonly Gap[]; hasLive: boolean },
-  moment: SyncMoment,
-): SpacedPolls {
-  const gapsOf = groupByKey(gaps);
-  const usual = dayRange(later(scope.from, moment.firstUnsettled), scope.to);
-  const usualWindows = windowsIn(daysIn(usual), job);
-  const series: Series[] = [];
-  const wanted: Gap[] = [];
-  const savings: Saving[] = [];
-  for (const habit of habits) {
-    const one = seriesOnly(habit);
-    if (!isDue(habit, job, moment.now)) {
-      savings.push({ ...one, requests: usualWindows + (hasLive ? 1 : 0), isSkipped: true });
-      continue;
-    }
-    series.push(one);
-    const own = gapsOf.get(keyOfSeries(habit)) ?? [];
-    wanted.push(...own);
-    if (habit.is_paused) {
-      // After a long pause, there may be too many days for one window.
-      const windows = own.reduce((sum, gap) => sum + windowsIn(daysIn(dayRange(gap.from, gap.to)), job), 0);
-      savings.push({ ...one, requests: Math.min(0, usualWindows - windows), isSkipped: false });
-    }
-  }
-  return { series, gaps: wanted, savings };
 }
 
 function isDue(
@@ -170,19 +118,4 @@ function isDue(
   if (polled_at === null) return true;
   const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
   return nextPollDue(history, Temporal.PlainDate.from(first_uncovered), job.cadence) <= now;
-}
-
-function groupByKey(gaps: readonly Gap[]): Map<string, Gap[]> {
-  const groups = new Map<string, Gap[]>();
-  for (const gap of gaps) {
-    const key = keyOfSeries(gap);
-    const group = groups.get(key);
-    if (group) group.push(gap);
-    else groups.set(key, [gap]);
-  }
-  return groups;
-}
-
-function later(a: Day, b: Day): Day {
-  return a > b ? a : b;
 }

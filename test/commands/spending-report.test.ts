@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { describeCadence, describeSchedule } from '../../src/commands/plan.ts';
+import { describeSchedule } from '../../src/commands/plan.ts';
 import type { ScheduleForecast } from '../../src/plan/forecast-schedule.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
-import type { CadenceReport } from '../../src/warehouse/tables/cadence.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast => ({
@@ -51,27 +50,5 @@ describe('what a schedule costs', () => {
     const text = withoutMarks(describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 })));
     expect(text).toContain('at least 14,400 requests, 13,000 of them saved by the cadence');
     expect(text).toContain('in total    1,700, 8.5% of 20,000 a month');
-  });
-});
-
-describe('what an adaptive cadence did', () => {
-  const aReport = (overrides: Partial<CadenceReport> = {}): CadenceReport => ({
-    ...{ paused: 3, since: new Date('2026-11-01T12:00:00Z'), skipped: 500, requests_saved: 990 },
-    ...{ late_rows: 12, late_by_seconds: 30 * 3600 },
-    ...overrides,
-  });
-
-  it('is shown with what it saved and what it can have cost', () => {
-    expect(describeCadence(aReport())).toBe(
-      '990 requests saved since 2026-11-01 by skipping series 500 times, 3 of them now; ' +
-        'at most 12 rows seen late, by at most 30 h 0 min',
-    );
-    expect(describeCadence(aReport({ late_rows: 0, late_by_seconds: null }))).toContain(
-      '; nothing seen late',
-    );
-  });
-
-  it('is not shown if nothing was ever left out', () => {
-    expect(describeCadence(aReport({ since: null }))).toBeUndefined();
   });
 });
