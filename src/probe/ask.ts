@@ -1,9 +1,8 @@
 import type { Job } from '../config/job.ts';
 import { GmsiError } from '../errors.ts';
-import type { ColumnType, Feed, Series } from '../feeds/feed.ts';
+import type { Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { Log } from '../log.ts';
 import type { RequestBudget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
@@ -43,7 +42,6 @@ export interface Probing {
   /** The job whose settings are used, if given. */
   readonly job: Job | undefined;
   readonly origin: Origin;
-  readonly log: Log;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -53,7 +51,7 @@ export type Asker = ReturnType<typeof asker>;
 
 export function asker({ client, feed, job, origin, clock, signal }: Probing) {
   const parameters = job?.service.parameters ?? {};
-  const timeNames = namesOf(feed, job, 'timestamptz');
+  const timeNames = timeNamesOf(feed, job);
 
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
@@ -76,9 +74,9 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
   }
 
   return {
-    range(series: Series, { start: startDate, end: endDate, limit: pageSize }: Range, token?: string) {
+    range(series: Series, { start: startDate, end: endDate, limit: pageSize }: Range) {
       const request = { feed, series, startDate, endDate, pageSize, parameters, body: job?.body };
-      return reply(() => fetchPage(client, request, token ?? null, signal));
+      return reply(() => fetchPage(client, request, null, signal));
     },
     live(series: Series, limit: number) {
       const live = { ...feed, live: { ...feed.live!, limit } };
@@ -122,10 +120,10 @@ export interface SeenRecord {
   readonly record: unknown;
 }
 
-/** The wire names of all columns of a type, as the job or the feed knows them, best first. */
-export function namesOf({ table, fields }: Feed, job: Job | undefined, type: ColumnType): string[] {
+/** The wire names of all columns with times, as the job or the feed knows them, best first. */
+function timeNamesOf({ table, fields }: Feed, job: Job | undefined): string[] {
   return Object.keys(table.columns)
-    .filter((column) => table.columns[column] === type)
+    .filter((column) => table.columns[column] === 'timestamptz')
     .flatMap((column) => [...(job?.fields[column] ?? []), ...(fields[column] ?? [])]);
 }
 
@@ -141,7 +139,7 @@ function seenRecord(record: unknown, timeNames: readonly string[]): SeenRecord |
 }
 
 /** Returns the value of a wire name; `a.b` is the field b of the object a. */
-export function valueAt(record: unknown, name: string): unknown {
+function valueAt(record: unknown, name: string): unknown {
   return name
     .split('.')
     .reduce(

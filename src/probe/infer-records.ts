@@ -1,4 +1,4 @@
-import { type Answer, type Reply, type SeenRecord, valueAt } from './ask.ts';
+import type { Answer, Reply, SeenRecord } from './ask.ts';
 import { type ProbeFinding, widestRange, written } from './fact.ts';
 
 const minute = 60_000;
@@ -20,12 +20,6 @@ export function orderOf(records: readonly SeenRecord[]): RecordOrder {
   return along === up ? 'oldest-first' : 'newest-first';
 }
 
-export function inferOrder({ records }: Answer): ProbeFinding {
-  const value = orderOf(records);
-  if (value === 'unknown') return { reason: 'no two records of different times came on one page' };
-  return { value, evidence: `a page of ${records.length} records` };
-}
-
 /** The fewest records that show how times are rounded. */
 const leastForRounding = 20;
 /** One record in 60 or 3600 is on the hour by chance; a share above this, of several records, is not chance. */
@@ -44,24 +38,6 @@ export function inferRounding({ records }: Answer): ProbeFinding {
   const grain = countAt(minute) === records.length ? 'minute' : 'second';
   const isMixed = onTheHour > byChance.several && onTheHour / records.length > byChance[grain];
   return { value: isMixed ? `${grain}, some on the hour` : grain, evidence };
-}
-
-/** Returns the field that contains the service's own id, or `none`. */
-export function inferId({ records }: Answer, idNames: readonly string[]): ProbeFinding {
-  if (records.length < 2) return { reason: 'fewer than two records came' };
-  for (const name of idNames) {
-    const ids = records.map(({ record }) => valueAt(record, name));
-    const isThere = ids.every((id) => (typeof id === 'string' && id !== '') || typeof id === 'number');
-    if (!isThere) continue;
-    if (new Set(ids).size < ids.length) {
-      return { reason: `${name} is in every record, but not different in each` };
-    }
-    return { value: name, evidence: `${ids.length} records, each with its own` };
-  }
-  return {
-    value: 'none',
-    evidence: `none of ${idNames.join(', ')} is in every one of ${records.length} records`,
-  };
 }
 
 /** All zones are a multiple of 15 minutes from UTC, from 12 hours behind to 14 ahead. */

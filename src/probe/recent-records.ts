@@ -1,21 +1,19 @@
 import type { Temporal } from 'temporal-polyfill';
 import type { Series } from '../feeds/feed.ts';
 import type { Asker, Range, Reply } from './ask.ts';
-import type { ProbeFinding } from './fact.ts';
 import type { AnsweredRange } from './infer-days.ts';
 
 /** The documented maximum page size (docs/service.md, "Paging"). */
-export const longestPage = 1000;
+const longestPage = 1000;
 /** The page size to try if a refusal names none: our best guess of the default. */
 const likelyPage = 100;
 
 /** Records of the last weeks, which answer all further questions. */
-export interface Recent {
+interface Recent {
   readonly series: Series;
   readonly answered: AnsweredRange;
   /** The page size that the service accepts. */
   readonly limit: number;
-  readonly page_size: ProbeFinding;
   /** A `start_date` that was refused, while a younger one was not. */
   readonly refused: string | null;
   readonly reason?: undefined;
@@ -39,16 +37,16 @@ export async function recentRecords(
   let series = first;
   let range: Range = month;
   let reply = await ask.range(series, range);
-  const refusals: string[] = [];
+  let refusal = '';
   const again = async (next: Range) => {
-    if (reply.kind === 'refused') refusals.push(`${reply.status}: ${reply.words}`);
+    if (reply.kind === 'refused') refusal = `${reply.status}: ${reply.words}`;
     range = next;
     reply = await ask.range(series, range);
   };
   if (reply.kind === 'refused') await again({ ...month, limit: pageNamedIn(reply.words) });
   if (reply.kind === 'refused') {
     // A different refusal: the smaller page was accepted, but the month is too old as well.
-    const isAnother = `${reply.status}: ${reply.words}` !== refusals[0];
+    const isAnother = `${reply.status}: ${reply.words}` !== refusal;
     await again(isAnother ? { ...week, limit: range.limit } : week);
   }
   if (isEmpty(reply) && second) {
@@ -64,7 +62,6 @@ export async function recentRecords(
     series,
     limit: range.limit,
     answered: { range, answer: reply.answer },
-    page_size: inferPageSize(range, reply.answer, refusals[0]),
     refused: range.start === month.start ? null : month.start,
   };
 }
@@ -77,21 +74,4 @@ function isEmpty(reply: Reply): boolean {
 function pageNamedIn(words: string): number {
   const numbers = (words.match(/\d+/g) ?? []).map(Number);
   return Math.max(...numbers.filter((number) => number > 1 && number < longestPage), 0) || likelyPage;
-}
-
-/** Returns whether the service accepts, caps or refuses the largest page size, if a page shows it. */
-export function inferPageSize(
-  { limit }: Range,
-  { count, nextToken }: { readonly count: number; readonly nextToken: string | null },
-  refusal?: string,
-): ProbeFinding {
-  if (limit < longestPage) {
-    const evidence = `limit=${longestPage} was refused (${refusal}), limit=${limit} was not`;
-    return { value: `refused, ${limit} is taken`, evidence };
-  }
-  if (count >= limit) return { value: 'honoured', evidence: `a page held ${count} records` };
-  if (nextToken === null) {
-    return { reason: `limit=${limit} is accepted, but there were only ${count} records` };
-  }
-  return { value: `cut to ${count}`, evidence: `limit=${limit} returned ${count} records and a next_token` };
 }

@@ -13,7 +13,7 @@ import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 
-/** A sandbox and a clock that both have, which a probe moves on by a minute. */
+/** A sandbox, and a clock for it and the probe. */
 async function aService(options: SandboxOptions = {}) {
   const clock = jumpingClock(now);
   const sandbox = await startSandbox({ limits: null, clock: () => new Date(clock.now()), ...options });
@@ -42,11 +42,7 @@ describe('a probe of a service', () => {
     time_zone: { least: 0, most: 0 },
     day_begin: expect.anything(),
     time_rounding: 'second, some on the hour',
-    record_order: 'newest-first',
-    page_size: 'honoured',
-    record_id: 'id',
     history_limit: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
-    token_lifetime: 'a minute or longer',
   };
   const cases: [string, SandboxOptions, object][] = [
     ['as it is likely to be', {}, {}],
@@ -54,13 +50,7 @@ describe('a probe of a service', () => {
     [
       'that ignores end_date and sends the oldest first',
       { endDate: 'ignored', order: 'oldest-first' },
-      { end_date: 'ignored', record_order: 'oldest-first' },
-    ],
-    ['that sends the oldest first', { order: 'oldest-first' }, { record_order: 'oldest-first' }],
-    [
-      'that forgets tokens in half a minute',
-      { tokenLifetimeMs: 30_000 },
-      { token_lifetime: 'less than a minute' },
+      { end_date: 'ignored' },
     ],
     [
       'that reaches 100 days back',
@@ -72,16 +62,14 @@ describe('a probe of a service', () => {
       { historyLimitDays: 20, pageCap: 70 },
       {
         history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
-        page_size: 'refused, 70 is taken',
         ...{ time_zone: { least: 0, most: 195 }, day_begin: null },
       },
     ],
     [
       'that cuts pages to 50',
       { pageCap: 50, pageCapMode: 'silent' },
-      { page_size: 'cut to 50', time_zone: { least: 0, most: 180 }, day_begin: null },
+      { time_zone: { least: 0, most: 180 }, day_begin: null },
     ],
-    ['without ids', { records: { ids: false } }, { record_id: 'none' }],
     ['whose times are whole hours', { records: { hourShare: 1 } }, { time_rounding: 'hour' }],
     ['whose times are to the second', { records: { hourShare: 0 } }, { time_rounding: 'second' }],
     ['whose times say their zone', { records: { times: 'utc' } }, { time_zone: 'stated' }],
@@ -107,7 +95,6 @@ describe('a probe of a service', () => {
   const anyService = fc.record({
     endDate: fc.constantFrom('inclusive', 'exclusive', 'ignored'),
     order: fc.constantFrom('newest-first', 'oldest-first'),
-    tokenLifetimeMs: fc.constantFrom(null, 30_000, 90_000),
     historyLimitDays: fc.constantFrom(null, 20, 100, 1000),
     timeZone: fc.constantFrom(...(Object.keys(zones) as (keyof typeof zones)[])),
     pageCap: fc.constantFrom(10, 50, 1000),
@@ -149,21 +136,12 @@ describe('a probe of a service', () => {
     found: Record<FactName, FactValue | null>,
     options: typeof anyService extends fc.Arbitrary<infer Options> ? Options : never,
   ): void {
-    const { records, pageCap, pageCapMode, tokenLifetimeMs, historyLimitDays, timeZone } = options;
+    const { records, historyLimitDays, timeZone } = options;
     const [least, most] = zones[timeZone];
     const isNaive = records.times === 'naive';
     const words = {
       end_date: options.endDate,
-      record_order: options.order,
-      record_id: records.ids ? 'id' : 'none',
-      token_lifetime: tokenLifetimeMs === 30_000 ? 'less than a minute' : 'a minute or longer',
       time_rounding: ['second', 'second, some on the hour', 'hour'][[0, 0.6, 1].indexOf(records.hourShare)],
-      page_size:
-        pageCap === 1000
-          ? 'honoured'
-          : pageCapMode === 'refuse'
-            ? `refused, ${pageCap} is taken`
-            : `cut to ${pageCap}`,
     };
     for (const [fact, word] of Object.entries(words)) {
       expect([word, null], fact).toContain(found[fact as FactName]);

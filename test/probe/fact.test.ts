@@ -49,7 +49,7 @@ it.each<[string, FactValue, FactValue, boolean]>([
 });
 
 it.each<[FactValue, string]>([
-  ['honoured', 'honoured'],
+  ['inclusive', 'inclusive'],
   [{ least: 0, most: 0 }, 'UTC'],
   [{ least: -75, most: 330 }, 'UTC-01:15 to UTC+05:30'],
   [reach('2026-08-12', '2026-08-11'), 'answers 2026-08-12 (100 days back), refuses 2026-08-11'],

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import type { Answer } from '../../src/probe/ask.ts';
-import { inferId, inferOrder, inferRounding } from '../../src/probe/infer-records.ts';
+import { inferRounding, orderOf } from '../../src/probe/infer-records.ts';
 
 const noon = Date.UTC(2026, 10, 20, 12);
 
-function anAnswer(minutes: readonly number[], record: (index: number) => unknown = () => ({})): Answer {
-  const records = minutes.map((past, index) => ({
+function anAnswer(minutes: readonly number[]): Answer {
+  const records = minutes.map((past) => ({
     time: noon + past * 60_000,
     writtenTime: '',
-    record: record(index),
+    record: {},
   }));
   return { records, count: records.length, nextToken: null, at: 0 };
 }
@@ -21,11 +21,11 @@ it.each([
   ['oldest-first', [40, 110, 70, 200, 300]],
   ['neither', [300, 200, 70, 190, 40]],
 ])('the order is %s where records are %j minutes past noon', (order, minutes) => {
-  expect(inferOrder(anAnswer(minutes))).toMatchObject({ value: order });
+  expect(orderOf(anAnswer(minutes).records)).toBe(order);
 });
 
 it('records of one time have no order', () => {
-  expect(inferOrder(anAnswer([5, 5, 5]))).toHaveProperty('reason');
+  expect(orderOf(anAnswer([5, 5, 5]).records)).toBe('unknown');
 });
 
 const every = (step: number) => Array.from({ length: 40 }, (_, index) => index * step);
@@ -40,21 +40,4 @@ it.each([
   ['day', every(1440).map((past) => past + 720)],
 ])('times are given to the %s', (rounding, minutes) => {
   expect(inferRounding(anAnswer(minutes))).toMatchObject({ value: rounding });
-});
-
-it.each([
-  ['id', 'in every record', (index: number) => ({ id: index })],
-  ['meta.id', 'within an object', (index: number) => ({ meta: { id: `x${index}` } })],
-  ['none', 'missing in some', (index: number) => (index === 1 ? {} : { id: index })],
-])('the id is %s where it is %s', (id, _, record) => {
-  expect(inferId(anAnswer([1, 2, 3], record), ['id', 'meta.id'])).toMatchObject({ value: id });
-});
-
-it('an id that comes twice is not taken for one', () => {
-  expect(
-    inferId(
-      anAnswer([1, 2, 3], () => ({ id: 7 })),
-      ['id'],
-    ),
-  ).toHaveProperty('reason');
 });

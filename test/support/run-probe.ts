@@ -10,7 +10,6 @@ import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import type { Clock } from '../../src/service/clock.ts';
-import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface ProbeRun {
@@ -35,9 +34,8 @@ export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<P
     userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });
-  const log = createLog({ level: 'silent', readable: false });
   const signal = new AbortController().signal;
-  const report = await probeService({ warehouse: db, client, job, log, clock, signal });
+  const report = await probeService({ warehouse: db, client, job, clock, signal });
   await budget.settle();
   return report;
 }

@@ -276,11 +276,5 @@ function adviceOn(lessons: readonly Lesson[]): string[] {
       `Times without a zone are loaded as UTC, but are in ${describeValue(zone)}, so published_at is off by that much.`,
     );
   }
-  const page = known.get('page_size');
-  const [, taken] = typeof page === 'string' ? (/^refused, (\d+)/.exec(page) ?? []) : [];
-  if (taken)
-    advice.push(
-      `Set service.page_size: ${taken} in the jobs; otherwise the service refuses each of their requests.`,
-    );
   return advice;
 }

@@ -55,7 +55,7 @@ export interface DoctorOptions {
 
 /**
  * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with
- * `--probe` up to 12, and a minute, to learn how the service behaves.
+ * `--probe` up to 12, to learn how the service behaves.
  */
 export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
   if (!options.probe && options.job) {
@@ -202,9 +202,8 @@ async function probe(
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
   const cap = (budget: Budget) => capRequests(budget, mostRequests);
   await using service = openService(session, db, settings, limit, cap);
-  const { log, stop: signal } = session;
   const { client } = service;
-  const report = await probeService({ warehouse: db, client, job, log, clock: systemClock, signal });
+  const report = await probeService({ warehouse: db, client, job, clock: systemClock, signal: session.stop });
   // Called after the report exists, so that the report is not lost if the clock is wrong.
   const judged = () => {
     checkClockOf(client);
