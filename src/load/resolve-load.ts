@@ -14,7 +14,6 @@ import {
   readLookups,
   type StoredLookups,
   saveCodes,
-  saveCountries,
   saveTopics,
 } from '../warehouse/tables/lookups.ts';
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
@@ -33,23 +32,14 @@ export async function refreshList(
   list: ListName,
   signal: AbortSignal,
 ): Promise<void> {
-  switch (list) {
-    case 'countries': {
-      const countries = await fetchCodes(client, list, signal);
-      await origin.check(client.servedBy);
-      return saveCountries(warehouse, countries);
-    }
-    case 'topics': {
-      const topics = await fetchTopics(client, signal);
-      await origin.check(client.servedBy);
-      return saveTopics(warehouse, topics);
-    }
-    default: {
-      const codes = await fetchCodes(client, list, signal);
-      await origin.check(client.servedBy);
-      return saveCodes(warehouse, list, codes);
-    }
+  if (list === 'topics') {
+    const topics = await fetchTopics(client, signal);
+    await origin.check(client.servedBy);
+    return saveTopics(warehouse, topics);
   }
+  const codes = await fetchCodes(client, list, signal);
+  await origin.check(client.servedBy);
+  return saveCodes(warehouse, list, codes);
 }
 
 /** Returns the stored lookups, after fetching those of `lists` that are missing or older than a week. */

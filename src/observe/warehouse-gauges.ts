@@ -2,7 +2,8 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { countLivingWorkers, windowCounts } from '../warehouse/questions/status.ts';
+import { windowCounts } from '../warehouse/questions/status.ts';
+import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 
@@ -68,7 +69,7 @@ export function createWarehouseGauges(
     return {
       windows: await windowCounts(warehouse),
       standings: await readStandings(await jobs()),
-      workers: await countLivingWorkers(warehouse, leaseSeconds),
+      workers: (await livingWorkers(warehouse, leaseSeconds)).length,
     };
   }
 

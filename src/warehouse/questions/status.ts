@@ -269,11 +269,3 @@ export async function storedJobs(
   const rows = await db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job').execute();
   return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
 }
-
-/** Counts the processes of `gmsi work` with a heartbeat within the lease. */
-export async function countLivingWorkers(db: Kysely<Database>, leaseSeconds: number): Promise<number> {
-  const { rows } = await sql<{ workers: number }>`
-    select count(*) as workers from gmsi.workers w where ${isAlive(leaseSeconds)}
-  `.execute(db);
-  return rows[0]!.workers;
-}

@@ -5,13 +5,6 @@ import type { Database } from '../database.ts';
 /** The fields of an entry that were not read, unchanged. */
 export type Extra = Readonly<Record<string, unknown>>;
 
-export interface Country {
-  /** As used in a feed's path. */
-  readonly code: string;
-  readonly name: string | null;
-  readonly extra: Extra;
-}
-
 export interface Topic {
   /** As used in a feed's query. */
   readonly name: string;
@@ -21,7 +14,7 @@ export interface Topic {
   readonly extra: Extra;
 }
 
-/** An entry of one of the service's other lists. */
+/** An entry of a list besides the topics. */
 export interface ListedCode {
   /** As used in a request. */
   readonly code: string;
@@ -30,7 +23,7 @@ export interface ListedCode {
 }
 
 /** The lists besides countries and topics. */
-export type OtherList = 'tickers' | 'sources' | 'languages';
+type OtherList = 'tickers' | 'sources' | 'languages';
 
 /** The lists that the service keeps. */
 export type ListName = 'countries' | 'topics' | OtherList;
@@ -92,19 +85,6 @@ function oldest(rows: readonly { refreshed_at: Date }[]): Date | null {
   return rows.length === 0 ? null : new Date(Math.min(...rows.map((row) => row.refreshed_at.getTime())));
 }
 
-export async function saveCountries(warehouse: Warehouse, countries: readonly Country[]): Promise<void> {
-  await refresh(warehouse, async (trx) => {
-    await trx.updateTable('gmsi.countries').set({ listed: false }).execute();
-    await sql`
-      insert into gmsi.countries (country, name, extra)
-      select * from unnest(${countries.map((row) => row.code)}::text[], ${countries.map((row) => row.name)}::text[],
-                           ${countries.map((row) => json(row.extra))}::jsonb[])
-      on conflict (country) do update
-        set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = now()
-    `.execute(trx);
-  });
-}
-
 export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[]): Promise<void> {
   await refresh(warehouse, async (trx) => {
     await trx.updateTable('gmsi.topics').set({ listed: false }).execute();
@@ -121,16 +101,22 @@ export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[])
 
 export async function saveCodes(
   warehouse: Warehouse,
-  list: OtherList,
+  list: Exclude<ListName, 'topics'>,
   codes: readonly ListedCode[],
 ): Promise<void> {
+  const [table, key] =
+    list === 'countries'
+      ? [sql.table('gmsi.countries'), sql`country`]
+      : [sql.table('gmsi.lookups'), sql`lookup, code`];
+  const ofList = list === 'countries' ? sql`true` : sql`lookup = ${list}`;
   await refresh(warehouse, async (trx) => {
-    await trx.updateTable('gmsi.lookups').set({ listed: false }).where('lookup', '=', list).execute();
+    await sql`update ${table} set listed = false where ${ofList}`.execute(trx);
     await sql`
-      insert into gmsi.lookups (lookup, code, name, extra)
-      select ${list}, sent.* from unnest(${codes.map((row) => row.code)}::text[], ${codes.map((row) => row.name)}::text[],
-                                         ${codes.map((row) => json(row.extra))}::jsonb[]) as sent
-      on conflict (lookup, code) do update
+      insert into ${table} (${key}, name, extra)
+      select ${list === 'countries' ? sql`` : sql`${list}, `} sent.*
+      from unnest(${codes.map((row) => row.code)}::text[], ${codes.map((row) => row.name)}::text[],
+                  ${codes.map((row) => json(row.extra))}::jsonb[]) as sent
+      on conflict (${key}) do update
         set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = now()
     `.execute(trx);
   });
