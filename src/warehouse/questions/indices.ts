@@ -13,56 +13,43 @@ export const indexFeeds = [
 ] as const;
 export type IndexFeed = (typeof indexFeeds)[number];
 
-/** Where the parts of a line are in the tables of the indices, as expressions. */
+/** Where the parts of a line are in the tables of the indices. */
 interface Parts {
-  readonly table: string;
+  readonly table: RawBuilder<unknown>;
   /** A country, a country's name or an asset. */
-  readonly subject: string;
-  readonly matchType: string;
+  readonly subject: RawBuilder<unknown>;
+  readonly matchType: RawBuilder<unknown>;
   /** As in `Series`. */
-  readonly variant: string;
+  readonly variant: RawBuilder<unknown>;
   /** What else the records tell apart. */
-  readonly kind: string;
-  readonly count: string;
+  readonly kind: RawBuilder<unknown>;
+  readonly count: RawBuilder<unknown>;
 }
 
-const usual = { matchType: 'match_type', variant: 'variant', kind: "''", count: 'headline_count' };
+const usual = {
+  matchType: sql`match_type`,
+  variant: sql`variant`,
+  kind: sql`''`,
+  count: sql`headline_count`,
+};
 
 const parts: Readonly<Record<IndexFeed, Parts>> = {
   'gmsi-index': {
-    ...{ ...usual, table: 'gmsi_index', subject: 'country' },
-    variant: `concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
+    ...{ ...usual, table: sql`gmsi.gmsi_index`, subject: sql`country` },
+    variant: sql`concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
                     'sparse=' || nullif(sparse, ''))`,
   },
-  'regional-index': { ...usual, table: 'regional_index', subject: 'country_name' },
-  'global-index': { ...usual, table: 'global_index', subject: "'World'::text" },
+  'regional-index': { ...usual, table: sql`gmsi.regional_index`, subject: sql`country_name` },
+  'global-index': { ...usual, table: sql`gmsi.global_index`, subject: sql`'World'::text` },
   'ticker-index': {
-    ...usual,
-    table: 'ticker_index',
-    subject: 'ticker',
-    kind: "coalesce(record_match_type, '')",
+    ...{ ...usual, table: sql`gmsi.ticker_index`, subject: sql`ticker` },
+    kind: sql`coalesce(record_match_type, '')`,
   },
   'ticker-event-metrics': {
-    ...{ ...usual, table: 'ticker_event_metrics', subject: 'ticker', matchType: "''" },
-    ...{ kind: "coalesce(event_type, '')", count: 'event_count' },
+    ...{ ...usual, table: sql`gmsi.ticker_event_metrics`, subject: sql`ticker`, matchType: sql`''` },
+    ...{ kind: sql`coalesce(event_type, '')`, count: sql`event_count` },
   },
 };
-
-function partsOf(feed: IndexFeed) {
-  const { table, ...expressions } = parts[feed];
-  const { subject, matchType, variant, kind, count } = expressions;
-  const raw = (expression: string): RawBuilder<unknown> => sql.raw(expression);
-  return {
-    table: sql.id('gmsi', table),
-    ...{
-      subject: raw(subject),
-      matchType: raw(matchType),
-      variant: raw(variant),
-      kind: raw(kind),
-      count: raw(count),
-    },
-  };
-}
 
 /** A subject of an index feed, such as a country or an asset, with its hours in the year before its newest. */
 export interface IndexSubject {
@@ -72,7 +59,7 @@ export interface IndexSubject {
 }
 
 export function indexSubjects(feed: IndexFeed): Question<IndexSubject> {
-  const { table, subject } = partsOf(feed);
+  const { table, subject } = parts[feed];
   return {
     about: `What the index ${feed} is about`,
     query: sql<IndexSubject>`
@@ -108,7 +95,7 @@ export interface IndexPoint {
 
 /** Returns an index as the service aggregates it: sums are added, then divided. */
 export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Question<IndexPoint> {
-  const of = partsOf(feed);
+  const of = parts[feed];
   const begins = sql`date_trunc(${sql.lit(by)}, published_at at time zone 'UTC')`;
   const at = by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
   return {
