@@ -21,7 +21,6 @@ import { type Cell, count, facts, minute, nextStep, number, share, table } from 
 import { oneLine } from '../terminal/text.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import {
-  countLivingWorkers,
   coverageByFeed,
   coverageOf,
   type FeedCoverage,
@@ -40,6 +39,7 @@ import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
+import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
 const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
@@ -81,7 +81,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     jobs: reports.map(({ scope: _, ...report }) => report),
     ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
     troubles: await failuresOf(db, isOfAll ? undefined : scopes, shown.troubles),
-    workers: await countLivingWorkers(db, leaseSeconds),
+    workers: (await livingWorkers(db, leaseSeconds)).length,
     schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
     loads: await loadsOfJobs(db, isOfAll ? undefined : names, shown.loads),
     usage: await usageByMonth(db, shown.months),
