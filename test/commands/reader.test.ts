@@ -160,7 +160,7 @@ test('a command that needs more than it may read says so', async () => {
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      /^gmsi: The warehouse's user may not do this: permission denied for table api_usage\n {2}→ .*Privileges/,
+      /^gmsi: The warehouse's user may not do this: permission denied for table schedules\n {2}→ .*Privileges/,
     ),
   });
 });
