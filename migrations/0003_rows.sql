@@ -692,3 +692,38 @@ comment on column gmsi.global_index_query.entry_id is 'Identity: a hash of time 
 comment on column gmsi.global_index_query.sentiment_abs_sum is 'Sum of the absolute values of their scores, if the service sends it.';
 comment on column gmsi.global_index_query.sentiment_avg is 'Mean of their scores as the service sends it.';
 select gmsi.complete_feed_table('global_index_query', is_hourly => true);
+
+create table gmsi.macro_headlines (
+  match_type text not null,
+  variant text not null,
+  entry_id uuid not null,
+  headline_id uuid not null,
+  published_at timestamptz not null,
+  country_name text not null,
+  headline text,
+  language text,
+  source text,
+  url text,
+  topic text,
+  topic_probability double precision,
+  record_match_type text,
+  sentiment_score double precision,
+  bearish_probability double precision,
+  neutral_probability double precision,
+  bullish_probability double precision,
+  model text generated always as (substring(variant from '(?:^|&)model=([^&]*)')) stored,
+  primary key (match_type, variant, published_at, entry_id)
+) partition by range (published_at);
+comment on table gmsi.macro_headlines is 'The current version of each headline of a macro model, one row for each country, topic, match type and variant that it was requested with. Partitioned by month of published_at.';
+comment on column gmsi.macro_headlines.match_type is 'Match type that was requested.';
+comment on column gmsi.macro_headlines.variant is 'Further parameters of the request, with the model: model=macro_1.';
+comment on column gmsi.macro_headlines.entry_id is 'Identity: a hash of headline_id, country_name and topic.';
+comment on column gmsi.macro_headlines.country_name is 'Name of the country, according to the record.';
+comment on column gmsi.macro_headlines.topic is 'Topic that the headline was classified as.';
+comment on column gmsi.macro_headlines.record_match_type is 'Match type, according to the record.';
+comment on column gmsi.macro_headlines.sentiment_score is 'Sentiment (-1 to 1): as sent, else bullish minus bearish.';
+comment on column gmsi.macro_headlines.bearish_probability is 'Probability (0 to 1) of bearish.';
+comment on column gmsi.macro_headlines.neutral_probability is 'Probability (0 to 1) of neutral.';
+comment on column gmsi.macro_headlines.bullish_probability is 'Probability (0 to 1) of bullish.';
+comment on column gmsi.macro_headlines.model is 'Model that was requested: macro_1, macro_2 or macro_3.';
+select gmsi.complete_feed_table('macro_headlines');

@@ -526,6 +526,48 @@ create function gmsi.signal_at(
 $$;
 comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. A headline that was loaded by a backfill or an import counts only with assume_backfilled, from its publication, gmsi.published_by(published_at, rounding). witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. covered, settling, partial, not loaded: how completely the days are loaded now (gmsi.state_of), so 0 headlines on covered days mean that there was no news. backfilled: headlines of this time do not count, because a backfill or an import loaded them. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change; with assume_backfilled, they change if a later load adds backfilled headlines, or a repair completes some. For a table of moments, use cross join lateral.';
 
+-- The service's indices by day.
+
+create view gmsi.index_daily as
+select feed, subject, topic, match_type, variant, day, count(*)::integer as hours, sum(headline_count)::bigint as headline_count,
+       sum(sentiment_sum) as sentiment_sum, sum(sentiment_abs_sum) as sentiment_abs_sum,
+       sum(sentiment_sum) / nullif(sum(headline_count), 0)::float8 as sentiment_mean
+from (
+  select 'gmsi-index' as feed, country as subject, coalesce(topic, '') as topic, match_type,
+         concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
+                   'sparse=' || nullif(sparse, '')) as variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
+         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
+  from gmsi.gmsi_index where retracted_at is null
+  union all
+  select 'regional-index' as feed, country_name as subject, coalesce(topic, '') as topic, match_type,
+         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
+         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
+  from gmsi.regional_index where retracted_at is null
+  union all
+  select 'global-index' as feed, 'World' as subject, coalesce(topic, '') as topic, match_type,
+         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
+         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
+  from gmsi.global_index where retracted_at is null
+  union all
+  select 'ticker-index' as feed, ticker as subject, coalesce(topic, '') as topic, coalesce(record_match_type, match_type) as match_type,
+         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
+         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
+  from gmsi.ticker_index where retracted_at is null
+) as hours
+group by feed, subject, topic, match_type, variant, day;
+comment on view gmsi.index_daily is 'The hourly indices of the service by day (UTC): the hours that the feeds gmsi-index, regional-index, global-index and ticker-index sent, added up. Filter by feed, subject, match_type and variant: each combination is a series. An hour is of the day in which it began; if the service did not say how it stamps hours (hour_stamp is unknown), they are taken as stamped at their beginning.';
+comment on column gmsi.index_daily.feed is 'The feed of the index.';
+comment on column gmsi.index_daily.subject is 'Country (gmsi-index), name of the country (regional-index), World (global-index) or ticker (ticker-index).';
+comment on column gmsi.index_daily.topic is 'Topic, empty if the record has none.';
+comment on column gmsi.index_daily.match_type is 'Match type: for a ticker that of the record if it has one, else the one that was requested.';
+comment on column gmsi.index_daily.variant is 'Further parameters of the request, as name=value&name=value.';
+comment on column gmsi.index_daily.day is 'Day (UTC).';
+comment on column gmsi.index_daily.hours is 'Hours that the service sent.';
+comment on column gmsi.index_daily.headline_count is 'Number of headlines.';
+comment on column gmsi.index_daily.sentiment_sum is 'Sum of their scores.';
+comment on column gmsi.index_daily.sentiment_abs_sum is 'Sum of the absolute values of their scores.';
+comment on column gmsi.index_daily.sentiment_mean is 'Mean of their scores, null without headlines.';
+
 -- Named moments.
 
 create table gmsi.moments (

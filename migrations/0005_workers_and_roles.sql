@@ -142,7 +142,7 @@ declare
   -- What analysts may read besides the feeds' tables. The program's own tables and the requests of each key are not here.
   readable text[] := array[
     'headline_revisions', 'headlines_point_in_time', 'sentiment_hourly', 'sentiment_daily', 'revisions', 'countries', 'topics',
-    'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'sentiment_by_day', 'windows', 'loads',
+    'lookups', 'origin', 'coverage', 'coverage_by_day', 'coverage_gaps', 'index_daily', 'sentiment_by_day', 'windows', 'loads',
     'rejected_records', 'check_results', 'imported_files', 'learned_facts', 'moments',
     -- Every command reads it to check that it knows the schema.
     'kysely_migration'];

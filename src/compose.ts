@@ -24,6 +24,7 @@ import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
+import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
@@ -83,6 +84,32 @@ export async function openWarehouse(
     description,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * Opens the warehouse for a command that only reads: the standby, if the environment names one.
+ * @throws ConfigError if there is no warehouse, instead of making an empty one in the wrong folder
+ */
+export async function openToRead(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
+  const { config } = session;
+  const ofStandby = config.standby && { ...session, config: { ...config, warehouse: config.standby } };
+  refuseNoWarehouse(ofStandby ?? session);
+  const warehouse = await openWarehouse(ofStandby ?? session, schema).catch((error: unknown) => {
+    throw ofStandby ? namingTheStandby(error) : error;
+  });
+  try {
+    return { ...warehouse, standby: await readStandby(warehouse.db) };
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Errors of the warehouse name the setting of its address. */
+function namingTheStandby(error: unknown): unknown {
+  if (!(error instanceof ConfigError)) return error;
+  const hint = error.hint?.replace(/DATABASE_URL( \(or [^)]*\))?/, 'GMSI_READ_DATABASE_URL');
+  return new ConfigError(error.message, { cause: error, ...(hint !== undefined && { hint }) });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, namedJobs, openWarehouse, refuseNoWarehouse, type Session, today } from '../compose.ts';
+import { knownScope, namedJobs, openToRead, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
@@ -15,6 +15,7 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface CheckOptions extends JobPart {
   readonly all?: boolean;
@@ -47,8 +48,7 @@ export async function checkCommand(
   }
   const { all = names.length === 0 } = options;
   const jobs = (await namedJobs(session, names, { all })).map((job) => partOf(job, options, today(session)));
-  refuseNoWarehouse(session);
-  await using warehouse = await openWarehouse(session);
+  await using warehouse = await openToRead(session);
   const lookups = await readLookups(warehouse.db);
   const asked = jobs.map((job) => {
     const feed = feedNamed(job.feed);
@@ -63,13 +63,18 @@ export async function checkCommand(
   const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);
   const { log, clock, config, stop: signal } = session;
   if (isKept) await alertAfterRun(jobs, config, clock, { warehouse: warehouse.db, log, signal });
-  if (session.json) printJson({ jobs: reports.map(reportAsJson), kept: isKept });
-  else print(`${[...reports.map(describe), ...(isKept ? [] : [notKept])].join('\n\n')}\n${nextOf(reports)}`);
+  const { standby } = warehouse;
+  if (session.json)
+    printJson({ jobs: reports.map(reportAsJson), kept: isKept, standby: standbyAsJson(standby) });
+  else {
+    const notes = [...(isKept ? [] : [notKept]), ...(standby ? [`Standby: ${standbyText(standby)}.`] : [])];
+    print(`${[...reports.map(describe), ...notes].join('\n\n')}\n${nextOf(reports)}`);
+  }
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return isFailed ? exitCodes.incomplete : exitCodes.done;
 }
 
-const notKept = 'The results are not stored, because this database user may only read.';
+const notKept = 'The results are not stored, because this connection may only read.';
 
 function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
   const { name, title, severity, settings } = check;

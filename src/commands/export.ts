@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { knownScope, openWarehouse, readJobs, refuseNoWarehouse, type Session, today } from '../compose.ts';
+import { knownScope, openToRead, readJobs, type Session, today } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -15,6 +15,7 @@ import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import type { Standby } from '../warehouse/standby.ts';
 import {
   canExport,
   type ExportScope,
@@ -27,6 +28,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { momentName, readMoments } from '../warehouse/tables/moments.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 import { unknownMoment } from './snapshot.ts';
+import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface ExportOptions {
   readonly format: FileFormat;
@@ -56,12 +58,11 @@ export async function exportCommand(
   const dated = readTimes(options, session.clock());
   refuseTogether(options);
   const { exportTable } = await loadExporter();
-  // Not migrated, so that a read-only user or a standby can export, too.
-  refuseNoWarehouse(session);
-  await using warehouse = await openWarehouse(session, 'as-is');
+  // Not migrated, so that a read-only user can export, too.
+  await using warehouse = await openToRead(session, 'as-is');
   await refuseUnmade(warehouse.db);
   const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
-  await refuseUnsettled(warehouse.db, times.asOf);
+  await refuseUnsettled(warehouse, times.asOf);
   const since = await readSince(warehouse.db, options.changedSince, session.clock());
   const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { overwrite, changedSince } = options;
@@ -76,8 +77,9 @@ export async function exportCommand(
   const exported = await exportTable({ ...run, stop: session.stop, onRows });
   progress[Symbol.dispose]();
   const seconds = (performance.now() - startedAt) / 1000;
-  if (session.json) printJson(summaryOf(exported, format, seconds));
-  else print(describe(exported, scope, { format, seconds, omitted }));
+  if (session.json)
+    printJson({ ...summaryOf(exported, format, seconds), standby: standbyAsJson(warehouse.standby) });
+  else print(describe(exported, scope, { format, seconds, omitted, standby: warehouse.standby }));
   return exitCodes.done;
 }
 
@@ -136,9 +138,16 @@ async function refuseUnmade(db: Warehouse): Promise<void> {
   });
 }
 
-async function refuseUnsettled(db: Warehouse, asOf: string | undefined): Promise<void> {
+async function refuseUnsettled(
+  { db, standby }: { readonly db: Warehouse; readonly standby: Standby | undefined },
+  asOf: string | undefined,
+): Promise<void> {
   const seconds = asOf === undefined ? 0 : await secondsUntilSettled(db, asOf);
   if (seconds === 0) return;
+  if (standby)
+    throw new ConfigError(`--as-of ${asOf}: the standby may not have all that was known at that moment.`, {
+      hint: `It has everything to ${standby.replayedTo.toISOString()}. Wait until that is ${seconds} s later, use an earlier moment, or export from the primary.`,
+    });
   throw new ConfigError(`--as-of ${asOf}: the state at that moment can still change for ${seconds} s.`, {
     hint: `Wait ${seconds} s, or use an earlier moment; without --as-of, the export has the newest state.`,
   });
@@ -241,7 +250,17 @@ const plural: Readonly<Record<string, string>> = { country: 'countries', match_t
 function describe(
   { out, manifest, written }: Exported,
   { table }: ExportScope,
-  { format, seconds, omitted }: { format: ExportFormat; seconds: number; omitted: string | undefined },
+  {
+    format,
+    seconds,
+    omitted,
+    standby,
+  }: {
+    format: ExportFormat;
+    seconds: number;
+    omitted: string | undefined;
+    standby: Standby | undefined;
+  },
 ): string {
   const { table: name, as_of, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
@@ -253,6 +272,7 @@ function describe(
     ['days', daysOf(manifest)],
     ['rows', rows],
     ['omitted', omitted],
+    ['standby', standbyText(standby)],
     ['files', `${number(files.length)} ${format === 'excel' ? 'CSV for Excel' : format}, ${size}`],
     [plural[series] ?? `${series}s`, isWhole ? written.series : null],
     ['months', months.length],

@@ -1,15 +1,17 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
+import { type OpenWarehouse, openToRead, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { print, printData, printJson } from '../terminal/print.ts';
 import { facts, number } from '../terminal/table.ts';
+import type { Standby } from '../warehouse/standby.ts';
 import { allEndpoints } from '../web/endpoints.ts';
 import { writeReport } from '../web/report.ts';
 import { serveWeb } from '../web/server.ts';
+import { standbyText } from './standby.ts';
 
 export interface ServeFlags {
   readonly host: string;
@@ -31,17 +33,17 @@ export async function serveCommand(session: Session, flags: ServeFlags): Promise
       hint: 'Set it to a random token (openssl rand -hex 32), and use a TLS proxy on untrusted networks.',
     });
   }
-  await using warehouse = await openWarehouse(session);
+  await using warehouse = await openToRead(session);
   return await serveUntilStopped(session, warehouse, flags);
 }
 
 async function writeHtml(session: Session, file: string): Promise<number> {
-  await using warehouse = await openWarehouse(session);
+  await using warehouse = await openToRead(session);
   const report = await writeReport(warehouse.db, {
     endpoints: endpointsOf(session, warehouse),
     dist: inPackage('dist'),
-    warehouse: warehouse.description,
-    at: session.clock(),
+    warehouse: `${warehouse.description}${warehouse.standby ? ', a standby' : ''}`,
+    at: warehouse.standby?.replayedTo ?? session.clock(),
   });
   if (file === '-') {
     printData(Buffer.from(report));
@@ -66,7 +68,7 @@ function endpointsOf({ config, clock }: Session, { db }: OpenWarehouse) {
 
 export async function serveUntilStopped(
   session: Session,
-  warehouse: OpenWarehouse,
+  warehouse: OpenWarehouse & { readonly standby?: Standby | undefined },
   { host, port, name: names = [] }: ServeFlags,
 ): Promise<number> {
   const { serveToken: token } = session.config;
@@ -85,6 +87,7 @@ export async function serveUntilStopped(
       ['page', web.url],
       ['api', `${web.url}/api/openapi.json`],
       ['warehouse', warehouse.description],
+      ['standby', standbyText(warehouse.standby)],
       ['token', token ? 'asked for (GMSI_SERVE_TOKEN)' : undefined],
     ]);
     print(`${shown}\n\nCtrl-C ends it.\n`);

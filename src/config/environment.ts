@@ -47,6 +47,8 @@ export function readConfig(
     /** Whether the key may go over plain `http` to another machine. */
     sendKeyUnencrypted: plain.GMSI_SEND_KEY_UNENCRYPTED,
     warehouse: readWarehouse(env),
+    /** A copy of the warehouse's server, for commands that only read. */
+    standby: readAddress('GMSI_READ_DATABASE_URL', env),
     /** Absolute path of the embedded warehouse's folder. */
     home: readHome(env.GMSI_HOME, cwd),
     /** Seconds that the embedded server runs on after the last command. */
@@ -102,6 +104,7 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 export const settings = [
   ...['GMSI_API_KEY', 'GMSI_API_KEY_FILE'],
   ...['GMSI_BASE_URL', 'GMSI_LIVE_BASE_URL', 'GMSI_SEND_KEY_UNENCRYPTED'],
+  'GMSI_READ_DATABASE_URL',
   ...['GMSI_HOME', 'GMSI_EMBEDDED_IDLE_SECONDS', 'GMSI_LEASE_SECONDS'],
   ...['GMSI_ALERT_WEBHOOK_URL', 'GMSI_SERVE_TOKEN'],
   ...['GMSI_METRICS_HOST', 'GMSI_METRICS_PORT', 'GMSI_METRICS_NAMES'],
@@ -239,21 +242,31 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
 
 /** @throws ConfigError if `DATABASE_URL` is not a PostgreSQL address; the error does not show it */
 export function readWarehouse(env: Environment): WarehouseAddress | { readonly kind: 'embedded' } {
-  const text = env.DATABASE_URL;
+  const address = readAddress('DATABASE_URL', env);
+  if (address) return address;
+  return env.PGHOST || env.PGSERVICE || env.PGDATABASE
+    ? { kind: 'pg-environment', tls: tlsFrom(env) }
+    : { kind: 'embedded' };
+}
+
+function tlsFrom(env: Environment): TlsSettings {
   const { PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert, PGSSLCERT: sslcert, PGSSLKEY: sslkey } = env;
-  const tls = { sslmode, sslrootcert, sslcert, sslkey };
-  if (text === undefined) {
-    return env.PGHOST || env.PGSERVICE || env.PGDATABASE
-      ? { kind: 'pg-environment', tls }
-      : { kind: 'embedded' };
-  }
+  return { sslmode, sslrootcert, sslcert, sslkey };
+}
+
+function readAddress(
+  name: 'DATABASE_URL' | 'GMSI_READ_DATABASE_URL',
+  env: Environment,
+): Extract<WarehouseAddress, { kind: 'url' }> | undefined {
+  const text = env[name];
+  if (text === undefined) return undefined;
   if (!isPostgresAddress(text.trim())) {
     // No cause: the parser's error quotes the address with its password.
-    throw new ConfigError('DATABASE_URL is not the address of a PostgreSQL database.', {
+    throw new ConfigError(`${name} is not the address of a PostgreSQL database.`, {
       hint: 'It looks like postgres://user:password@host:5432/database. Write special characters in the password as %40.',
     });
   }
-  return { kind: 'url', url: new Secret(text.trim()), tls };
+  return { kind: 'url', url: new Secret(text.trim()), tls: tlsFrom(env) };
 }
 
 function isPostgresAddress(text: string): boolean {

@@ -4,6 +4,7 @@ import { eventMetricsQuery, tickerEventMetrics } from './event-metrics.ts';
 import type { Feed } from './feed.ts';
 import { gmsiHeadlines } from './gmsi-headlines.ts';
 import { gmsiIndex } from './gmsi-index.ts';
+import { macroHeadlines } from './macro-headlines.ts';
 import { globalIndex, globalIndexQuery, regionalIndex, regionalIndexQuery } from './macro-indices.ts';
 import { tickerEventHeadlines } from './ticker-event-headlines.ts';
 import { tickerEvents } from './ticker-events.ts';
@@ -17,6 +18,7 @@ const feeds = [
   globalIndex,
   regionalIndexQuery,
   globalIndexQuery,
+  macroHeadlines,
   tickerHeadlines,
   tickerIndex,
   tickerEvents,

@@ -1,24 +1,29 @@
 import { defineFeed, type ReadColumns } from './define-feed.ts';
+import type { Series } from './feed.ts';
 import { hourlyIndex } from './hourly-index.ts';
 
+/** The model is part of the path (docs/service.md, "Macro feeds"). */
+export const byModel = { inPath: ['model'], variants: { model: ['macro_1', 'macro_2', 'macro_3'] } };
+
+/** Returns the model of a series, for its path. */
+export function modelOf({ variant }: Pick<Series, 'variant'>): string {
+  return encodeURIComponent(new URLSearchParams(variant).get('model') ?? '');
+}
+
 /**
- * What the indices of countries together have in common: the model is part of the path, and the mean is sent, too
- * (docs/service.md, "Macro indices"). Everything here is our best guess.
+ * What the indices of countries together have in common: the mean is sent, too (docs/service.md, "Macro feeds"). Everything here is our best guess.
  * @param apart further columns that identify an hour
  */
 function macroIndex(of: 'regional' | 'global', apart: ReadColumns = {}) {
   const { variants, ...index } = hourlyIndex('topic', apart);
   return {
     dimensions: [],
-    path: ({ variant }: { readonly variant: string }) => {
-      const model = new URLSearchParams(variant).get('model') ?? '';
-      return `/headlines/index/macro/historical/${of}/${encodeURIComponent(model)}`;
-    },
-    inPath: ['model'],
+    ...byModel,
+    path: (series: Pick<Series, 'variant'>) => `/headlines/index/macro/historical/${of}/${modelOf(series)}`,
     parameters: { matchType: 'index_type' },
     // The last two appear in the vendor's archives.
     matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
-    variants: { model: ['macro_1', 'macro_2', 'macro_3'], ...variants },
+    variants: { ...byModel.variants, ...variants },
     liveHours: 2,
     ...index,
     columns: { ...index.columns, sentiment_avg: ['double precision', 'sentiment_avg'] },
@@ -41,9 +46,9 @@ function macroQuery(of: 'regional' | 'global', apart: ReadColumns = {}) {
   } as const;
 }
 
-const byCountry = { country_name: ['text', 'country', 'country_name'] } as const;
-/** Without it, the same hour and topic of two countries would be one row. */
-const aCountry = { anyOf: ['country_name'], reason: 'no country' };
+export const byCountry = { country_name: ['text', 'country', 'country_name'] } as const;
+/** Without it, the same time and topic of two countries would be one row. */
+export const aCountry = { anyOf: ['country_name'], reason: 'no country' };
 const regional = macroIndex('regional', byCountry);
 
 /** Hourly headline sentiment of each country of a group, by topic. */

@@ -1,17 +1,10 @@
 import { defineFeed } from './define-feed.ts';
 import { headlineColumns, likely } from './likely-columns.ts';
 
-/** Headlines of an asset. Parameters and fields are our best guess (docs/service.md, "Asset feeds"). */
-export const tickerHeadlines = defineFeed({
-  name: 'ticker-headlines',
-  dimensions: ['ticker'],
-  path: ({ ticker }) => `/headlines/feed/historical/ticker/${encodeURIComponent(ticker)}`,
-  parameters: { matchType: 'match_type' },
-  matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
-  liveHours: 2,
+/** What headlines with the scores of one model have in common. Their fields are our best guess (docs/service.md, "Asset feeds"). */
+export const modelHeadlines = {
   columns: {
     ...headlineColumns,
-    ticker_name: ['text', 'ticker_name'],
     topic: likely.topic,
     topic_probability: likely.topic_probability,
     record_match_type: ['text', 'match_type'],
@@ -36,6 +29,18 @@ export const tickerHeadlines = defineFeed({
       reason: 'no sentiment score',
     },
   ],
+} as const;
+
+/** Headlines of an asset. Parameters and fields are our best guess (docs/service.md, "Asset feeds"). */
+export const tickerHeadlines = defineFeed({
+  name: 'ticker-headlines',
+  dimensions: ['ticker'],
+  path: ({ ticker }) => `/headlines/feed/historical/ticker/${encodeURIComponent(ticker)}`,
+  parameters: { matchType: 'match_type' },
+  matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
+  liveHours: 2,
+  ...modelHeadlines,
+  columns: { ...modelHeadlines.columns, ticker_name: ['text', 'ticker_name'] },
   table: {
     name: 'ticker_headlines',
     series: { ticker: 'ticker', match_type: 'match_type', variant: 'variant' },

@@ -12,6 +12,7 @@ const PARAMETERS: Readonly<Record<string, Readonly<Record<string, readonly strin
   'gmsi-index': { topic: null, index_type: MATCH_TYPES },
   'regional-index': { index_type: regional },
   'global-index': { index_type: regional },
+  'macro-headlines': { match_type: regional, country_preset: null },
   'ticker-headlines': { match_type: TICKER_MATCH_TYPES },
   'ticker-index': { index_type: TICKER_MATCH_TYPES },
 };

@@ -56,6 +56,7 @@ export async function readStanding(db: Kysely<Database>) {
     readonly may_migrate: boolean;
     readonly may_read: boolean;
     readonly is_superuser: boolean;
+    readonly is_standby: boolean;
     readonly loader_role: 'missing' | 'not granted' | 'granted';
   }>`
     select quote_ident(current_user) as user, quote_ident(current_database()) as database,
@@ -65,6 +66,7 @@ export async function readStanding(db: Kysely<Database>) {
            coalesce(has_schema_privilege(schema.oid, 'USAGE'), true)
              and coalesce(has_table_privilege(migrations.oid, 'SELECT'), true) as may_read,
            (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
+           pg_is_in_recovery() as is_standby,
            case when loader.oid is null then 'missing'
                 when pg_has_role(loader.oid, 'USAGE') then 'granted' else 'not granted' end as loader_role
     from (values (1)) as one

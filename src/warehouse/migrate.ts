@@ -43,7 +43,11 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
  * @throws ConfigError that begins with the reason why the owner is needed
  */
 export async function checkOwner(warehouse: Warehouse, why: string): Promise<void> {
-  const { user, owner, may_migrate, is_superuser } = await readStanding(warehouse);
+  const { user, owner, may_migrate, is_superuser, is_standby } = await readStanding(warehouse);
+  if (is_standby)
+    throw new ConfigError(`${why}, and this server is a standby.`, {
+      hint: 'Run gmsi migrate on the primary; the standby follows.',
+    });
   if (owner === null || (may_migrate && (owner === user || !is_superuser))) return;
   throw new ConfigError(`${why}, and it belongs to ${owner}, not to ${user}.`, {
     hint: is_superuser

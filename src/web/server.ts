@@ -125,6 +125,9 @@ const policy = {
   'frame-ancestors': ["'none'"],
 };
 
+/** On a standby, each answer says up to when it has everything. */
+export const completeToHeader = 'gmsi-complete-to';
+
 type Form = 'json' | 'csv' | 'sql';
 
 function addEndpoint(
@@ -140,8 +143,12 @@ function addEndpoint(
     asked.now += 1;
     try {
       reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
+      // Before the answer, which may then be newer but never older than the header says.
+      const { state, completeTo } = await stateOf(warehouse);
+      if (completeTo)
+        reply.header(completeToHeader, completeTo instanceof Date ? completeTo.toISOString() : completeTo);
       if (!isLive) {
-        const etag = `W/"${hash(version, request.url, await stateOf(warehouse))}"`;
+        const etag = `W/"${hash(version, request.url, state)}"`;
         reply.header('etag', etag);
         if (request.headers['if-none-match'] === etag) return reply.code(304).send();
       }
@@ -194,7 +201,7 @@ function asCsv({ columns, rows }: Answer, raw: boolean): string {
 }
 
 function addLive(app: FastifyInstance, warehouse: Warehouse): void {
-  const live = liveStates(async () => hash(await stateOf(warehouse)));
+  const live = liveStates(async () => hash((await stateOf(warehouse)).state));
   app.get('/api/live', { schema: { hide: true } }, async (request, reply) => {
     if (live.listeners >= bounds.streams)
       return reply.code(503).send({ error: `At most ${bounds.streams} pages can follow at once.` });

@@ -133,7 +133,7 @@ test('the rights of an analyst are enough', async () => {
       cwd: folder.path,
       env: { DATABASE_URL: url.href },
     });
-    const told = 'The results are not stored, because this database user may only read.\n\n';
+    const told = 'The results are not stored, because this connection may only read.\n\n';
     expect({ ...byAnalyst, stdout: byAnalyst.stdout.replace(told, '') }).toEqual(byOwner);
     expect(byAnalyst.stdout).toContain(told);
     expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);

@@ -65,6 +65,10 @@ export const sources: Readonly<Record<string, Source>> = {
       .filter(({ name }) => name !== 'gmsi-headlines')
       .map(({ table }) => [table.name, { config: changedWithin(table.key[0]) }]),
   ),
+  index_daily: {
+    notNull: ['feed', 'subject', 'topic', 'match_type', 'variant', 'day', 'hours'],
+    key: ['feed', 'subject', 'topic', 'match_type', 'variant', 'day'],
+  },
   revisions: {},
   countries: {},
   topics: {},

@@ -105,6 +105,19 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     unchecked: [...ofHeadlines, ...ofModels],
     wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
   },
+  'macro-headlines': {
+    job: { parameters: norway },
+    series: [['macro-headlines', norway]],
+    columns: {
+      country_name: 'country',
+      headline: 'headline',
+      topic: 'topic_name',
+      bearish_probability: 'bearish_probability',
+    },
+    value: 'bearish_probability',
+    unchecked: [...ofHeadlines, ...ofSums],
+    wrong: [['score-sums', 'bearish_probability = 0.5 + bearish_probability', 1]],
+  },
   'ticker-headlines': {
     job: { tickers },
     series: ofTickers('ticker-headlines'),

@@ -98,11 +98,11 @@ const expectedGrants = [
     'loads lookups origin request_rate revisions schedules service_descriptions topics wire_fields',
     ...feedTables,
   )}`,
-  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
+  'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
     'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files kysely_migration learned_facts loads lookups moments origin rejected_records revisions sentiment_by_day',
+    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin rejected_records revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly topics windows',
     ...feedTables,
   )}`,

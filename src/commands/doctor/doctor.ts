@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import {
   type OpenWarehouse,
   openService,
+  openToRead,
   openUncounted,
   openWarehouse,
   readJobs,
@@ -31,6 +32,7 @@ import { WarehouseUnavailable } from '../../warehouse/errors.ts';
 import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
+import { standbyText } from '../standby.ts';
 import {
   canBook,
   describeChange,
@@ -74,6 +76,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
     ofWarehouse.push(await finding('encryption', () => checkEncryption(reached(warehouse))));
     for (const [check, look] of Object.entries(warehouseChecks))
       ofWarehouse.push(await finding(check, () => look(reached(warehouse).db)));
+    if (session.config.standby) ofWarehouse.push(await finding('standby', () => checkStandby(session)));
     asked = await askService(session, warehouse, job, options);
   } finally {
     await warehouse?.[Symbol.asyncDispose]();
@@ -234,6 +237,11 @@ function printFindings(
   print(describeFindings(findings));
   if (report) print(describeProbe(report));
   if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
+}
+
+async function checkStandby(session: Session): Promise<string> {
+  await using warehouse = await openToRead(session, 'as-is');
+  return standbyText(warehouse.standby) ?? 'takes writes, so it is not a standby';
 }
 
 /** Checks whether others could read the connection to the warehouse. */

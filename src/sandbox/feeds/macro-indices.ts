@@ -21,14 +21,14 @@ const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Which scores of a headline a model averages. Made up. */
-const MODELS = {
+export const MODELS = {
   macro_1: ['directional'],
   macro_2: ['semantic'],
   macro_3: ['directional', 'semantic'],
 } as const;
 
 /** Which headlines count. Made up; archives have the last two index types. */
-const INDEX_TYPES = {
+export const INDEX_TYPES = {
   COMBINED: 'COMBINED',
   EXPLICIT: 'DOMESTIC',
   IMPLICIT: 'INTERNATIONAL',
@@ -132,7 +132,7 @@ const globalSeries: Series = (parameters, query, view) => {
   };
 };
 
-/** Hourly sentiment of a group of countries (docs/service.md, "Macro indices": all likely). */
+/** Hourly sentiment of a group of countries (docs/service.md, "Macro feeds": all likely). */
 export const regionalIndex = withLive({
   name: 'regional-index',
   route: '/v1/headlines/index/macro/historical/regional/:model',
@@ -143,7 +143,7 @@ export const regionalIndex = withLive({
   defaultLimit: 1000,
 });
 
-/** Hourly sentiment of the world (docs/service.md, "Macro indices": all likely). */
+/** Hourly sentiment of the world (docs/service.md, "Macro feeds": all likely). */
 export const globalIndex = withLive({
   name: 'global-index',
   route: '/v1/headlines/index/macro/historical/global/:model',
@@ -175,7 +175,7 @@ function modelIn({ model }: Parameters<Series>[1]): Parameters<Series>[0] {
 }
 
 /** @throws Refusal for a preset that is neither a group nor the lower-case name of a country */
-function countriesOf(preset: string): readonly Country[] {
+export function countriesOf(preset: string): readonly Country[] {
   if (preset === 'ALL') return COUNTRIES;
   const codes = GROUPS.get(preset);
   const countries = COUNTRIES.filter(
@@ -185,13 +185,17 @@ function countriesOf(preset: string): readonly Country[] {
   throw invalidParameter('country_preset', 'Input should be G20, G7, ALL or the name of a country', preset);
 }
 
-/** Returns nothing if the headline lacks the model's scores. */
+/** Averages the probabilities that a model is made of; `undefined` if the headline lacks its scores. */
+export function scoresBy(model: keyof typeof MODELS, headline: Headline) {
+  const found = MODELS[model].flatMap((name) => headline[name] ?? []);
+  if (found.length === 0) return undefined;
+  const mean = (of: 'positive' | 'neutral' | 'negative') =>
+    found.reduce((total, it) => total + it[of], 0) / found.length;
+  const [positive, neutral, negative] = [mean('positive'), mean('neutral'), mean('negative')];
+  return { positive, neutral, negative, score: round4(positive - negative) };
+}
+
 function scoreBy(model: keyof typeof MODELS, headline: Headline): Scored[] {
-  const scores = MODELS[model].flatMap((name) => {
-    const of = headline[name];
-    return of ? [of.positive - of.negative] : [];
-  });
-  if (scores.length === 0) return [];
-  const score = round4(scores.reduce((total, it) => total + it, 0) / scores.length);
-  return [{ publishedAt: headline.publishedAt, score }];
+  const scores = scoresBy(model, headline);
+  return scores ? [{ publishedAt: headline.publishedAt, score: scores.score }] : [];
 }

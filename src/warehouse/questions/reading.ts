@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
+import { completeTo } from '../standby.ts';
 
 /** The longest time for a question, in seconds, because people wait for the answer. */
 export const longest = 5;
@@ -29,16 +30,24 @@ export async function whileReading<Result>(
   });
 }
 
-/**
- * Returns a text that changes with every transaction that writes to the server's databases, by gmsi or by anybody else. While
- * it is the same, every question has the same answer.
- */
-export async function stateOf(warehouse: Warehouse): Promise<string> {
-  const { rows } = await sql<{ state: string }>`
+export interface WarehouseState {
+  /**
+   * Changes with every transaction that writes to the server's databases, by gmsi or by anybody else. While it is the same, every
+   * question has the same answer.
+   */
+  readonly state: string;
+  /** On a standby, the time up to which it has everything; `unknown` before it has replayed a transaction. */
+  readonly completeTo: Date | 'unknown' | undefined;
+}
+
+export async function stateOf(warehouse: Warehouse): Promise<WarehouseState> {
+  const { rows } = await sql<{ state: string; isStandby: boolean; completeTo: Date | null }>`
     select concat_ws('/', pg_postmaster_start_time(), pg_current_snapshot(),
-                     (select oid from pg_database where datname = current_database())) as state
+                     (select oid from pg_database where datname = current_database())) as state,
+           pg_is_in_recovery() as "isStandby", ${completeTo} as "completeTo"
   `.execute(warehouse);
-  return rows[0]!.state;
+  const { state, isStandby, completeTo: time } = rows[0]!;
+  return { state, completeTo: isStandby ? (time ?? 'unknown') : undefined };
 }
 
 /** A question with its SQL for psql, values included. */

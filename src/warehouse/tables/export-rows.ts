@@ -3,6 +3,7 @@ import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { inOneSnapshot, type Snapshot } from '../snapshot.ts';
+import { completeTo, notReplaying } from '../standby.ts';
 
 /** A table that can be exported: a feed's, or a rollup. */
 export type ExportTable = Pick<FeedTable, 'name' | 'series' | 'key' | 'columns'>;
@@ -85,10 +86,13 @@ export function inOneState<T>(
   read: (snapshot: Snapshot, moment: Date) => Promise<T>,
 ): Promise<T> {
   return inOneSnapshot(warehouse, { timeout: 0, stop, rights: 'own' }, async (snapshot) => {
-    const { rows } = await sql<{ moment: Date }>`
-      select set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true), now() as moment
+    const { rows } = await sql<{ moment: Date | null }>`
+      select set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true),
+           case when pg_is_in_recovery() then ${completeTo} else now() end as moment
     `.execute(snapshot);
-    return read(snapshot, rows[0]!.moment);
+    const { moment } = rows[0]!;
+    if (moment === null) throw notReplaying();
+    return read(snapshot, moment);
   });
 }
 
@@ -101,11 +105,11 @@ export async function canExport(warehouse: Warehouse): Promise<boolean> {
 
 /**
  * Returns the seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change any
- * more.
+ * more. A standby must also have replayed all that was written until then.
  */
 export async function secondsUntilSettled(warehouse: Warehouse, moment: string): Promise<number> {
   const { rows } = await sql<{ seconds: number }>`
-    select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - clock_timestamp())::float8 as seconds
+    select extract(epoch from ${moment}::timestamptz + gmsi.as_of_delay() - ${completeTo})::float8 as seconds
   `.execute(warehouse);
   return Math.max(0, Math.ceil(rows[0]!.seconds));
 }

@@ -45,6 +45,9 @@ export class Refusal extends Error {
 /** True while the server wants a token. */
 export const wantsToken = signal(false);
 
+/** On a standby, the time up to which the latest answer has everything. */
+export const completeTo = signal<string | null>(null);
+
 /** Queries the API. @throws Refusal, also if the server does not answer */
 export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<Row>> {
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
@@ -58,6 +61,7 @@ export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<
     if (response.status === 401) wantsToken.value = true;
     throw new Refusal(response.status, body.error, body.hint);
   }
+  completeTo.value = response.headers.get('gmsi-complete-to');
   return { ...asAnswer<Row>(body), url };
 }
 

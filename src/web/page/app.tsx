@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { servedBy } from '../../warehouse/questions/contents.ts';
 import { address, go } from './address.ts';
-import { isLive, showToken, useAnswer, wantsToken } from './api.ts';
+import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
 import { Dialog, Link, Problem } from './parts.tsx';
 import type { Row } from './rows.ts';
-import { zone, zones } from './time.ts';
+import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
 import { Feeds } from './views/feeds/feeds.tsx';
@@ -97,6 +97,12 @@ export function App() {
         <span class={isLive.value ? 'live on' : 'live'} role="status">
           {isLive.value ? 'live' : 'not live'}
         </span>
+        {completeTo.value && (
+          <span class="quiet" title="This page reads a standby, which has everything up to this moment.">
+            standby, complete to{' '}
+            {completeTo.value === 'unknown' ? 'an unknown moment' : moment(completeTo.value, true)}
+          </span>
+        )}
         <button
           type="button"
           class="flat keys"

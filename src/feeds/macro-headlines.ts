@@ -1,0 +1,26 @@
+import { defineFeed } from './define-feed.ts';
+import { aCountry, byCountry, byModel, modelOf } from './macro-indices.ts';
+import { modelHeadlines } from './ticker-headlines.ts';
+
+/**
+ * Headlines of a group of countries, with the scores of a macro model. Everything here is our best guess (docs/service.md,
+ * "Macro feeds"). The live feed is not read, because its path has no model, so it is not known whose scores it sends.
+ */
+export const macroHeadlines = defineFeed({
+  name: 'macro-headlines',
+  dimensions: [],
+  path: (series) => `/headlines/feed/historical/macro/${modelOf(series)}`,
+  inPath: byModel.inPath,
+  parameters: { matchType: 'match_type' },
+  matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
+  variants: { ...byModel.variants, country_preset: [] },
+  ...modelHeadlines,
+  columns: { ...modelHeadlines.columns, ...byCountry },
+  identity: { ...modelHeadlines.identity, apart: ['country_name', 'topic'] },
+  required: [...modelHeadlines.required, aCountry],
+  table: {
+    name: 'macro_headlines',
+    series: { match_type: 'match_type', variant: 'variant' },
+    isPartitioned: true,
+  },
+});

@@ -1,0 +1,153 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { aPrimaryAndStandby } from '../support/a-standby.ts';
+import { accessTo, aFolder, type Folder, type Setting, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+import { january, jobFor, quarter } from './jobs.ts';
+
+let servers: Awaited<ReturnType<typeof aPrimaryAndStandby>>;
+let sandbox: Sandbox;
+let folder: Folder;
+let setting: Setting & { readonly env: Readonly<Record<string, string>> };
+let primary: Warehouse;
+let standby: Warehouse;
+
+beforeAll(async () => {
+  servers = await aPrimaryAndStandby();
+  sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  folder = await aFolder();
+  const env = { ...accessTo(servers.primary, sandbox), GMSI_READ_DATABASE_URL: servers.standby.url };
+  setting = { cwd: folder.path, env };
+  await folder.write('jobs/us.yaml', jobFor(january));
+  await folder.write('jobs/more.yaml', jobFor(quarter));
+  const to = (url: string) => connect({ kind: 'url', url: new Secret(url) }, 2);
+  primary = to(servers.primary.url);
+  standby = to(servers.standby.url);
+  expect(await gmsiHere(['backfill', 'us'], setting)).toMatchObject({ code: 0 });
+  await caughtUp();
+});
+afterAll(async () => {
+  await primary?.destroy();
+  await standby?.destroy();
+  await sandbox?.stop();
+  await folder?.[Symbol.asyncDispose]();
+  await servers?.[Symbol.asyncDispose]();
+});
+
+async function caughtUp(): Promise<void> {
+  const { rows } = await sql<{ written: string }>`select pg_current_wal_lsn()::text as written`.execute(
+    primary,
+  );
+  await vi.waitUntil(
+    async () => {
+      const { rows: found } = await sql<{ yes: boolean }>`
+        select pg_last_wal_replay_lsn() >= ${rows[0]!.written}::pg_lsn as yes`.execute(standby);
+      return found[0]!.yes;
+    },
+    { timeout: 30_000 },
+  );
+}
+
+async function headlines(on: Warehouse): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(on);
+  return rows[0]!.count;
+}
+
+it('exports from the standby, says how current it is, and continues when it has replayed more', async () => {
+  const here = async (...args: string[]) => {
+    const { code, stdout, stderr } = await gmsiHere(['--json', ...args], setting);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    return JSON.parse(stdout);
+  };
+  const held = await headlines(primary);
+  expect(await here('export')).toMatchObject({ rows: held, standby: { replayed_to: expect.any(String) } });
+  expect((await gmsiHere(['export', '--overwrite'], setting)).stdout).toMatch(
+    /^standby +complete to 20\S+Z, at most \d.* behind$/m,
+  );
+
+  await sql`select pg_wal_replay_pause()`.execute(standby);
+  expect(await gmsiHere(['backfill', 'more'], setting)).toMatchObject({ code: 0 });
+  const more = await headlines(primary);
+  expect(more).toBeGreaterThan(held);
+  const before = await here('export', '--changed-since');
+  expect(before).toMatchObject({ rows: held, written: { months: 0 } });
+  const manifest = JSON.parse(await readFile(join(before.out, '_manifest.json'), 'utf8'));
+  expect(Date.parse(manifest.exported_at)).toBeLessThanOrEqual(Date.parse(before.standby.replayed_to));
+
+  const asOf = new Date().toISOString();
+  expect(await gmsiHere(['export', '--as-of', asOf, '--out', 'then'], setting)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /the standby may not have all that was known at that moment\.\n.*It has everything to 20/,
+    ),
+  });
+
+  await sql`select pg_wal_replay_resume()`.execute(standby);
+  await caughtUp();
+  expect(await here('export', '--changed-since')).toMatchObject({ rows: more });
+});
+
+it('checks on the standby, without storing the results', async () => {
+  const { code, stdout } = await gmsiHere(['check', 'us'], setting);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/because this connection may only read\.\n\nStandby: complete to 20\S+Z, at most /);
+});
+
+it('is one of the things that gmsi doctor looks at', async () => {
+  const { stdout } = await gmsiHere(['doctor'], setting);
+  expect(stdout).toMatch(/standby +complete to 20\S+Z, at most /);
+});
+
+it('serves the standby, and each answer says how current it is', async () => {
+  const web = startGmsi(['serve', '--port', '0', '--json'], setting);
+  try {
+    await vi.waitUntil(() => web.stdout.includes('\n'), { timeout: 60_000 });
+    const { url } = JSON.parse(web.stdout);
+    const answer = await fetch(`${url}/api/feeds`);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('gmsi-complete-to')).toMatch(/^20\S+Z$/);
+    const again = await fetch(`${url}/api/feeds`, {
+      headers: { 'if-none-match': answer.headers.get('etag')! },
+    });
+    expect([again.status, again.headers.get('gmsi-complete-to')]).toEqual([304, expect.any(String)]);
+    for (const path of ['jobs', 'loads?limit=5', 'series']) {
+      expect((await fetch(`${url}/api/${path}`)).status, path).toBe(200);
+    }
+  } finally {
+    web.kill('SIGTERM');
+    await web.ended;
+  }
+});
+
+it('writes a report from the standby', async () => {
+  expect(await gmsiHere(['serve', '--html', 'now.html'], setting).then(({ code }) => code)).toBe(0);
+  expect(await readFile(join(folder.path, 'now.html'), 'utf8')).toContain(', a standby');
+});
+
+it('refuses a standby whose schema is older, and an address that is none', async () => {
+  const exportFrom = (address: string) =>
+    gmsiHere(['export'], { ...setting, env: { ...setting.env, GMSI_READ_DATABASE_URL: address } });
+  expect(await exportFrom('standby:5432')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('GMSI_READ_DATABASE_URL is not the address'),
+  });
+  expect(await exportFrom('postgres://gmsi:geheim@127.0.0.1:1/gmsi')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Check host and port in GMSI_READ_DATABASE_URL\.\n$/),
+  });
+  await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
+    primary,
+  );
+  await caughtUp();
+  expect(await gmsiHere(['check', 'us'], setting)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(
+      /older than this program, and this server is a standby\.\n.*migrate on the primary/,
+    ),
+  });
+});
