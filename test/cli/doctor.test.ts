@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { anEmbeddedHome } from '../support/embedded-home.ts';
+import { webServer } from '../support/other-servers.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
@@ -54,16 +53,13 @@ describe("the service's description", () => {
   /** A service whose only answers are its countries and `body` for its description. */
   async function described(body: () => string | undefined, type = 'application/json') {
     const asked: string[] = [];
-    const server = createServer((request, response) => {
+    const server = await webServer((request, response) => {
       asked.push(request.url!);
       const sent = request.url === '/v1/countries' ? '["US"]' : body();
       response.writeHead(sent === undefined ? 404 : 200, { 'content-type': type, connection: 'close' });
       response.end(sent ?? '{"detail":"Not Found"}');
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    const { port } = server.address() as AddressInfo;
-    const [close, url] = [() => server.close(), `http://127.0.0.1:${port}`];
-    return { url, asked, [Symbol.dispose]: close };
+    return Object.assign(server, { asked });
   }
   const booked = async () => {
     const { rows } = await sql<{
@@ -90,7 +86,7 @@ describe("the service's description", () => {
 
   it('is read in one request, which is booked, and says what changed since, and what gmsi sends that is not in it', async () => {
     let body = document('1.0', usual);
-    using service = await described(() => body);
+    await using service = await described(() => body);
     const look = () => doctor({ GMSI_BASE_URL: service.url, DATABASE_URL: own.url });
     const first = await look();
     expect(service.asked).toEqual(['/v1/countries', '/openapi.json']);
@@ -117,7 +113,7 @@ describe("the service's description", () => {
     ['that is something else', () => '[1]', 'application/json', 'not an OpenAPI document'],
     ['that is huge', () => ' '.repeat(5 * 1024 * 1024), 'application/json', 'bytes'],
   ])('%s is not an error', async (_, body, type, words) => {
-    using service = await described(body, type);
+    await using service = await described(body, type);
     const before = await countRows(own.db, 'service_descriptions');
     const { code, lines } = await doctor({ GMSI_BASE_URL: service.url, DATABASE_URL: own.url });
     expect(lines.description).toMatchObject({ sign: '✓', found: expect.stringContaining(words) });

@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type OtherServer, webServer } from '../support/other-servers.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, type Folder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
@@ -12,16 +11,16 @@ const forged = `\r\ngmsi: forged\r\nWARN: forged${escapes}`;
 
 let folder: Folder;
 let warehouse: TestWarehouse;
-let service: ReturnType<typeof aHostileService>;
+let service: OtherServer;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   folder = await aFolder();
   warehouse = await aWarehouse();
-  service = aHostileService();
+  service = await aHostileService();
   env = {
     DATABASE_URL: warehouse.url,
-    GMSI_BASE_URL: await service.url,
+    GMSI_BASE_URL: service.url,
     GMSI_API_KEY: 'k',
     // No psql there.
     PATH: join(folder.path, 'bin'),
@@ -33,7 +32,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  service.close();
+  await service[Symbol.asyncDispose]();
   await warehouse[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
@@ -82,7 +81,7 @@ function sqlText(text: string): string {
 
 /** Names and errors that are not meant well. */
 function aHostileService() {
-  const server = createServer((request, response) => {
+  return webServer((request, response) => {
     const path = new URL(request.url!, 'http://service').pathname.replace('/v1', '');
     const answer: Record<string, unknown> = {
       '/countries': [{ code: `US${forged}`, name: `States${forged}` }],
@@ -91,10 +90,4 @@ function aHostileService() {
     response.writeHead(path in answer ? 200 : 400, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer[path] ?? { detail: `no${forged}` }));
   });
-  const url = new Promise<string>((listening) =>
-    server.listen(0, '127.0.0.1', () =>
-      listening(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-    ),
-  );
-  return { url, close: () => server.close().closeAllConnections() };
 }

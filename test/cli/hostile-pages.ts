@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
+import { webServer } from '../support/other-servers.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
@@ -169,7 +169,7 @@ export async function aService(
   lists: Record<string, readonly string[]> = usualLists,
 ) {
   const packed = new Map<string, Buffer>();
-  const server = createServer((request, response) => {
+  return webServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://service');
     const list = lists[pathname];
     if (list) return void response.end(JSON.stringify(list));
@@ -187,12 +187,4 @@ export async function aService(
     packed.set(key, body);
     response.writeHead(200, { 'content-encoding': 'gzip' }).end(body);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
-  };
 }

@@ -1,8 +1,8 @@
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
 import { aCollector } from '../observe/a-collector.ts';
 import { aWebhook } from '../observe/a-webhook.ts';
+import { webServer } from '../support/other-servers.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { allText } from './all-text.ts';
 import { aFolder, gmsi } from './gmsi.ts';
@@ -97,7 +97,7 @@ async function anEchoingService(echo: () => string) {
   };
   let redirects = false;
   const asked = new Set<string>();
-  const server = createServer((request, response) => {
+  const server = await webServer((request, response) => {
     const { pathname } = new URL(request.url!, 'http://service');
     if (redirects) return void response.writeHead(302, { location: `/v2/${echo()}` }).end();
     if (pathname === '/v1/countries')
@@ -117,17 +117,13 @@ async function anEchoingService(echo: () => string) {
     if (answer) answer(response);
     else response.writeHead(404).end(JSON.stringify({ detail: echo() }));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     countries: Object.keys(places),
     asked,
     redirect() {
       redirects = true;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

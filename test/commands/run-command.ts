@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import type { Session } from '../../src/compose.ts';
+import { readConfig } from '../../src/config/environment.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 
@@ -24,27 +24,13 @@ export async function runCommand(
 ): Promise<Printed> {
   const { log, lines } = aLog();
   const session: Session = {
-    config: {
-      apiKey: new Secret('sandbox-key'),
-      baseUrl: sandbox.url,
-      liveBaseUrl: undefined,
-      sendKeyUnencrypted: false,
-      warehouse: { kind: 'url', url: new Secret(warehouse.url) },
-      standby: undefined,
-      embeddedIdleSeconds: 0,
-      home: '/nonexistent',
-      logLevel: 'debug',
-      ...{
-        alertWebhook: undefined,
-        metrics: { host: '127.0.0.1', port: 0, names: [] },
-        serveToken: undefined,
-        tracing: false,
-        storage: { endpoint: undefined, region: undefined },
-        given: [],
-        warnings: [],
+    config: readConfig(
+      {
+        ...{ GMSI_API_KEY: 'sandbox-key', GMSI_BASE_URL: sandbox.url, DATABASE_URL: warehouse.url },
+        ...{ LOG_LEVEL: 'debug', GMSI_HOME: '/nonexistent', GMSI_METRICS_PORT: '0' },
       },
-      leaseSeconds: 30,
-    },
+      '/nonexistent',
+    ),
     log,
     clock,
     stop: new AbortController().signal,

@@ -1,5 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { webServer } from '../support/other-servers.ts';
 
 /** A span as it arrives by OTLP. */
 export interface CollectedSpan {
@@ -27,7 +26,7 @@ interface Attribute {
 export async function aCollector(): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   let text = '';
-  const server = createServer(async (request, response) => {
+  const server = await webServer(async (request, response) => {
     const body: Buffer[] = [];
     for await (const chunk of request) body.push(chunk);
     const json = Buffer.concat(body).toString();
@@ -36,17 +35,13 @@ export async function aCollector(): Promise<Collector> {
       for (const scope of scopeSpans) for (const span of scope.spans) spans.push(read(span));
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     spans,
     get text() {
       return text;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }
 

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Secret } from '../../src/secret.ts';
+import { webServer } from '../support/other-servers.ts';
 
 export interface Posted {
   readonly text: string;
@@ -25,26 +24,21 @@ export interface Webhook extends AsyncDisposable {
 export async function aWebhook(): Promise<Webhook> {
   const taken: Posted[] = [];
   let tries = 0;
-  const server = createServer(async (request, response) => {
+  const server = await webServer(async (request, response) => {
     const body: Buffer[] = [];
     for await (const chunk of request) body.push(chunk);
     tries += 1;
     if (webhook.answer < 300) taken.push(JSON.parse(Buffer.concat(body).toString()));
     response.writeHead(webhook.answer, { location: '/elsewhere' }).end();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
   const webhook: Webhook = {
-    url: new Secret(`http://127.0.0.1:${port}/services/T0/t0ken-0f-a-webhook`),
+    url: new Secret(`${server.url}/services/T0/t0ken-0f-a-webhook`),
     taken,
     get tries() {
       return tries;
     },
     answer: 200,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return webhook;
 }

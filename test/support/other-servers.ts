@@ -10,6 +10,8 @@ import { promisify } from 'node:util';
 /** A server on loopback that is not the service. */
 export interface OtherServer extends AsyncDisposable {
   readonly port: number;
+  /** Where it answers if it speaks HTTP. */
+  readonly url: string;
 }
 
 /** Speaks HTTP, or with a certificate HTTPS, and answers by a handler. */
@@ -41,6 +43,7 @@ async function listening(server: Server): Promise<OtherServer> {
   const { port } = server.address() as AddressInfo;
   return {
     port,
+    url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Sandbox } from '../../src/sandbox/index.ts';
+import { webServer } from './other-servers.ts';
 
 /** Stands before a sandbox and rewrites its pages. */
 export interface RewritingProxy extends AsyncDisposable {
@@ -13,7 +12,7 @@ export async function aRewritingProxy(
   sandbox: Sandbox,
   rewrite: RewritingProxy['rewrite'],
 ): Promise<RewritingProxy> {
-  const server = createServer(async (request, response) => {
+  const server = await webServer(async (request, response) => {
     const { url = '', method = 'GET', headers } = request;
     const sent: Buffer[] = [];
     for await (const chunk of request) sent.push(chunk);
@@ -30,14 +29,10 @@ export async function aRewritingProxy(
     });
     response.end(JSON.stringify(isPage ? proxy.rewrite(body as never) : body));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const proxy: RewritingProxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     rewrite,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
   return proxy;
 }
