@@ -99,9 +99,9 @@ test('every command that is deployed is one of the program, with options that it
 });
 
 test('every variable that is set is one that the program reads', () => {
-  const ours = [...read('src/config/environment.ts').matchAll(/\b(?:env|plain)\.([A-Z_]+)/g)].map(
-    (match) => match[1]!,
-  );
+  const ours = [
+    ...read('src/config/environment.ts').matchAll(/(?:\b(?:env|plain)\.|readAddress\(')([A-Z_]+)/g),
+  ].map((match) => match[1]!);
   // The last three are read by pg and by Node.js.
   const known = new Set([...ours, 'PGUSER', 'PGPASSWORD', 'HOME']);
   const set = [

@@ -41,12 +41,15 @@ export function Choose({
   const [first, setFirst] = useState(chosen);
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const findBy = (words: string) =>
-    choices
-      .filter(({ title, value, group = '' }) =>
-        `${title} ${value} ${group}`.toLowerCase().includes(words.trim().toLowerCase()),
-      )
-      .toSorted((a, b) => Number(first.includes(b.value)) - Number(first.includes(a.value)));
+  const findBy = (words: string) => {
+    const wanted = words.trim().toLowerCase();
+    const begins = ({ title, value }: Choice) =>
+      [title, value].some((name) => name.toLowerCase().startsWith(wanted));
+    const rank = (choice: Choice) => (first.includes(choice.value) ? 0 : begins(choice) ? 1 : 2);
+    return choices
+      .filter(({ title, value, group = '' }) => `${title} ${value} ${group}`.toLowerCase().includes(wanted))
+      .toSorted((a, b) => rank(a) - rank(b));
+  };
   const found = findBy(words);
   const flip = (value: string) => {
     if (chosen.includes(value)) onChange(chosen.filter((one) => one !== value));
