@@ -59,6 +59,10 @@ export const sentimentEndpoints = [
       match_type: z.string(),
       at: z.string(),
       ...means,
+      directional_error: score.describe(
+        'Standard error of the mean, as if headlines were independent; null for fewer than two scores.',
+      ),
+      semantic_error: score,
     }),
     ask: (taken) => sentimentOverTime(toAsk(taken)),
   }),

@@ -375,6 +375,39 @@ describe('the API', () => {
     expect(month).toMatchObject({ at: '2026-10-01', headlines });
   });
 
+  it.each(['day', 'month'])('has the standard errors of means by %s, now and as of a moment', async (by) => {
+    const { rows } = await sql<{ at: string; directional: number | null; semantic: number | null }>`
+      select date_trunc(${by}, published_at at time zone 'UTC')::date::text as at,
+             directional_score::float8 as directional, semantic_score::float8 as semantic
+      from gmsi.headlines
+      where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED' and retracted_at is null
+        and published_at >= '2026-10-01 00:00+00' and published_at < '2026-11-01 00:00+00'`.execute(
+      warehouse.db,
+    );
+    const errorOf = (scores: readonly number[]) => {
+      if (scores.length < 2) return null;
+      const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;
+      const squares = scores.reduce((sum, score) => sum + (score - mean) ** 2, 0);
+      return expect.closeTo(Math.sqrt(squares / (scores.length - 1) / scores.length), 6);
+    };
+    const expected = [...new Set(rows.map(({ at }) => at))].toSorted().map((bucket) => {
+      const scores = (model: 'directional' | 'semantic') =>
+        rows
+          .filter(({ at }) => at === bucket)
+          .map((row) => row[model])
+          .filter((score) => score !== null);
+      return {
+        at: bucket,
+        directional_error: errorOf(scores('directional')),
+        semantic_error: errorOf(scores('semantic')),
+      };
+    });
+    const asked = `sentiment?${series}&${days}&by=${by}`;
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await rowsOf(asked)).toMatchObject(expected);
+    expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject(expected);
+  });
+
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {
     const { paths } = (await (await get('openapi.json')).json()) as {
       paths: Record<string, { get: { parameters?: { name: string }[] } }>;

@@ -119,6 +119,49 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
+  it('has a band of uncertainty by the address, with its size in the read-out, but not a trailing mean', async () => {
+    const { tab, page } = await open(`${views.sentiment}&from=all&by=month`);
+    await using _ = tab;
+    const button = page.getByRole('button', { name: 'uncertainty', exact: true });
+    /** Pixels of the chart that are neither clear nor opaque, as those of a band are. */
+    const shaded = () =>
+      page.evaluate(`(() => {
+        const { width, height } = document.querySelector('.chart canvas');
+        const { data } = document.querySelector('.chart canvas').getContext('2d').getImageData(0, 0, width, height);
+        return data.filter((value, index) => index % 4 === 3 && value > 20 && value < 90).length;
+      })()`) as Promise<number>;
+    await button.waitFor();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    const told = page.locator('.readout td').first();
+    await expect.poll(() => told.innerText()).toMatch(/[+−]0\.\d{3}$/);
+    const before = await shaded();
+    await button.click();
+    await expect.poll(() => asked(page, 'band')).toBe('1');
+    await page.getByText('± 1.96 standard errors').waitFor();
+    await expect.poll(shaded).toBeGreaterThan(before + 500);
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    await expect.poll(() => told.innerText()).toMatch(/[+−]0\.\d{3} ± 0\.\d{3}$/);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole('button', { name: '7 days' }).click();
+    await expect.poll(() => button.count()).toBe(0);
+    expect(await page.getByText('standard errors').count()).toBe(0);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('of two models, with their bands, is read out within 360 px', async () => {
+    const lists = `${series}&country=NO&model=both&band=1&from=30d`;
+    const { tab, page } = await open(`view=sentiment&${lists}`, { width: 360, height: 740 });
+    await using _ = tab;
+    await page.getByRole('application').focus();
+    await page.keyboard.press('End');
+    await page.locator('.readout').getByText('±').first().waitFor();
+    await expectToFit(page);
+  });
+});
+
 describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
   it('has a title of view, country and topic', async () => {
     for (const [query, title] of [

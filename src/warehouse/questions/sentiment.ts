@@ -28,6 +28,9 @@ export interface Sentiment {
   /** `null` if no headline has a score. */
   readonly directional: number | null;
   readonly semantic: number | null;
+  /** Standard errors of these means, as if headlines were independent; `null` for fewer than two scores. */
+  readonly directional_error: number | null;
+  readonly semantic_error: number | null;
   /** All headlines, with or without a score. */
   readonly headlines: number;
 }
@@ -41,7 +44,9 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   return {
     about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${momentText(asOf)}`}`,
     query: sql<Sentiment>`
-      select country, topic, match_type, ${at} as at, ${means}
+      select country, topic, match_type, ${at} as at, ${means},
+             ${errorFor('directional')} as directional_error,
+             ${errorFor('semantic_sentiment')} as semantic_error
       from ${sums(asked)}
       group by country, topic, match_type, ${begins}
       order by country, topic, match_type, ${begins}`,
@@ -65,6 +70,19 @@ const means = sql`
                / nullif(sum(headline_count) filter (where sentiment_type = 'semantic_sentiment'), 0) as semantic,
              (sum(all_count) filter (where sentiment_type = 'directional'))::int as headlines`;
 
+/** Returns the standard error of a mean. A sum of squares follows from the count, sum and population deviation of each row. */
+function errorFor(type: 'directional' | 'semantic_sentiment'): RawBuilder<unknown> {
+  const total = (value: RawBuilder<unknown>) =>
+    sql`sum(${value}) filter (where sentiment_type = ${sql.lit(type)})`;
+  const count = total(sql`headline_count`);
+  const squares = total(
+    sql`headline_count * sentiment_std ^ 2 + sentiment_sum ^ 2 / nullif(headline_count, 0)`,
+  );
+  // Rounding can make the difference slightly negative if all scores are equal.
+  return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${total(sql`sentiment_sum`)}) ^ 2 / ${count})
+               / (${count} - 1) / ${count}) end`;
+}
+
 type Asked = Omit<SentimentAsked, 'by'> & { readonly by?: Bucket };
 
 /** Returns the rollup that serves the question, or the headlines of a past moment in its form. */
@@ -76,7 +94,7 @@ function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): Raw
   if (asOf !== null)
     return sql`(
         select country, topic, match_type, published_at, sentiment_type, 1 as all_count,
-               (score is not null)::int as headline_count, score as sentiment_sum
+               (score is not null)::int as headline_count, score as sentiment_sum, 0 as sentiment_std
         from gmsi.headlines_as_of(${momentSql(asOf)})
         cross join lateral (values ('directional', gmsi.summable(directional_score)),
                                    ('semantic_sentiment', gmsi.summable(semantic_score))) as model (sentiment_type, score)

@@ -12,7 +12,10 @@ const series = { country: us.country, topic: us.topic, match_type: us.match };
 const days = { from: '2025-01-01', to: '2025-01-03', by: 'day' } as const;
 
 function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
-  return { ...series, at, directional, semantic: null, headlines };
+  return {
+    ...{ ...series, at, directional, semantic: null, headlines },
+    ...{ directional_error: null as number | null, semantic_error: null },
+  };
 }
 
 function covered(first_day: string, last_day: string) {
@@ -67,6 +70,22 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(chart.series.map(({ title }) => title)).toEqual(['US', 'NO', 'US − NO']);
     expect(chart.lines.at(-1)!.values).toEqual([0.75, undefined, null]);
     expect(allHeadlines(chart.series, 3)).toEqual([2, 1, 0]);
+  });
+
+  it('have a band of 1.96 standard errors if asked, but not where a value is not drawn, nor a trailing mean or a difference', () => {
+    const rows = [
+      { ...aRow('2025-01-01'), directional_error: 0.1 },
+      aRow('2025-01-02'),
+      { ...aRow('2025-01-03'), directional_error: 0.1 },
+    ];
+    const asked = { series: [us, us], band: true };
+    const chart = withDifference(aChart(rows, [covered('2025-01-01', '2025-01-02')], asked));
+    const none = [null, null, null];
+    expect(chart.lines[0]!.errors).toEqual([expect.closeTo(0.196), null, null]);
+    expect(chart.lines.at(-1)!.errors).toEqual(none);
+    const all = [covered('2024-12-01', '2025-01-03')];
+    expect(aChart(rows, all, { ...asked, smooth: 7 }).line.errors).toEqual(none);
+    expect(aChart(rows, all).line.errors).toEqual(none);
   });
 
   it('differ from the same points now if a score, a count or all of it changed since', () => {

@@ -53,6 +53,45 @@ export function drawMarks(plot: uPlot, middles: readonly number[], open: number 
   context.restore();
 }
 
+/** Shades the band around each line. A point without a neighbour that has a band gets a bar. */
+export function drawBands(
+  plot: uPlot,
+  middles: readonly number[],
+  lines: readonly Line[],
+  colour: (line: Line) => string,
+) {
+  const { ctx: context, bbox } = plot;
+  const pixel = uPlot.pxRatio;
+  const half = Math.max(pixel / 2, Math.min(2 * pixel, bbox.width / middles.length / 3));
+  const x = (index: number) => plot.valToPos(middles[index]!, 'x', true);
+  context.save();
+  context.beginPath();
+  context.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  context.clip();
+  context.globalAlpha = 0.22;
+  for (const line of lines) {
+    const { values, errors } = line;
+    const y = (index: number, side: 1 | -1) =>
+      plot.valToPos(values[index]! + side * errors[index]!, 'y', true);
+    context.fillStyle = colour(line);
+    for (let first = 0; first < errors.length; first += 1) {
+      if (typeof errors[first] !== 'number') continue;
+      let last = first;
+      while (typeof errors[last + 1] === 'number') last += 1;
+      context.beginPath();
+      if (first === last) {
+        const top = y(first, 1);
+        context.rect(x(first) - half, top, 2 * half, y(first, -1) - top);
+      }
+      for (let index = first; index <= last; index += 1) context.lineTo(x(index), y(index, 1));
+      for (let index = last; index >= first; index -= 1) context.lineTo(x(index), y(index, -1));
+      context.fill();
+      first = last;
+    }
+  }
+  context.restore();
+}
+
 /** Draws a tick above the lines for each event. */
 export function drawEvents(plot: uPlot, events: readonly number[], colours: Colours) {
   const { ctx: context, bbox } = plot;

@@ -1,7 +1,16 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { coloursOf, font } from './colours.ts';
-import { drawChanges, drawEvents, drawGaps, drawLabels, drawLoose, drawMarks, inks } from './lines-marks.ts';
+import {
+  drawBands,
+  drawChanges,
+  drawEvents,
+  drawGaps,
+  drawLabels,
+  drawLoose,
+  drawMarks,
+  inks,
+} from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
 import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
@@ -135,7 +144,10 @@ export function drawLines(
         ],
         hooks: {
           drawClear: [(plot) => drawGaps(plot, chart, of, colours)],
-          drawAxes: [(plot) => drawMarks(plot, middles, open, colours)],
+          drawAxes: [
+            (plot) => drawBands(plot, middles, lines, colour),
+            (plot) => drawMarks(plot, middles, open, colours),
+          ],
           draw: [
             (plot) => drawLoose(plot, middles, lines, colour, colours.paper),
             (plot) => drawChanges(plot, middles, chart, lines, colour),
@@ -241,15 +253,16 @@ function signed(_: uPlot, splits: number[]): string[] {
   );
 }
 
-/** Returns a range that contains all means and zero, with some room, within the range of scores or of their differences. */
+/** Returns a range that contains all means, their bands and zero, with some room, within the range of scores or of their differences. */
 function scoreRange(lines: readonly Line[]): [number, number] {
   let least = 0;
   let most = 0;
-  for (const { values, loose } of lines) {
+  for (const { values, loose, errors } of lines) {
     for (const [index, value] of values.entries()) {
       const drawn = value ?? loose[index] ?? 0;
-      least = Math.min(least, drawn);
-      most = Math.max(most, drawn);
+      const error = errors[index] ?? 0;
+      least = Math.min(least, drawn - error);
+      most = Math.max(most, drawn + error);
     }
   }
   if (least === 0 && most === 0) return [-1, 1];

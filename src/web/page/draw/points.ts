@@ -47,7 +47,12 @@ export interface Line {
   readonly loose: readonly (number | null)[];
   /** The buckets' means, without smoothing. */
   readonly means: readonly (number | null)[];
+  /** Half the height of the band around each drawn value; `null` where there is no band. */
+  readonly errors: readonly (number | null)[];
 }
+
+/** Standard errors on each side of a mean, between which 95% of normally distributed means lie. */
+const errorsAside = 1.96;
 
 /** Series over time, bucket by bucket. */
 export interface Chart {
@@ -72,6 +77,8 @@ export interface ChartAsked {
   readonly by: Bucket;
   /** Days of the trailing mean, which also needs rows from before `from`. */
   readonly smooth: number;
+  /** Whether lines have a band of uncertainty. A trailing mean has none. */
+  readonly band?: boolean;
 }
 
 /** Puts rows into the buckets of a period. */
@@ -117,7 +124,12 @@ export function chartOf(
       );
       const values = drawn.map((value, index) => (isFull[index] ? (value ?? undefined) : null));
       const loose = drawn.map((value, index) => (states[index] === 'incomplete' ? value : null));
-      lines.push({ series: points, model, values, loose, means });
+      const errors = starts.map((start, index) => {
+        const error = found.get(start)?.[`${model}_error`] ?? null;
+        const hasBand = asked.band && smooth === 1 && typeof values[index] === 'number';
+        return hasBand && error !== null ? errorsAside * error : null;
+      });
+      lines.push({ series: points, model, values, loose, means, errors });
     }
   }
   return { by, starts, ends, series, lines, smooth, counted: 'headline' };
@@ -142,7 +154,7 @@ export function withDifference(chart: Chart): Chart {
     .map((line): Line => {
       const than = chart.lines.find(({ series, model }) => series === other && model === line.model)!;
       return {
-        ...{ series, model: line.model, loose: none.map(() => null) },
+        ...{ series, model: line.model, loose: none.map(() => null), errors: none.map(() => null) },
         values: line.values.map((value, index) => minus(value, than.values[index])),
         means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
       };

@@ -131,7 +131,7 @@ function asSentiment(country: string, point: Point): IndexRow {
   const parameters = variant.split('&').map((one) => one.replace(/^(?:sentiment_type|model)=/, ''));
   const line = [match_type, kind, ...parameters].filter(Boolean).join(' ');
   const row = { country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null };
-  return { ...row, of: { match_type, variant } };
+  return { ...row, directional_error: null, semantic_error: null, of: { match_type, variant } };
 }
 
 /** Returns the lines of an index, those with the most headlines first. */

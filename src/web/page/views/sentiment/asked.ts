@@ -35,6 +35,8 @@ export interface Asked {
   readonly smooth: number;
   /** Whether two lines are compared by a third one. */
   readonly difference: boolean;
+  /** Whether lines have a band of uncertainty. */
+  readonly band: boolean;
   /** A moment, or `null` for now. */
   readonly asOf: string | null;
   readonly show: Show;
@@ -83,6 +85,7 @@ export function askedFor(usual: Usual): Asked {
     // Date.parse would read the year of an unknown name, such as paper-2026.
     asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
     difference: text('difference') !== null,
+    band: text('band') !== null && smooth === 'none',
     show,
   };
 }

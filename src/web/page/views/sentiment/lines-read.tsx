@@ -84,8 +84,11 @@ function Read({
         .filter((line) => line.series === series)
         .map((line) => (
           <td key={line.model} class="number">
-            <Sign place={series.place} model={line.model} />
-            {score(meanAt(line, index))}
+            <span>
+              <Sign place={series.place} model={line.model} />
+              {score(meanAt(line, index))}
+            </span>{' '}
+            {typeof line.errors[index] === 'number' && <span>± {line.errors[index].toFixed(3)}</span>}
           </td>
         ))}
       <td class="number">

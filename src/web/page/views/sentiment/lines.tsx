@@ -84,13 +84,15 @@ export function Lines({ asked }: { asked: Asked }) {
   );
 }
 
-function notesOf({ countries, topics, matches, by, smooth }: Asked): string {
+function notesOf({ countries, topics, matches, by, smooth, band }: Asked): string {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
     by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
     smooth > 1 &&
       `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
+    band &&
+      `The band is the mean ± 1.96 standard errors, as if headlines were independent. Reprints are not independent, so the true uncertainty is larger. ${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
   ]
     .filter(Boolean)
     .join(' ');

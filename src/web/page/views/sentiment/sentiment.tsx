@@ -133,6 +133,15 @@ function Loaded() {
               difference
             </button>
           )}
+          {asked.show === 'lines' && asked.smooth === 1 && (
+            <button
+              type="button"
+              aria-pressed={asked.band}
+              onClick={() => go({ band: asked.band ? null : '1' })}
+            >
+              uncertainty
+            </button>
+          )}
           <AsOfSwitch asOf={asked.asOf} />
         </div>
       </Controls>
