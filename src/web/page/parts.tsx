@@ -251,7 +251,7 @@ const periods = [
   ['10 y', '10 years', 3653],
 ] as const;
 
-/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes. */
+/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
 export function Field({
   label,
   value,
@@ -260,22 +260,35 @@ export function Field({
 }: {
   label: string;
   value: string;
-  onEnter: (text: string) => void;
+  /** Returns what is wrong with a text that is refused. */
+  onEnter: (text: string) => string | undefined;
   class?: string;
   placeholder?: string;
 }) {
   const [typed, setTyped] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => setProblem(undefined), [value]);
   return (
-    <input
-      {...look}
-      aria-label={label}
-      value={typed ?? value}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-      onChange={(event) => {
-        setTyped(undefined);
-        onEnter(event.currentTarget.value.trim());
-      }}
-    />
+    <>
+      <input
+        {...look}
+        aria-label={label}
+        value={typed ?? value}
+        onInput={(event) => {
+          setProblem(undefined);
+          setTyped(event.currentTarget.value);
+        }}
+        onChange={(event) => {
+          setTyped(undefined);
+          setProblem(onEnter(event.currentTarget.value.trim()));
+        }}
+      />
+      {problem && (
+        <span class="refused" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
   );
 }
 
@@ -293,7 +306,13 @@ export function DayField({
   max?: string;
   onChange: (day: string) => void;
 }) {
-  const enter = (day: string) => isDay(day) && min <= day && day <= max && onChange(day);
+  const enter = (day: string) => {
+    if (!isDay(day)) return `"${day}" is not a day (YYYY-MM-DD).`;
+    if (day < min) return `${day} is before ${min}.`;
+    if (day > max) return `${day} is after ${max}.`;
+    onChange(day);
+    return undefined;
+  };
   return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 

@@ -76,7 +76,10 @@ export function Headlines({
           label="Search these headlines"
           placeholder="Search"
           value={find ?? ''}
-          onEnter={(find) => go({ find: find || null }, 'replace')}
+          onEnter={(find) => {
+            go({ find: find || null }, 'replace');
+            return undefined;
+          }}
         />
         <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
