@@ -192,6 +192,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await page.getByLabel('First day').fill('31.10.2026');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByLabel('First day').inputValue()).toBe('2026-10-02');
+    await page.getByRole('alert').getByText('"31.10.2026" is not a day (YYYY-MM-DD).').waitFor();
     await page.getByLabel('First day').fill('2026-10-12');
     // What is typed stays while the page is drawn anew.
     await sql`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`.execute(

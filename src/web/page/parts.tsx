@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { addressWith, go } from './address.ts';
+import { address, addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
 import { isDay, plusDays, today } from './time.ts';
 
@@ -242,16 +242,17 @@ export function Controls({
   );
 }
 
-/** Common periods: short title, title, days. */
+/** Common periods: short title, title, `from` in the address. */
 const periods = [
-  ['30 d', '30 days', 30],
-  ['90 d', '90 days', 90],
-  ['1 y', 'a year', 365],
-  ['3 y', '3 years', 1096],
-  ['10 y', '10 years', 3653],
+  ['30 d', '30 days', '30d'],
+  ['90 d', '90 days', '90d'],
+  ['1 y', 'a year', '365d'],
+  ['3 y', '3 years', '1096d'],
+  ['10 y', '10 years', '3653d'],
+  ['all', 'all days', 'all'],
 ] as const;
 
-/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes. */
+/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
 export function Field({
   label,
   value,
@@ -260,22 +261,35 @@ export function Field({
 }: {
   label: string;
   value: string;
-  onEnter: (text: string) => void;
+  /** Returns what is wrong with a text that is refused. */
+  onEnter: (text: string) => string | undefined;
   class?: string;
   placeholder?: string;
 }) {
   const [typed, setTyped] = useState<string>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => setProblem(undefined), [value]);
   return (
-    <input
-      {...look}
-      aria-label={label}
-      value={typed ?? value}
-      onInput={(event) => setTyped(event.currentTarget.value)}
-      onChange={(event) => {
-        setTyped(undefined);
-        onEnter(event.currentTarget.value.trim());
-      }}
-    />
+    <>
+      <input
+        {...look}
+        aria-label={label}
+        value={typed ?? value}
+        onInput={(event) => {
+          setProblem(undefined);
+          setTyped(event.currentTarget.value);
+        }}
+        onChange={(event) => {
+          setTyped(undefined);
+          setProblem(onEnter(event.currentTarget.value.trim()));
+        }}
+      />
+      {problem && (
+        <span class="refused" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
   );
 }
 
@@ -293,7 +307,13 @@ export function DayField({
   max?: string;
   onChange: (day: string) => void;
 }) {
-  const enter = (day: string) => isDay(day) && min <= day && day <= max && onChange(day);
+  const enter = (day: string) => {
+    if (!isDay(day)) return `"${day}" is not a day (YYYY-MM-DD).`;
+    if (day < min) return `${day} is before ${min}.`;
+    if (day > max) return `${day} is after ${max}.`;
+    onChange(day);
+    return undefined;
+  };
   return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
@@ -313,34 +333,31 @@ export function Period({
   newest?: string | undefined;
 }) {
   const end = newest ?? today();
+  const offered = periods.filter(([, , value]) => value !== 'all' || oldest);
+  const named = address.value.get('from');
+  const firstOf = (value: string) =>
+    value === 'all' ? oldest : plusDays(end, 1 - Number.parseInt(value, 10));
+  // Two may begin on the same day: the address decides which one is marked.
+  const matching = to === end ? offered.filter(([, , value]) => firstOf(value) === from) : [];
+  const marked = matching.find(([, , value]) => value === named) ?? matching[0];
   return (
     <fieldset class="period">
       <legend class="hidden">Period (UTC days)</legend>
       <DayField label="First day" value={from} max={to} onChange={(from) => go({ from })} />
       <span class="quiet">to</span>
       <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
-      {periods.map(([short, words, days]) => (
+      {offered.map((one) => (
         <button
-          key={days}
+          key={one[2]}
           type="button"
           class="flat"
-          title={words}
-          aria-pressed={to === end && from === plusDays(end, 1 - days)}
-          onClick={() => go({ from: `${days}d`, to: null })}
+          title={one[1]}
+          aria-pressed={one === marked}
+          onClick={() => go({ from: one[2], to: null })}
         >
-          {short}
+          {one[0]}
         </button>
       ))}
-      {oldest && (
-        <button
-          type="button"
-          class="flat"
-          aria-pressed={from === oldest && to === end}
-          onClick={() => go({ from: 'all', to: null })}
-        >
-          all
-        </button>
-      )}
     </fieldset>
   );
 }

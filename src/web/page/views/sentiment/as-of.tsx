@@ -92,7 +92,9 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
             value={textOf(at).slice(0, 19).replace('T', ' ')}
             onEnter={(text) => {
               const chosen = Date.parse(`${text.replace(' ', 'T')}Z`);
-              if (!Number.isNaN(chosen)) go({ as_of: textOf(chosen) });
+              if (Number.isNaN(chosen)) return `"${text}" is not a moment (YYYY-MM-DD hh:mm:ss).`;
+              go({ as_of: textOf(chosen) });
+              return undefined;
             }}
           />
         </span>

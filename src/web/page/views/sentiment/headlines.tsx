@@ -48,10 +48,12 @@ export function Headlines({
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
-  useEffect(() => {
-    section.current?.scrollIntoView({ block: 'nearest', behavior: 'smooth' });
-  }, [from]);
   const isCurrent = asked.answer?.url === url;
+  // Again once the list has loaded: until then, the section is only as high as its title.
+  useEffect(() => {
+    const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
+    section.current?.scrollIntoView({ block: 'nearest', behavior });
+  }, [from, isCurrent]);
   return (
     <section class="headlines" ref={section} aria-label={`Headlines of ${title}`}>
       <div class="row">
@@ -76,7 +78,10 @@ export function Headlines({
           label="Search these headlines"
           placeholder="Search"
           value={find ?? ''}
-          onEnter={(find) => go({ find: find || null }, 'replace')}
+          onEnter={(find) => {
+            go({ find: find || null }, 'replace');
+            return undefined;
+          }}
         />
         <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}

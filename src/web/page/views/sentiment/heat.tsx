@@ -3,7 +3,7 @@ import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import type { Wire } from '../../api.ts';
-import { bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
+import { bucketText, bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
@@ -156,8 +156,8 @@ function Drawn({ table, width }: { table: Table; width: number }) {
     const cells = rows.map((row) => row?.map((bucket) => cellOf(bucket, limit, full)));
     return (row, column) => cells[row]?.[column];
   }, [table]);
-  const openLine = (row: number) =>
-    go({ show: 'lines', topic: titles[row]!.title, by, at: null, of: null, hide: null });
+  const openLine = (row: number, at: string | null = null) =>
+    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null, hide: null });
   return (
     <div class="heat">
       <Grid
@@ -166,8 +166,8 @@ function Drawn({ table, width }: { table: Table; width: number }) {
         said={({ row, column }) => [titles[row]!.title, wordsOf(table, row, column)]}
         down={() => 18}
         start={{ row: rows.findIndex(Boolean), column: starts.length - 1 }}
-        onOpen={({ row }) => openLine(row)}
-        onRow={openLine}
+        onOpen={({ row, column }) => openLine(row, bucketText(starts[column]!, by))}
+        onRow={(row) => openLine(row)}
       />
     </div>
   );
