@@ -1,7 +1,6 @@
 import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { zone } from '../time.ts';
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const aDay = 86_400_000;
 
 /** Returns the zone of an axis: UTC for days, the chosen zone for hours. */
@@ -10,8 +9,8 @@ export function zoneOfAxis(by: Bucket): string {
 }
 
 /**
- * Returns the labels of a time axis, as short as their distance allows: the year, the month, the day or the hour. The larger unit
- * is below, where it changes.
+ * Returns the labels of a time axis, as short as their distance allows: the year, the month, the day or the hour, as in ISO
+ * dates. The year of a day and the day of an hour are below, where they change.
  * @param dates the places of the labels; their local time is that of the axis
  * @param apart milliseconds between two labels
  */
@@ -27,10 +26,12 @@ export function labelsOf(dates: readonly Date[], apart: number): string[] {
 
 function parts(date: Date, apart: number): [label: string, larger: string] {
   const year = String(date.getFullYear());
-  const month = months[date.getMonth()]!;
   if (apart >= 360 * aDay) return [year, ''];
-  if (apart >= 28 * aDay) return [month, year];
-  if (apart >= aDay) return [`${date.getDate()} ${month}`, year];
-  const time = [date.getHours(), date.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
-  return [time, `${date.getDate()} ${month}`];
+  const joined = (parts: readonly number[], mark: string) =>
+    parts.map((part) => String(part).padStart(2, '0')).join(mark);
+  const month = date.getMonth() + 1;
+  if (apart >= 28 * aDay) return [`${year}-${joined([month], '')}`, ''];
+  const day = joined([month, date.getDate()], '-');
+  if (apart >= aDay) return [day, year];
+  return [joined([date.getHours(), date.getMinutes()], ':'), `${year}-${day}`];
 }

@@ -61,16 +61,19 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
           {source}
         </div>
         <div class="world">
-          <Drawn shown={shown} days={days} chosen={asked.countries} />
-          <Countries shown={shown} days={days} />
+          <Drawn shown={shown} days={days} asked={asked} />
+          <Countries shown={shown} days={days} asked={asked} />
         </div>
       </div>
     </>
   );
 }
 
-function openLine({ code }: Country): void {
-  go({ show: 'lines', country: code, at: null, of: null, hide: null });
+/** Opens the line of a country; if one of its points is of the whole period, with the headlines behind that. */
+function openLine({ code }: Country, { from, to }: Asked): void {
+  const smooth = { 1: 'none', 7: '7', 28: '28' }[daysBetween(from, to)];
+  const point = smooth === undefined ? { at: null } : { at: to, by: 'day', smooth };
+  go({ show: 'lines', country: code, ...point, of: null, hide: null });
 }
 
 /** Describes a country. */
@@ -81,15 +84,7 @@ function words({ mean, headlines, covered }: Shown, days: number): string {
   return `${score(mean)} · ${number(headlines)} headline${headlines === 1 ? '' : 's'}${all}`;
 }
 
-function Drawn({
-  shown,
-  days,
-  chosen,
-}: {
-  shown: readonly Shown[];
-  days: number;
-  chosen: readonly string[];
-}) {
+function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const [world, setWorld] = useState<typeof import('../../draw/world.ts')>();
   const [hover, setHover] = useState<{ text: string; left: number; top: number; isRight: boolean } | null>(
     null,
@@ -140,10 +135,10 @@ function Drawn({
                 key={shape.name}
                 d={shape.path}
                 class={kindOf(one)}
-                data-chosen={chosen.includes(shape.code ?? '') || undefined}
+                data-chosen={asked.countries.includes(shape.code ?? '') || undefined}
                 style={one?.mean === null || !one ? undefined : { fill: colourOf(one.mean, limit) }}
                 onPointerMove={over(shape)}
-                onClick={one && (() => openLine(one))}
+                onClick={one && (() => openLine(one, asked))}
               />
             );
           })}
@@ -169,7 +164,7 @@ function Drawn({
         <div class="small">
           <span class="quiet">Too small for the map:</span>
           {small.map((one) => (
-            <button key={one.code} type="button" class="flat" onClick={() => openLine(one)}>
+            <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
               <span
                 class={`patch ${kindOf(one)}`}
                 aria-hidden="true"
@@ -191,7 +186,7 @@ function kindOf(one: Shown | undefined): string {
 }
 
 /** Shows the countries with news, and how many have none. */
-function Countries({ shown, days }: { shown: readonly Shown[]; days: number }) {
+function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const withNews = shown.filter(({ mean }) => mean !== null);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
   const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
@@ -210,7 +205,7 @@ function Countries({ shown, days }: { shown: readonly Shown[]; days: number }) {
             by: ({ name }) => name,
             show: (one) => (
               <>
-                <button type="button" class="flat" onClick={() => openLine(one)}>
+                <button type="button" class="flat" onClick={() => openLine(one, asked)}>
                   {one.name}
                 </button>
                 {one.covered < days && (
