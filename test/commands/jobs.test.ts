@@ -29,7 +29,7 @@ it('lists the examples of the program if there is no folder of jobs', async () =
   expect(stdout).toMatch(
     /^There is no folder jobs\/ here\. These are the examples of the program\.\n\njob +feed /,
   );
-  expect(stdout).toMatch(/^g7-inflation +gmsi-headlines +2016-01-01 +today +sync [\d: -]+$/m);
+  expect(stdout).toMatch(/^g7-inflation +gmsi-headlines +2016-01-01 +today +(?:sync|backfill) [\d: -]+$/m);
   expect(stdout).toMatch(/\nNext: gmsi init\n$/);
   expect(sandbox.stats().requests).toBe(0);
 });
