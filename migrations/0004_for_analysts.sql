@@ -529,32 +529,32 @@ comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text
 -- The service's indices by day.
 
 create view gmsi.index_daily as
-select feed, subject, topic, match_type, variant, day, count(*)::integer as hours, sum(headline_count)::bigint as headline_count,
-       sum(sentiment_sum) as sentiment_sum, sum(sentiment_abs_sum) as sentiment_abs_sum,
-       sum(sentiment_sum) / nullif(sum(headline_count), 0)::float8 as sentiment_mean
+select feed, subject, coalesce(topic, '') as topic, match_type, variant,
+       ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, count(*)::integer as hours,
+       sum(headline_count)::bigint as headline_count, sum(gmsi.summable(sentiment_sum)) as sentiment_sum,
+       sum(gmsi.summable(sentiment_abs_sum)) as sentiment_abs_sum,
+       sum(gmsi.summable(sentiment_sum)) / nullif(sum(headline_count), 0)::float8 as sentiment_mean
 from (
-  select 'gmsi-index' as feed, country as subject, coalesce(topic, '') as topic, match_type,
+  select 'gmsi-index' as feed, country as subject, topic, match_type,
          concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
-                   'sparse=' || nullif(sparse, '')) as variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
-         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
-  from gmsi.gmsi_index where retracted_at is null
+                   'sparse=' || nullif(sparse, '')) as variant,
+         hour_ends_at, headline_count, sentiment_sum, sentiment_abs_sum, retracted_at
+  from gmsi.gmsi_index
   union all
-  select 'regional-index' as feed, country_name as subject, coalesce(topic, '') as topic, match_type,
-         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
-         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
-  from gmsi.regional_index where retracted_at is null
+  select 'regional-index', country_name, topic, match_type, variant,
+         hour_ends_at, headline_count, sentiment_sum, sentiment_abs_sum, retracted_at
+  from gmsi.regional_index
   union all
-  select 'global-index' as feed, 'World' as subject, coalesce(topic, '') as topic, match_type,
-         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
-         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
-  from gmsi.global_index where retracted_at is null
+  select 'global-index', 'World', topic, match_type, variant,
+         hour_ends_at, headline_count, sentiment_sum, sentiment_abs_sum, retracted_at
+  from gmsi.global_index
   union all
-  select 'ticker-index' as feed, ticker as subject, coalesce(topic, '') as topic, coalesce(record_match_type, match_type) as match_type,
-         variant, ((hour_ends_at - interval '1 hour') at time zone 'UTC')::date as day, headline_count,
-         gmsi.summable(sentiment_sum) as sentiment_sum, gmsi.summable(sentiment_abs_sum) as sentiment_abs_sum
-  from gmsi.ticker_index where retracted_at is null
+  select 'ticker-index', ticker, topic, coalesce(record_match_type, match_type), variant,
+         hour_ends_at, headline_count, sentiment_sum, sentiment_abs_sum, retracted_at
+  from gmsi.ticker_index
 ) as hours
-group by feed, subject, topic, match_type, variant, day;
+where retracted_at is null
+group by 1, 2, 3, 4, 5, 6;
 comment on view gmsi.index_daily is 'The hourly indices of the service by day (UTC): the hours that the feeds gmsi-index, regional-index, global-index and ticker-index sent, added up. Filter by feed, subject, match_type and variant: each combination is a series. An hour is of the day in which it began; if the service did not say how it stamps hours (hour_stamp is unknown), they are taken as stamped at their beginning.';
 comment on column gmsi.index_daily.feed is 'The feed of the index.';
 comment on column gmsi.index_daily.subject is 'Country (gmsi-index), name of the country (regional-index), World (global-index) or ticker (ticker-index).';

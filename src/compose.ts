@@ -92,10 +92,10 @@ export async function openWarehouse(
  */
 export async function openToRead(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
   const { config } = session;
-  const ofStandby = config.standby && { ...session, config: { ...config, warehouse: config.standby } };
-  refuseNoWarehouse(ofStandby ?? session);
-  const warehouse = await openWarehouse(ofStandby ?? session, schema).catch((error: unknown) => {
-    throw ofStandby ? namingTheStandby(error) : error;
+  const read = { ...session, config: { ...config, warehouse: config.standby ?? config.warehouse } };
+  refuseNoWarehouse(read);
+  const warehouse = await openWarehouse(read, schema).catch((error: unknown) => {
+    throw config.standby ? namingTheStandby(error) : error;
   });
   try {
     return { ...warehouse, standby: await readStandby(warehouse.db) };

@@ -9,10 +9,9 @@ import { modelHeadlines } from './ticker-headlines.ts';
 export const macroHeadlines = defineFeed({
   name: 'macro-headlines',
   dimensions: [],
+  ...byModel,
   path: (series) => `/headlines/feed/historical/macro/${modelOf(series)}`,
-  inPath: byModel.inPath,
   parameters: { matchType: 'match_type' },
-  matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
   variants: { ...byModel.variants, country_preset: [] },
   ...modelHeadlines,
   columns: { ...modelHeadlines.columns, ...byCountry },

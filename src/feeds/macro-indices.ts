@@ -2,8 +2,13 @@ import { defineFeed, type ReadColumns } from './define-feed.ts';
 import type { Series } from './feed.ts';
 import { hourlyIndex } from './hourly-index.ts';
 
-/** The model is part of the path (docs/service.md, "Macro feeds"). */
-export const byModel = { inPath: ['model'], variants: { model: ['macro_1', 'macro_2', 'macro_3'] } };
+/** What all feeds of a macro model have in common: the model is part of the path (docs/service.md, "Macro feeds"). */
+export const byModel = {
+  inPath: ['model'],
+  // The last two appear in the vendor's archives of the regional index.
+  matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
+  variants: { model: ['macro_1', 'macro_2', 'macro_3'] },
+};
 
 /** Returns the model of a series, for its path. */
 export function modelOf({ variant }: Pick<Series, 'variant'>): string {
@@ -11,7 +16,8 @@ export function modelOf({ variant }: Pick<Series, 'variant'>): string {
 }
 
 /**
- * What the indices of countries together have in common: the mean is sent, too (docs/service.md, "Macro feeds"). Everything here is our best guess.
+ * What both macro indices have in common: the mean is sent, too (docs/service.md, "Macro feeds"). Everything here is our best
+ * guess.
  * @param apart further columns that identify an hour
  */
 function macroIndex(of: 'regional' | 'global', apart: ReadColumns = {}) {
@@ -21,8 +27,6 @@ function macroIndex(of: 'regional' | 'global', apart: ReadColumns = {}) {
     ...byModel,
     path: (series: Pick<Series, 'variant'>) => `/headlines/index/macro/historical/${of}/${modelOf(series)}`,
     parameters: { matchType: 'index_type' },
-    // The last two appear in the vendor's archives.
-    matchTypes: ['COMBINED', 'EXPLICIT', 'IMPLICIT', 'DOMESTIC', 'INTERNATIONAL'],
     variants: { ...byModel.variants, ...variants },
     liveHours: 2,
     ...index,

@@ -125,9 +125,6 @@ const policy = {
   'frame-ancestors': ["'none'"],
 };
 
-/** On a standby, each answer says up to when it has everything. */
-export const completeToHeader = 'gmsi-complete-to';
-
 type Form = 'json' | 'csv' | 'sql';
 
 function addEndpoint(
@@ -143,10 +140,10 @@ function addEndpoint(
     asked.now += 1;
     try {
       reply.header('cache-control', isLive ? 'no-store' : 'private, no-cache');
-      // Before the answer, which may then be newer but never older than the header says.
+      // On a standby, each answer says up to when it has everything. Asked before the answer, which is never older than that.
       const { state, completeTo } = await stateOf(warehouse);
       if (completeTo)
-        reply.header(completeToHeader, completeTo instanceof Date ? completeTo.toISOString() : completeTo);
+        reply.header('gmsi-complete-to', completeTo instanceof Date ? completeTo.toISOString() : completeTo);
       if (!isLive) {
         const etag = `W/"${hash(version, request.url, state)}"`;
         reply.header('etag', etag);

@@ -1,16 +1,15 @@
 import { pairOf } from '../generate/headlines-of-day.ts';
 import { readChoice } from '../paging/parameters.ts';
 import { comparePositions } from '../position.ts';
-import { Refusal } from '../refusal.ts';
 import { toWireRecord } from '../wire-record.ts';
 import { writeNumber } from '../wire-values.ts';
 import type { Feed, PagedFeed } from './feed.ts';
 import { headlinesServed } from './gmsi-headlines.ts';
-import { countriesOf, INDEX_TYPES, MODELS, REGIONAL_TOPICS, scoresBy } from './macro-indices.ts';
+import { countriesOf, findModel, INDEX_TYPES, REGIONAL_TOPICS, scoresBy } from './macro-indices.ts';
 
 /** A record for each headline, country and topic of which the model has scores. */
-const series: Feed['series'] = ({ model = '' }, query, view) => {
-  if (!Object.hasOwn(MODELS, model)) throw new Refusal(404, `Model '${model}' not found`);
+const series: Feed['series'] = (parameters, query, view) => {
+  const model = findModel(parameters);
   const countries = countriesOf(query.country_preset ?? 'G20');
   const matchTypes = Object.keys(INDEX_TYPES) as (keyof typeof INDEX_TYPES)[];
   const matchType = INDEX_TYPES[readChoice(query, 'match_type', matchTypes)];
@@ -22,7 +21,7 @@ const series: Feed['series'] = ({ model = '' }, query, view) => {
         .flatMap((country) => REGIONAL_TOPICS.map((topic) => pairOf(view.settings, country, topic)))
         .flatMap((pair) =>
           headlinesServed(view, pair, matchType, day).flatMap((headline) => {
-            const scores = scoresBy(model as keyof typeof MODELS, headline);
+            const scores = scoresBy(model, headline);
             if (!scores) return [];
             const toWire = () => {
               const record = Object.entries(toWireRecord(headline, pair, view));

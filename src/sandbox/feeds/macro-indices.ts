@@ -21,7 +21,7 @@ const GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Which scores of a headline a model averages. Made up. */
-export const MODELS = {
+const MODELS = {
   macro_1: ['directional'],
   macro_2: ['semantic'],
   macro_3: ['directional', 'semantic'],
@@ -46,12 +46,12 @@ type Series = Feed['series'];
 
 /** What both macro indices read of a request, and the scores of a day's headlines. */
 function readMacro(
-  { model = '' }: Parameters<Series>[0],
+  parameters: Parameters<Series>[0],
   query: Parameters<Series>[1],
   view: Parameters<Series>[2],
   preset: string,
 ) {
-  if (!Object.hasOwn(MODELS, model)) throw new Refusal(404, `Model '${model}' not found`);
+  const model = findModel(parameters);
   const countries = countriesOf(preset);
   const topics = readPreset(query, 'topic_preset', TOPIC_PRESETS);
   const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
@@ -75,7 +75,7 @@ function readMacro(
         .filter(({ language }) => languages?.includes(language) ?? true)
         .filter(({ source }) => sources?.includes(source) ?? true)
         .filter(({ domestic }) => !sourceCountries || (domestic && sourceCountries.includes(country.name)))
-        .flatMap((headline) => scoreBy(model as keyof typeof MODELS, headline));
+        .flatMap((headline) => scoreBy(model, headline));
     },
     toWire(components: HourlyComponents, names: Readonly<Record<string, string>>) {
       const { count, sum, std } = components;
@@ -172,6 +172,12 @@ export const globalIndexQuery: PagedFeed<'global-index-query'> = {
 
 function modelIn({ model }: Parameters<Series>[1]): Parameters<Series>[0] {
   return typeof model === 'string' ? { model } : {};
+}
+
+/** @throws Refusal for a model that the service does not have */
+export function findModel({ model = '' }: Parameters<Series>[0]): keyof typeof MODELS {
+  if (!Object.hasOwn(MODELS, model)) throw new Refusal(404, `Model '${model}' not found`);
+  return model as keyof typeof MODELS;
 }
 
 /** @throws Refusal for a preset that is neither a group nor the lower-case name of a country */
