@@ -65,10 +65,10 @@ export function arrayParameter(rows: readonly Row[], column: string, type: Colum
   const { oid, bytes, write } = fixed[type];
   const array = arrayOf(values.length, oid, values.length * (4 + bytes));
   let at = headerBytes;
-  for (const value of values) {
+  values.forEach((value) => {
     at = array.writeInt32BE(value === null ? -1 : bytes, at);
     if (value !== null) at = write(array, value, at);
-  }
+  });
   return array.subarray(0, at);
 }
 

@@ -28,9 +28,16 @@ function readText(value: string): string | undefined {
   const parts = iso.exec(value);
   if (parts === null) return epoch.test(value) ? readEpoch(Number(value)) : undefined;
 
-  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', fraction = ''] = parts;
+  const year = value.slice(0, 4);
+  const month = value.slice(5, 7);
+  const day = value.slice(8, 10);
+  const hour = parts[4] ?? '00';
+  const minute = parts[5] ?? '00';
+  const second = parts[6] ?? '00';
+  const fraction = parts[7] ?? '';
   if (!isInCalendar(+year, +month, +day) || +hour > 23 || +minute > 59 || +second > 60) return undefined;
-  const [offsetHours = '00', offsetMinutes = '00'] = [parts[9], parts[10]];
+  const offsetHours = parts[9] ?? '00';
+  const offsetMinutes = parts[10] ?? '00';
   if (+offsetHours > 15 || +offsetMinutes > 59) return undefined;
 
   const offset = (parts[8] === '-' ? -1 : 1) * (+offsetHours * 60 + +offsetMinutes);
@@ -60,20 +67,24 @@ function withinYears(seconds: string, fraction: string): string | undefined {
 }
 
 function isInCalendar(year: number, month: number, day: number): boolean {
-  const date = new Date(Date.UTC(year, month - 1, day));
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (month < 1 || month > 12 || day < 1) return false;
+  return day <= 28 || new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }
 
 export const microsecondsADay = 86_400_000_000;
 
 /** Microseconds from 1970 to a time that `readTime` returned, or that has the same form. @throws TypeError for another one */
 export function microsecondsOf(time: string): number {
-  if (time === lastCounted.time) return lastCounted.microseconds;
+  const known = counted.get(time);
+  if (known !== undefined) return known;
   const fraction = time.length > 20 ? Number(time.slice(20, -1).padEnd(6, '0')) : 0;
   const microseconds = Date.parse(time.length > 20 ? `${time.slice(0, 19)}Z` : time) * 1000 + fraction;
   if (Number.isNaN(microseconds)) throw new TypeError(`"${time}" is not a time.`);
-  lastCounted = { time, microseconds };
+  if (counted.size >= mostCounted) counted.clear();
+  counted.set(time, microseconds);
   return microseconds;
 }
 
-let lastCounted = { time: '', microseconds: Number.NaN };
+/** Times counted before: those of a page are needed three times. */
+const counted = new Map<string, number>();
+const mostCounted = 10_000;
