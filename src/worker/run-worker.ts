@@ -17,10 +17,9 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
     Selectable<WorkersTable>,
     'worker_id' | 'started_at' | 'heartbeat_at' | 'stopped_at'
   >;
+  /** The longest time between two rounds, in milliseconds. */
+  readonly longestRound?: number;
 }
-
-/** The longest time between two rounds, in milliseconds. */
-const longestRound = 1_000;
 
 /**
  * Loads and exports what is due until it is stopped. Then commits the pages in flight, leaves its jobs to other workers, and
@@ -31,7 +30,7 @@ const longestRound = 1_000;
  * @throws if it cannot continue: the key is refused, the clocks differ, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, identity } = setting;
+  const { log, identity, longestRound = 1_000 } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const context: WorkerContext = {

@@ -54,7 +54,7 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   const context = aWorkerContext(setting, stop.signal);
   const key_fingerprint = keyFingerprint(keyOf(setting));
   const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const ended = runWorker({ ...context, identity });
+  const ended = runWorker({ ...context, identity, longestRound: 100 });
   ended.catch(() => {});
   return {
     ended,
