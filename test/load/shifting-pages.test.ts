@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 
 /** A service whose cursor is a position: once a record is withdrawn, those behind it move up. */
 async function aServiceByPosition(ids: string[], onPage: () => void) {
@@ -31,15 +31,15 @@ async function aServiceByPosition(ids: string[], onPage: () => void) {
   };
 }
 
-it('the record that a shifting cursor skips is there once lookback has drained its days again', async () => {
-  await using warehouse = await aWarehouse();
+it('the record that a shifting cursor skips is there once lookback has drained its days again', async ({
+  db,
+}) => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   let pages = 0;
   await using service = await aServiceByPosition(ids, () => {
     pages += 1;
     if (pages === 1) ids.shift();
   });
-  const { db } = warehouse;
   const held = async () => {
     const { rows } = await sql<{ headline: string }>`
       select headline from gmsi.headlines where retracted_at is null order by 1`.execute(db);
