@@ -28,9 +28,7 @@ test('what a sandbox serves passes every check', async () => {
   ]);
 });
 
-test('headlines that come late, change and are withdrawn, loaded and synced day by day, fail no check', async ({
-  db,
-}) => {
+test('late, changed and withdrawn headlines, synced day by day, fail no check', async ({ db }) => {
   let now = new Date('2024-05-03T09:00:00Z');
   const clock = () => now;
   const changes = { late: 0.05, revised: 0.1, withdrawn: 0.15 };

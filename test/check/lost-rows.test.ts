@@ -73,11 +73,7 @@ describe('lost-rows finds', () => {
     expect(await checkOne(warehouse, judged, 'lost-rows')).toMatchObject({ result: 'passed' });
   });
 
-  test('rows that a trigger keeps out of the table, by what the service sent', async ({
-    warehouse,
-    db,
-    sandbox,
-  }) => {
+  test('rows that a trigger keeps out, by what the service sent', async ({ warehouse, db, sandbox }) => {
     await sql`
       create function public.drop_some() returns trigger language plpgsql as $$
       begin return case when get_byte(uuid_send(new.headline_id), 0) < 51 then null else new end; end $$`.execute(
@@ -102,11 +98,7 @@ describe('lost-rows finds', () => {
     expect(missing).toBeGreaterThan(50);
   });
 
-  test('rows of a day that came by the live feed or another job before', async ({
-    warehouse,
-    db,
-    sandbox,
-  }) => {
+  test('rows of a day that the live feed or another job brought', async ({ warehouse, db, sandbox }) => {
     await runBackfill({ job: aJob({ ...busy, start_date: '2024-04-01', step: 'P7D' }), db, sandbox });
     await runBackfill({ job, db, sandbox, plan: refresh });
     await expectNothingLost(db);
@@ -137,10 +129,7 @@ describe('lost-rows is quiet', () => {
     expect(await checkOne(warehouse, job, 'lost-rows')).toMatchObject({ result: 'passed' });
   });
 
-  test('about a window that is half drained, stopped on each of its pages and taken up by another run', async ({
-    db,
-    sandbox,
-  }) => {
+  test('about a window stopped on each of its pages and taken up again', async ({ db, sandbox }) => {
     sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
     const small = aJob({ ...busy, step: 'P90D', service: { page_size: 500, concurrency: 1 } });
     for (let outcome = ''; outcome !== 'done'; ) {

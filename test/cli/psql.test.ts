@@ -42,9 +42,7 @@ it('says what is wrong with a statement, without psql on the machine', async ({ 
   });
 });
 
-it('says that psql is missing if it is to be opened, and prints the address only when asked for it', async ({
-  warehouse,
-}) => {
+it('says that psql is missing, and prints the address only when asked', async ({ warehouse }) => {
   await using folder = await aFolder();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
   expect(await gmsiHere(['psql'], setting)).toMatchObject({

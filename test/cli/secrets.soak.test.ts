@@ -8,10 +8,7 @@ import { allText } from './all-text.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-it('shows and stores the key in no usual form, wherever the service repeats it', async ({
-  warehouse,
-  db,
-}) => {
+it('shows and stores the key in no form, wherever the service repeats it', async ({ warehouse, db }) => {
   await using folder = await aFolder();
   await using webhook = await aWebhook();
   await using collector = await aCollector();

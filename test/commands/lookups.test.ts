@@ -23,10 +23,7 @@ async function bookedIn({ db }: TestWarehouse): Promise<number> {
 const test = serving({ limits: null });
 
 describe('gmsi lookups', () => {
-  test('refreshes and lists everything that the service keeps lists of, for five requests', async ({
-    warehouse,
-    sandbox,
-  }) => {
+  test('refreshes and lists all lists of the service, for five requests', async ({ warehouse, sandbox }) => {
     const { code, output, log } = await lookups({ warehouse, sandbox });
 
     expect(code).toBe(0);
@@ -125,10 +122,7 @@ describe('gmsi lookups <words>', () => {
     expect(sandbox.stats().requests).toBe(5);
   });
 
-  test('fetches the lists if there are none, and says so if no name matches', async ({
-    warehouse,
-    sandbox,
-  }) => {
+  test('fetches missing lists, and says so if no name matches', async ({ warehouse, sandbox }) => {
     const nothing = 'No name in the lists contains "atlantis"';
     expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}, for 5 requests.\n`);
     expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}.\n`);

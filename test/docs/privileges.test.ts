@@ -38,9 +38,7 @@ async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
   await sql.raw(`drop role ${name}`).execute(db);
 }
 
-test('the privileges that are documented for a loading user are enough to load, twice, and to be a worker', async ({
-  warehouse,
-}) => {
+test('the documented privileges of a loader are enough to load and to work', async ({ warehouse }) => {
   await using loader = await aUser(warehouse, 'loader');
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const job = aJob({ countries: ['NO'], topics: ['Inflation-Food'] });

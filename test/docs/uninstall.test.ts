@@ -6,9 +6,7 @@ import { test } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlMarked } from './pages.ts';
 
-test('the documented statements leave nothing of gmsi in a database, and leave everything else', async ({
-  db,
-}) => {
+test('the documented statements remove all of gmsi, and nothing else', async ({ db }) => {
   await sql`create table public.mine as select 1 as one`.execute(db);
   const own = async () => {
     const { rows } = await sql<{ name: string }>`

@@ -92,9 +92,7 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) =>
   });
 });
 
-it('an archive of the regional macro index becomes rows that say their country, and that do not say their model', async ({
-  db,
-}) => {
+it('rows of a regional macro index have their country, but no model', async ({ db }) => {
   const result = await runImport(db, archiveOf('macro_geopolitical_sentiment_'), { days });
   expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { series: 2 }, withoutDays: 0 });
   const { rows } = await sql<Record<string, unknown>>`
@@ -116,9 +114,7 @@ it('an archive of the regional macro index becomes rows that say their country, 
   expect(sorted(rows)).toEqual(sorted(truth));
 });
 
-it('with its days stated, an archive leaves nothing to ask for, not even what was planned before', async ({
-  db,
-}) => {
+it('with its days stated, an archive leaves no day to ask for', async ({ db }) => {
   const service = { end_date: 'inclusive', concurrency: 1 };
   const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P2D', service });
   // Somebody began over the API, and stopped.

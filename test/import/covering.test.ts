@@ -74,9 +74,7 @@ describe('something beside a file that holds days', () => {
     expect(await covered(db)).toEqual({ US: all, DE: all });
   });
 
-  it('may be of any series, if nothing says of which: a torn ZIP file beside three of them', async ({
-    db,
-  }) => {
+  it('may be of any series, if a ZIP file beside them is torn', async ({ db }) => {
     await using folder = await aFolder();
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
     const ofTickerToo = '{"publication_time":"2024-01-01T10:00:00","sentiment_score":0.5}';
@@ -145,9 +143,7 @@ describe('a file', () => {
     });
   });
 
-  it('of which a few records are rejected covers its days; of too many not, and it says how many', async ({
-    db,
-  }) => {
+  it('with a few rejected records covers its days; with too many it does not', async ({ db }) => {
     await using folder = await aFolder();
     const write = (series: string, rejected: number) =>
       folder.write(
@@ -180,9 +176,7 @@ describe('a file', () => {
     expect(await covered(db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
   });
 
-  it('is told from one of equal content by its series, and by the columns that its folders give', async ({
-    db,
-  }) => {
+  it('is told from one of equal content by its series and its folders', async ({ db }) => {
     await using folder = await aFolder();
     const record = '{"publication_time":"2024-01-01T10:00:00","headline":"One","directional_score":0.5}\n';
     for (const place of [`${us}/language=en`, `${us}/language=de`, `${de}/language=en`])
@@ -258,9 +252,7 @@ describe('a link', () => {
   });
 });
 
-it('windows that are half drained stay, though files cover their days; those that have not begun go', async ({
-  db,
-}) => {
+it('half-drained windows stay, though files cover their days; others go', async ({ db }) => {
   await using folder = await aFolder();
   const path = await folder.write('many.ndjson', manyRecords(3));
   for (const [day, token] of [

@@ -31,9 +31,7 @@ async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promi
 }
 
 describe('a file of records', () => {
-  it('is read whatever program wrote it: byte-order mark, line ends, order, names without a column, digits', async ({
-    db,
-  }) => {
+  it('is read whatever program wrote it: byte-order mark, line ends, digits', async ({ db }) => {
     await using folder = await aFolder();
     const columns =
       'directional_negative,serial,headline,tags,publication_time,,id,directional_positive,empty';
@@ -110,9 +108,7 @@ describe('a file of records', () => {
     for (const rows of read) expect(rows).toEqual(read[0]);
   });
 
-  it('may name the series in its records: they go where they belong, and no day counts as covered', async ({
-    db,
-  }) => {
+  it('may name the series in its records; then no day counts as covered', async ({ db }) => {
     await using folder = await aFolder();
     const record = (n: number, country: string) =>
       JSON.stringify({
@@ -231,9 +227,7 @@ describe('a broken file', () => {
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
   });
 
-  it('nor do days of which a part is missing: a match type is covered with the files of all its parts', async ({
-    db,
-  }) => {
+  it('nor do days of which a part is missing: a match type needs all its parts', async ({ db }) => {
     await using folder = await aFolder();
     const setting = {
       stated: { ticker: 'BZ_COM', matchType: 'COMBINED' },
@@ -275,9 +269,7 @@ describe('a broken file', () => {
     expect(result.loaded).toBe(1);
   });
 
-  it('in a ZIP file is noticed by its checksum, and a name that leads out of it by the whole ZIP file', async ({
-    db,
-  }) => {
+  it('in a ZIP file is noticed by its checksum, or by a path out of it', async ({ db }) => {
     await using folder = await aFolder();
     const stored = new ZipFile();
     stored.addBuffer(Buffer.from(good), 'stored.csv', { compress: false });

@@ -53,10 +53,7 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
-  it('is not touched by a run that is stopped: what was booked and not sent is given back', async ({
-    db,
-    sandbox,
-  }) => {
+  it('gets back what a stopped run booked and did not send', async ({ db, sandbox }) => {
     const stop = new AbortController();
     await runBackfill({
       ...{ job: aJobFor(scope, { service }), db, sandbox, clock, stop: stop.signal },

@@ -84,10 +84,7 @@ describe('clocks more than an hour apart', () => {
     expect(Object.keys(await coverageOf(db))).not.toContain('US Inflation-Food COMBINED');
   });
 
-  it('leave a window that they began uncovered, also if it is ended by a run with good ones', async ({
-    db,
-    sandbox,
-  }) => {
+  it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
     const stop = new AbortController();
     await runBackfill({
       ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
@@ -115,9 +112,7 @@ describe('clocks more than an hour apart', () => {
     expect(again).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
   });
 
-  it('mark no row of an unfinished day as loaded after the fact, and retract none that the live feed brought', async ({
-    db,
-  }) => {
+  it('mark no row of an unfinished day as backfilled, and retract no live row', async ({ db }) => {
     await using sandbox = await startSandbox({
       ...{ limits: null, clock: off(0), historicalDelayMinutes: 24 * 60 },
     });

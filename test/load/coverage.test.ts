@@ -41,9 +41,7 @@ describe('jobs that overlap share coverage', () => {
     ]);
   });
 
-  it('days that an interrupted job has planned are not planned again by another one, but drained', async ({
-    db,
-  }) => {
+  it('days that an interrupted job planned are drained by another one', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
     const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
     const stop = new AbortController();

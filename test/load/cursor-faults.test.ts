@@ -117,10 +117,7 @@ describe('a token that the service takes no longer', () => {
     },
   );
 
-  it('time and again, restarts twice and then fails with the words of the service', async ({
-    db,
-    sandbox,
-  }) => {
+  it("time and again, restarts twice, then fails with the service's words", async ({ db, sandbox }) => {
     const requests = watchRequests(sandbox, [
       { kind: 'refuse', times: 1e6, detail: 'Expired next_token', match: ({ token }) => token !== null },
     ]);

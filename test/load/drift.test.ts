@@ -119,11 +119,7 @@ describe('a window of which too many records cannot be read', () => {
     },
   );
 
-  it('is counted from its first page on, also if its drain was interrupted; a job may allow more', async ({
-    warehouse,
-    db,
-    sandbox,
-  }) => {
+  it('is counted from its first page on; a job may allow more', async ({ warehouse, db, sandbox }) => {
     const drain = async (service: object) => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
       const of = aJobFor(scope, { service: { ...paged, ...service } });

@@ -214,9 +214,7 @@ describe('a window whose cursor is well', () => {
     expect(result).toMatchObject({ outcome: 'done', totals: { pages: 20, records: 200 } });
   });
 
-  it('may bring on every page what the table holds already, also when it is taken up half drained', async ({
-    db,
-  }) => {
+  it('may bring only rows the table has, also when taken up half drained', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
     await runBackfill({ job, db, sandbox, clock });

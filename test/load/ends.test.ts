@@ -21,10 +21,7 @@ describe('a run in which windows fail', () => {
   const service = { concurrency: 1, page_size: 1000 };
   const budget = { requests_per_month: 14, reserve: 0 };
 
-  it('and that then spends the budget ends as one whose budget is spent (75): until it is free, no rerun helps', async ({
-    db,
-    sandbox,
-  }) => {
+  it('and that then spends the budget ends as budget (75)', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', service, budget });
     let asked = 0;
     sandbox.script([{ ...refusal, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
@@ -53,9 +50,7 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
 
-  it('on the way out, because the warehouse is full, still ends as one whose budget is spent', async ({
-    db,
-  }) => {
+  it('on the way out, because the warehouse is full, still ends as budget', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
     let spend = () => {};
@@ -78,9 +73,7 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
   });
 
-  it('and that meets a refused key on its way out ends as failed (2), whatever made it end', async ({
-    db,
-  }) => {
+  it('and that meets a refused key on its way out ends as failed (2)', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
     // One request is under way, and held, until so many others have failed that the run is hopeless.

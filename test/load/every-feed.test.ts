@@ -83,9 +83,7 @@ describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $nam
 });
 
 describe.each(feeds)('feed $name', (one) => {
-  it('is loaded exactly as the service has it, kept covered, has what the service no longer returns retracted, and can be asked for as it was', async ({
-    db,
-  }) => {
+  it('is loaded exactly, stays covered, retracts, and can be asked for as it was', async ({ db }) => {
     let now: string;
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
@@ -139,10 +137,7 @@ describe.each(feeds)('feed $name', (one) => {
   });
 });
 
-it('a headline of an asset that is sent under several topics has a row for each, and none of them flips', async ({
-  db,
-  sandbox,
-}) => {
+it('a headline of an asset has a row for each of its topics, and none flips', async ({ db, sandbox }) => {
   const topics = ['Regulation', 'Adoption', null];
   await using proxy = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
     ...page,
@@ -172,10 +167,7 @@ it('a headline of an asset that is sent under several topics has a row for each,
   });
 });
 
-it('a job asks for presets, one value or a list, and each combination is a series of its own', async ({
-  db,
-  sandbox,
-}) => {
+it("each combination of a job's presets is a series of its own", async ({ db, sandbox }) => {
   const of = { from: '2026-11-10', to: '2026-11-12' };
   const job = aJob({
     ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },

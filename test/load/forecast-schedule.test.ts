@@ -31,9 +31,7 @@ describe('the forecast of a schedule', () => {
     });
   });
 
-  it('says what refreshes cost: their share of the budget, but no more than there is to load again', async ({
-    db,
-  }) => {
+  it('says what refreshes cost: at most their share of the budget', async ({ db }) => {
     const cost = async (more: object) =>
       forecastSchedule(db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
     // Five Sundays; the period has ended, so nothing else costs requests.
@@ -45,9 +43,7 @@ describe('the forecast of a schedule', () => {
     expect(await cost({ end_date: 'today', budget })).toMatchObject({ refreshRequests: 100 });
   });
 
-  it('knows what a shorter lookback and longer windows would save, if they change windows', async ({
-    db,
-  }) => {
+  it('knows what a shorter lookback and longer windows would save', async ({ db }) => {
     const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
     const { choices } = (await forecastSchedule(db, job, scope, moment))!;
     expect(choices.map(({ change }) => change)).toEqual(

@@ -64,9 +64,7 @@ describe('whatever the service refuses, and however often', () => {
   }, 320_000);
 });
 
-it('series do not keep others from being loaded, though many that have nothing at all go first', async ({
-  db,
-}) => {
+it('series keep no others from being loaded, though many empty ones go first', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
   const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
   // Countries are drained from the last one on.

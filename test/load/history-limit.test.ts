@@ -116,10 +116,7 @@ describe('a service that does not answer windows older than its history limit', 
     expect(requests.length).toBeLessThanOrEqual(askedAgain);
   });
 
-  it('that has come to answer them is asked for all of the rest if that is wanted', async ({
-    db,
-    sandbox,
-  }) => {
+  it('that has come to answer them is asked for the rest if that is wanted', async ({ db, sandbox }) => {
     const job = aJobFor(one, { step: 'P15D' });
     {
       await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
@@ -144,9 +141,7 @@ describe('a service that does not answer windows older than its history limit', 
 });
 
 describe('a history limit of a job', () => {
-  it('cuts windows that an earlier run has left across it, and leaves their older part as it was', async ({
-    db,
-  }) => {
+  it('cuts windows that an earlier run left across it, and keeps their rest', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const scope = { ...one, from: '2026-01-01', to: '2026-11-15' };
     // Two lists, and one page: everything else is planned only.
@@ -206,10 +201,7 @@ describe('series that begin at different dates', () => {
 });
 
 describe('refusals that pass', () => {
-  it('of two series, one each, give up no other window, and the next run has the two', async ({
-    db,
-    sandbox,
-  }) => {
+  it('of two series, one each, give up no other window', async ({ db, sandbox }) => {
     const job = aJobFor(several, { step: 'P30D' });
     const left = new Map([
       ['US Inflation-Food', 1],

@@ -105,9 +105,7 @@ describe('days that may still change', () => {
     expect(await coverageOf(db)).toEqual({ [series]: '{[2026-11-10,2026-11-19)}' });
   });
 
-  it('within the lookback of a job are asked for at each run, also if the job ends before today', async ({
-    db,
-  }) => {
+  it('within the lookback are asked for at each run of a job that has ended', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock });
     const job = aJobFor({ ...us, from: '2026-11-01', to: '2026-11-18' }, { service: inTurn });
@@ -191,10 +189,7 @@ describe('a window that failed', () => {
     },
   );
 
-  it('whole because it was too long is asked for in shorter ones, also if it counts as refused', async ({
-    db,
-    sandbox,
-  }) => {
+  it('because it was too long is asked for in shorter ones', async ({ db, sandbox }) => {
     const scope = { ...us, from: '2026-03-01', to: '2026-05-29' };
     const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
     const match = ({ query: { start_date, end_date } }: SeenRequest) =>

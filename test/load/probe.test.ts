@@ -193,9 +193,7 @@ describe('a probe that meets trouble', () => {
     expect(describeProbe(report)).toContain('inclusive (stays)');
   });
 
-  it('tries a second series if the first has no news, and says so if there is none', async ({
-    warehouse,
-  }) => {
+  it('tries a second series if the first has no news, or says so', async ({ warehouse }) => {
     const { report, found } = await probed({ volume: 0 }, warehouse);
     expect(new Set(Object.values(found))).toEqual(new Set([null]));
     expect(evidenceFor(report, 'end_date')).toContain('no readable records');
@@ -256,10 +254,7 @@ describe('a later probe', () => {
     expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
   });
 
-  it('that differs says what changed, from what to what, and leaves it until the fact is forgotten', async ({
-    warehouse,
-    db,
-  }) => {
+  it('that differs says what changed, and leaves it until it is forgotten', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     const before = await storedIn(warehouse);
     const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };

@@ -194,9 +194,7 @@ describe('records that were rejected', () => {
     expect(rows).toEqual([{ headline: 'newer' }]);
   });
 
-  it('give the newer of two versions, whether the repair was interrupted between them or not', async ({
-    db,
-  }) => {
+  it('give the newer of two versions, also if the repair was interrupted', async ({ db }) => {
     let now = new Date('2026-09-11T00:00:00Z');
     const changing = () => now;
     await using sandbox = await startSandbox({
@@ -223,9 +221,7 @@ describe('records that were rejected', () => {
 });
 
 describe('columns that stayed empty', () => {
-  it('are filled from extra as if they had been read from the start, without a request; each version before is kept', async ({
-    db,
-  }) => {
+  it('are filled from extra as if read from the start; old versions are kept', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     const old = await versions(db);
@@ -271,9 +267,7 @@ describe('columns that stayed empty', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('are filled by the very row that the same record gives when it has neither id nor text', async ({
-    db,
-  }) => {
+  it('are filled by the row of a record that has neither id nor text', async ({ db }) => {
     await using sandbox = await startSandbox({
       limits: null,
       volume,
@@ -402,9 +396,7 @@ describe('a repair', () => {
 
 describe.each([...catalog.values()])('of feed $name', (feed) => {
   const days = { from: '2026-09-01', to: '2026-09-04' };
-  it('rejected records and empty columns end as if the names had been known from the start', async ({
-    db,
-  }) => {
+  it('rejected records and empty columns end as if the names were known', async ({ db }) => {
     await using reference = await aWarehouse();
     const { series, columns, value: column } = feedCases[feed.name];
     const [time] = feed.table.key;

@@ -188,9 +188,7 @@ describe('a drain that ends without most of the rows of its days', () => {
 });
 
 describe('a headline that only the live feed has brought', () => {
-  it('stays while the historical feed lags behind, and is retracted if it never comes there', async ({
-    db,
-  }) => {
+  it('stays while the historical feed lags, and is retracted if it never comes', async ({ db }) => {
     const time = { now: new Date('2026-11-20T12:00:00Z') };
     const clock = () => time.now;
     await using sandbox = await startSandbox({
@@ -231,9 +229,7 @@ describe('a headline that only the live feed has brought', () => {
     expect(new Set(rows.map(({ headline_id }) => headline_id))).toEqual(missing);
   });
 
-  it('is back if the live feed brings one that was retracted, and stays while the historical feed lacks it', async ({
-    db,
-  }) => {
+  it('is back if the live feed brings it, and stays while the other lacks it', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });

@@ -53,9 +53,7 @@ describe('a fault that passes', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('but outlasts all tries fails its window with the reason, and a rerun goes on from its page', async ({
-    db,
-  }) => {
+  it('but outlasts all tries fails its window; a rerun goes on from its page', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
     sandbox.script([
       {

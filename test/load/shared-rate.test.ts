@@ -47,9 +47,7 @@ describe('the bucket in the warehouse', () => {
     expect(await takeRequests(db, key, { count: 1, rate: 0 })).toBe(4);
   });
 
-  it('leaks at the rate of each caller, and holds the burst of each, so that nobody goes beyond the highest', async ({
-    db,
-  }) => {
+  it('leaks at the rate of each caller, up to the burst of each', async ({ db }) => {
     await takeRequests(db, key, { count: 40, rate: 1000 });
     const patient = { rate: 0.1, burst: 50 };
     const [next] = await takePermits(db, key, patient, 8, jumpingClock(0));

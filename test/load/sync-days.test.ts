@@ -28,9 +28,7 @@ describe('the first sync of a day', () => {
     expect(rows).toEqual([]);
   });
 
-  it('asks again for days that are covered, if the job now says that they may still change', async ({
-    db,
-  }) => {
+  it('asks again for covered days that the job now says may still change', async ({ db }) => {
     const clock = () => noonOf(10);
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     await runBackfill({ job: aJobFor(one, { end_date: 'today', lookback: 'P1D' }), db, sandbox, clock });

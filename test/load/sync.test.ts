@@ -15,10 +15,7 @@ const noon = at('2026-11-20T12:00:00Z');
 const it = serving({ limits: null, clock: noon, volume: 0.2 });
 
 describe('a sync', () => {
-  it('drains the lookback days again, reads the live feed, and keeps a headline that both bring once', async ({
-    db,
-    sandbox,
-  }) => {
+  it('drains the lookback again, and keeps once what the live feed brings too', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     await runBackfill({ job, db, sandbox, clock: noon });
 
@@ -51,10 +48,7 @@ describe('a sync', () => {
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
-  it('catches up after a week in which nothing ran, and marks what it finds late as backfilled', async ({
-    db,
-    sandbox,
-  }) => {
+  it('catches up after a week without runs, and marks late rows as backfilled', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     {
       await using sandbox = await startSandbox({
@@ -128,10 +122,7 @@ describe('a sync', () => {
     expect(requests).toHaveLength(3 * 2);
   });
 
-  it('goes on if the live feed refuses a series, and says that it is not complete', async ({
-    db,
-    sandbox,
-  }) => {
+  it('goes on if the live feed refuses a series, but is not complete', async ({ db, sandbox }) => {
     sandbox.script([
       {
         kind: 'refuse',
@@ -146,10 +137,7 @@ describe('a sync', () => {
     expect(result).toMatchObject({ outcome: 'incomplete', live: { failed: 2 }, windows: { drained: 2 } });
   });
 
-  it('takes up a window in the middle that failed, and asks for none of the covered days around it again', async ({
-    db,
-    sandbox,
-  }) => {
+  it('takes up a failed window, and no covered day around it', async ({ db, sandbox }) => {
     const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive' } });
     {
       const clock = at('2026-10-08T12:00:00Z');
@@ -196,10 +184,7 @@ describe('a sync', () => {
     expect(String(result.error)).toContain('nothing here');
   });
 
-  it('ends as failed if the live feed refuses the key, whatever else fails on the way', async ({
-    db,
-    sandbox,
-  }) => {
+  it('ends as failed if the live feed refuses the key, whatever else fails', async ({ db, sandbox }) => {
     const isLive = ({ path }: { path: string }) => path.includes('/live/');
     sandbox.script([
       { kind: 'auth', status: 401, times: 1, match: isLive },

@@ -63,10 +63,7 @@ describe('a webhook gets', () => {
     ]);
   });
 
-  it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async ({
-    db,
-    sandbox,
-  }) => {
+  it('once of windows that fail ten times, and once when they no longer do', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
     await check(db, webhook);
     expect(webhook.tries).toBe(0);
@@ -180,9 +177,7 @@ describe('a webhook gets', () => {
   });
 });
 
-it('the address of a webhook is neither logged nor stored, and an unreachable one is reported without it', async ({
-  db,
-}) => {
+it('the address of a webhook is neither logged nor stored nor reported', async ({ db }) => {
   const webhook = await aWebhook();
   await webhook[Symbol.asyncDispose]();
   const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });

@@ -64,9 +64,7 @@ describe('a load that has lost its window to another one', () => {
     expect(await windowsOf(db)).toEqual(before);
   });
 
-  it('cannot claim it while that drains it, nor can anybody once it is drained or refused', async ({
-    db,
-  }) => {
+  it('cannot claim it while that drains it, nor once it is drained or refused', async ({ db }) => {
     const { first, second } = await taken(db);
     for (const loadId of [first, second]) expect(await claim(db, loadId)).toBeUndefined();
     for (const state of ['drained', 'refused'] as const) {

@@ -61,9 +61,7 @@ it('a series of which nothing is covered yet has all of its days in the gaps', a
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'not loaded']]);
 });
 
-it('a series that is wholly covered has no gap, also if no window ever asked for its days', async ({
-  db,
-}) => {
+it('a wholly covered series has no gap, also if no window asked for it', async ({ db }) => {
   await sql`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
     values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`.execute(db);
@@ -123,9 +121,7 @@ async function states(db: Warehouse) {
   return rows.map(Object.values);
 }
 
-it('has a row for every day in sentiment_by_day: 0 if there was no news, null if it is not loaded', async ({
-  db,
-}) => {
+it('has a row for every day in sentiment_by_day: 0 without news, or null', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
   await runBackfill({
     ...{ job, db, sandbox, clock },
@@ -169,9 +165,7 @@ it('has a row for every day in sentiment_by_day: 0 if there was no news, null if
   expect(rows.reduce((sum, { days }) => sum + days, 0)).toBe(81);
 });
 
-it('sentiment_by_day counts each headline once, whichever model has scored it, and gives the mean over any days', async ({
-  db,
-}) => {
+it('sentiment_by_day counts each headline once, whichever model scored it', async ({ db }) => {
   await sql`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
     values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`.execute(db);
@@ -268,9 +262,7 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
   for (const texts of same) expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(1);
 });
 
-it('story keys join the reprints of a story, unless they leave an outlet in it, and hardly ever two stories', async ({
-  db,
-}) => {
+it('story keys join the reprints of a story, and hardly ever two stories', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 2 });
   const world = {
     ...{ countries: ['US', 'DE', 'JP', 'RU', 'SA'], topics: ['Market Stress'] },

@@ -56,9 +56,7 @@ describe('migrating', () => {
     await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
   });
 
-  it('refuses a warehouse from before the first release, says what to do, and changes nothing', async ({
-    db,
-  }) => {
+  it('refuses a warehouse from before the first release, and changes nothing', async ({ db }) => {
     await sql`delete from gmsi.kysely_migration`.execute(db);
     await sql`insert into gmsi.kysely_migration (name, timestamp)
       values ('0001_warehouse', '2026-01-01'), ('0002_headlines', '2026-01-01')`.execute(db);
@@ -108,9 +106,7 @@ describe('a warehouse of somebody else', () => {
   }
   const last = names.at(-1)!;
 
-  it('is used by a loader while it is current; once it is not, the error names who has to migrate', async ({
-    warehouse,
-  }) => {
+  it('is used by a loader while current; then the error names who migrates', async ({ warehouse }) => {
     await asUser(warehouse, 'grant gmsi_loader to $', async (db, name) => {
       expect(await migrate(db)).toEqual([]);
       await sql`delete from gmsi.kysely_migration where name = ${last}`.execute(warehouse.db);

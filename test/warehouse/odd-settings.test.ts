@@ -97,9 +97,7 @@ async function loadAndCompare(db: Warehouse): Promise<void> {
   expect(rows[0]!.revisions).toBeGreaterThan(0);
 }
 
-test('whatever is set for a database, each connection has what the program relies on', async ({
-  warehouse,
-}) => {
+test('each connection has what the program relies on, whatever is set', async ({ warehouse }) => {
   const ours = async (db: Warehouse) =>
     (
       await sql<{ name: string; setting: string }>`

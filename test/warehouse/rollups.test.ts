@@ -69,9 +69,7 @@ it.for([
   },
 );
 
-it('a transaction at repeatable read, which cannot see the hours of a later one, is tried again', async ({
-  db,
-}) => {
+it('a transaction that cannot see the hours of a later one is tried again', async ({ db }) => {
   await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);
   const rows = [2, 3].map((n) => aRow({ headline_id: idOf(n), directional_score: n / 10 }));
   await ensurePartitions(db, gmsiHeadlines.table, sorted(rows).times, new Set());
@@ -132,9 +130,7 @@ it('a transaction that is rolled back leaves no trace in the rollups', async ({ 
   expect(await versionsOfRollups(db)).toEqual(before);
 });
 
-it('a rebuild corrects what was broken by hand, of the days that it is asked for, and says how much that was', async ({
-  db,
-}) => {
+it('a rebuild corrects the days that it is asked for, and counts them', async ({ db }) => {
   await upsert(db, [aRow({ directional_score: 0.5 })]);
   await sql`update gmsi.daily_sums set sentiment_sum = 7 where sentiment_type = 'directional'`.execute(db);
   await sql`insert into gmsi.hourly_sums select country, topic, match_type, sentiment_type, hour - interval '1 year',

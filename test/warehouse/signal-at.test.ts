@@ -173,9 +173,7 @@ it.for([
   ).rejects.toThrow(message);
 });
 
-it('counts each headline of a season in exactly one of the daily decisions, the first one after it was published', async ({
-  db,
-}) => {
+it('counts each headline in one daily decision, the first after it came', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null });
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
@@ -209,9 +207,7 @@ it('counts each headline of a season in exactly one of the daily decisions, the 
   expect(decisions.at(-1)!.state).toBe('partial');
 });
 
-it('counts each headline that syncs brought in exactly one decision, in the version that was held then', async ({
-  db,
-}) => {
+it('counts each synced headline in one decision, in the version of then', async ({ db }) => {
   const minute = 60_000;
   const begin = Date.parse('2026-03-01T21:00:00Z');
   // Every 17 minutes for ten days, held here up to five days later; each second one was rescored at half past ten the next day.
@@ -297,9 +293,7 @@ describe('says why there are no headlines', () => {
   });
 });
 
-it('uses no headline before it was published, although the service rounds times down to the hour', async ({
-  db,
-}) => {
+it('uses no headline before it was published, though times are rounded down', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, volume: 2 });
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-14' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });

@@ -19,11 +19,7 @@ const service = { max_attempts: 1 };
 
 const it = serving({ limits: null, volume: 0.2 });
 
-it('does not ask for a window again that was refused; the next load does', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('does not ask for a refused window again; the next load does', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'refused', jobFor(scope, { schedule, service }), lastNight);
   const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
@@ -43,11 +39,7 @@ it('does not ask for a window again that was refused; the next load does', async
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it('pauses a job whose windows fail one after the other, and goes on by itself', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('pauses a job whose windows all fail, and goes on by itself', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const job = jobFor(scope, { schedule, step: 'P3D', service: { ...service, concurrency: 2 } });
   await registered(db, 'hopeless', job, lastNight);
@@ -81,10 +73,7 @@ it('ends if it cannot be listed, instead of working unseen', async ({ warehouse,
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
 });
 
-it('ends the load of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async ({
-  warehouse,
-  db,
-}) => {
+it('ends the load of a spent budget, also if its job was unscheduled', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const budget = { requests_per_month: 12, reserve: 0 };
   await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
@@ -99,11 +88,7 @@ it('ends the load of a job whose budget is spent, also if the job was taken out 
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
 });
 
-it('pauses a job whose load cannot begin, for twice as long each time, and goes on by itself', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('pauses a job whose load cannot begin, twice as long each time', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);
   sandbox.script([{ kind: 'server-error', times: 1000 }]);

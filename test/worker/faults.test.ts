@@ -80,11 +80,7 @@ it('loads series from their beginnings on, and after refusals that pass', async 
   ).toBe(true);
 });
 
-it('ends once the service refuses its key, and leaves the windows to others', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('ends once the service refuses its key, and leaves the windows', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'keyless', jobFor(january, { schedule }), lastNight);
   await using worker = aWorker({ warehouse, sandbox, apiKey: 'not-a-key' });
   await expect(worker.ended).rejects.toThrow('refused the API key');

@@ -22,11 +22,7 @@ const lastNight = new Date('2026-11-19T20:00:00Z');
 
 const it = serving({ limits: null, volume: 0.1 });
 
-it('loads a job once, though two workers find it due, and catches up what was missed once', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('loads a job once, though two workers find it due', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const clock = () => now;
   const { log, lines } = aLog();
@@ -50,11 +46,7 @@ it('loads a job once, though two workers find it due, and catches up what was mi
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-it('does not begin a job that it is still loading, and begins it again afterwards', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('does not begin a job that it is still loading, but afterwards', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const { log, lines } = aLog();
   await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '0 * * * *' } }), lastNight);
@@ -95,11 +87,7 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
   expect(rows).toEqual([{ due_at: null }]);
 });
 
-it('does not begin what was due before it was scheduled, nor what is no longer scheduled', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('begins nothing due before it was scheduled, or unscheduled', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const { log, lines } = aLog();
   const hourly = jobFor(scope, { schedule: { backfill: '0 * * * *', sync: '30 * * * *' } });
@@ -118,11 +106,7 @@ it('does not begin what was due before it was scheduled, nor what is no longer s
   ]);
 });
 
-it('runs a job that only another machine has the file of, as it was read last', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('runs a job that only another machine has the file of', async ({ warehouse, db, sandbox }) => {
   const schedule = { backfill: '0 * * * *' };
   await registered(db, 'far', jobFor({ ...scope, countries: ['US'] }, { schedule }), lastNight);
   await registered(db, 'far', jobFor(scope, { schedule }), lastNight);
@@ -132,11 +116,7 @@ it('runs a job that only another machine has the file of, as it was read last', 
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
 
-it('begins the other jobs, too, if one that is paused cannot be read by this version', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('begins the other jobs, too, if a paused one cannot be read', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
   await registered(db, 'a newer one', { ...job, schedule: undefined }, lastNight);
   await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
@@ -146,11 +126,7 @@ it('begins the other jobs, too, if one that is paused cannot be read by this ver
   expect(await loadsEnded(db)).toMatchObject([{ job: 'plain', outcome: 'done' }]);
 });
 
-it('loads what its job asks for by now, and leaves windows that it no longer asks for to others', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('loads what its job asks for by now, and leaves other windows', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
   await registered(db, 'edited', job, lastNight);
   await stoppedAtItsFirstPage({ warehouse, sandbox });

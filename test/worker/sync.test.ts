@@ -31,11 +31,7 @@ const hourly = { ...jobFor(scope, { service, schedule }), end_date: 'today' };
 
 const it = serving({ limits: null, clock, volume: 0.2 });
 
-it('drains the days of a job once, and reads each live answer once, though there are two workers', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('drains and reads each answer once, though there are two workers', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'hourly', hourly, beforeNoon);
   const requests = watchRequests(sandbox);
   await using _one = aWorker({ warehouse, sandbox, clock });
@@ -50,11 +46,7 @@ it('drains the days of a job once, and reads each live answer once, though there
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-it('waits for the first of the month if its live answers spend the budget', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('waits for the next month if its live answers spend the budget', async ({ warehouse, db, sandbox }) => {
   // Two lists, the windows of two series, one live answer.
   const budget = { requests_per_month: 5, reserve: 0 };
   const job = jobFor({ ...scope, countries: ['US'] }, { service, schedule, budget });
@@ -66,7 +58,7 @@ it('waits for the first of the month if its live answers spend the budget', asyn
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
 });
 
-it('is incomplete if no live answer can be read, though all its days are drained', async ({
+it('is incomplete if no live answer can be read, though days are drained', async ({
   warehouse,
   db,
   sandbox,
@@ -95,7 +87,7 @@ it('is left to the workers by gmsi sync while they are at it', async ({ warehous
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
 });
 
-it('is left to gmsi sync by the workers while that is at it, and done afterwards', async ({
+it('is left to gmsi sync by the workers while that runs, and then done', async ({
   warehouse,
   db,
   sandbox,

@@ -22,10 +22,7 @@ beforeEach(async () => {
 afterEach(() => folder[Symbol.asyncDispose]());
 
 describe('gmsi demo --remove', () => {
-  it('says what it would remove, and with --yes stops the server and leaves only what is not its own', async ({
-    warehouse,
-    db,
-  }) => {
+  it('says what it would remove, and with --yes removes only its own', async ({ warehouse, db }) => {
     await anEmbeddedHome(home);
     const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
     const user = startGmsi(['psql', '--address'], setting);
