@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { webServer } from '../support/other-servers.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -39,7 +38,7 @@ async function aService(
   let pages = 0;
   let stamp = 0;
   const tokens: (string | null)[] = [];
-  const server = createServer((request: IncomingMessage, response) => {
+  const server = await webServer((request, response) => {
     const url = new URL(request.url!, 'http://service');
     const body = () => {
       if (url.pathname === '/v1/countries') return ['US'];
@@ -58,15 +57,7 @@ async function aService(
     };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body()));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    tokens,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
-  };
+  return { ...server, tokens };
 }
 
 const page = (from: number, many = 40) => Array.from({ length: many }, (_, n) => record(from + n));
@@ -176,25 +167,12 @@ describe('a cursor without end', () => {
 
   it('of a lookup ends the run instead of the budget', async ({ db }) => {
     let asked = 0;
-    const server = createServer((_, response) => {
+    await using sandbox = await webServer((_, response) => {
       response.end(JSON.stringify({ data: ['US', 'DE'], has_more: true, next_token: `fresh ${asked++}` }));
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    try {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const run = runBackfill({
-        job: aJobFor(scope),
-        db,
-        sandbox: { url },
-        clock,
-        servedBy: 'service',
-      });
-      await expect(run).rejects.toThrow('without a new record');
-      expect(asked).toBe(4);
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
+    const run = runBackfill({ job: aJobFor(scope), db, sandbox, clock, servedBy: 'service' });
+    await expect(run).rejects.toThrow('without a new record');
+    expect(asked).toBe(4);
   });
 });
 

@@ -1,10 +1,10 @@
-import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect } from 'vitest';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { prepareSession } from '../../src/warehouse/session-settings.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { tcpServer } from '../support/other-servers.ts';
 import { test } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
@@ -106,15 +106,9 @@ const losses: [string, (client: pg.Client, url: string) => Promise<unknown>][] =
   [
     'never comes to stand',
     async () => {
-      const server = createServer(() => {});
-      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-      const { port } = server.address() as { port: number };
-      const connectionString = `postgres://nobody@127.0.0.1:${port}/none`;
-      try {
-        await new pg.Client({ connectionString, connectionTimeoutMillis: 20 }).connect();
-      } finally {
-        server.close();
-      }
+      await using server = await tcpServer(() => {});
+      const connectionString = `postgres://nobody@127.0.0.1:${server.port}/none`;
+      await new pg.Client({ connectionString, connectionTimeoutMillis: 20 }).connect();
     },
   ],
 ];
