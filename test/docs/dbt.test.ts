@@ -10,10 +10,7 @@ import { renderDbtSources } from './dbt-sources.ts';
 
 interface Table {
   readonly name: string;
-  readonly config?: {
-    readonly loaded_at_field: string;
-    readonly freshness: { readonly filter?: string };
-  };
+  readonly config?: { readonly loaded_at_field: string; readonly freshness: { readonly filter?: string } };
   readonly data_tests?: readonly {
     readonly unique_together: { readonly arguments: { readonly columns: readonly string[] } };
   }[];

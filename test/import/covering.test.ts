@@ -137,10 +137,7 @@ describe('a file', () => {
   it('without a record covers its days only if its columns are known', async ({ db }) => {
     await using folder = await aFolder();
     await folder.write(`${us}/2023.csv.gz`, csv);
-    expect(await runImport(db, [folder.path])).toMatchObject({
-      outcome: 'done',
-      covered: { days: 365 },
-    });
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 365 } });
   });
 
   it('with a few rejected records covers its days; with too many it does not', async ({ db }) => {
@@ -204,10 +201,7 @@ describe('a file', () => {
       await folder.write(`${us}/${name}.parquet`, await readFile(source));
     }
     await rm(source);
-    expect(await runImport(db, [folder.path])).toMatchObject({
-      outcome: 'done',
-      loaded: names.length,
-    });
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: names.length });
     const { rows } = await sql<{ headline: string }>`select headline from gmsi.headlines order by 1`.execute(
       db,
     );

@@ -122,9 +122,7 @@ describe('a file of records', () => {
       '2024.ndjson',
       [record(1, 'US'), record(2, 'GB'), record(3, 'US')].join('\n'),
     );
-    const result = await runImport(db, [path], {
-      stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' },
-    });
+    const result = await runImport(db, [path], { stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' } });
     expect(result).toMatchObject({ outcome: 'done', covered: { series: 0 }, withoutDays: 1 });
     const { rows } =
       await sql`select country, count(*)::int from gmsi.headlines group by 1 order by 1`.execute(db);
@@ -211,9 +209,7 @@ describe('a broken file', () => {
     const days = { from: '2024-01-01', to: '2024-01-31' };
     await folder.write('part-0.csv', good);
     const broken = await folder.write('part-1.csv', `${good}x\n`);
-    expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({
-      covered: { series: 0 },
-    });
+    expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({ covered: { series: 0 } });
     // The corrected file is another content; the rest is not read again.
     await writeFile(broken, `${header}\n${id(9)},2024-01-02,Nine,0.5,0.25\n`);
     const rerun = await runImport(db, [folder.path], { stated, days });
@@ -237,15 +233,9 @@ describe('a broken file', () => {
     const write = (part: string, n: number) =>
       folder.write(`match_type=${part}/records.ndjson`, JSON.stringify({ id: id(n), ...record }));
     await write('EXPLICIT', 1);
-    expect(await runImport(db, [folder.path], setting)).toMatchObject({
-      loaded: 1,
-      covered: { days: 0 },
-    });
+    expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 0 } });
     await write('IMPLICIT', 2);
-    expect(await runImport(db, [folder.path], setting)).toMatchObject({
-      loaded: 1,
-      covered: { days: 31 },
-    });
+    expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 31 } });
     const { rows } = await sql`
       select match_type, record_match_type from gmsi.ticker_headlines order by 2`.execute(db);
     expect(rows).toEqual([

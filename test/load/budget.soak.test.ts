@@ -18,10 +18,7 @@ it('a request budget that ends lets requests under way come to their end however
     { kind: 'latency', ms: 1_500, match: ({ path }) => path.endsWith('/US') },
   ]);
   // Two requests go to the lookups, one to the slow page, two to the other series.
-  const job = aJobFor(scope, {
-    budget: { requests_per_month: 5 },
-    service: { ...service, concurrency: 2 },
-  });
+  const job = aJobFor(scope, { budget: { requests_per_month: 5 }, service: { ...service, concurrency: 2 } });
   const result = await runBackfill({ job, db, sandbox, clock });
   expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
   const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');

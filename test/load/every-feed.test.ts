@@ -147,13 +147,7 @@ it('a headline of an asset has a row for each of its topics, and none flips', as
     ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
     ...{ start_date: '2026-11-10', end_date: '2026-11-12' },
   });
-  const run = {
-    job,
-    db,
-    sandbox: proxy,
-    clock,
-    plan: { fullRefresh: true, retryRefused: false },
-  };
+  const run = { job, db, sandbox: proxy, clock, plan: { fullRefresh: true, retryRefused: false } };
   expect(await runBackfill(run)).toMatchObject({ outcome: 'done', totals: { rows_changed: 0 } });
   const { rows } = await sql<{ all: number; headlines: number }>`
     select count(*)::int as all, count(distinct headline_id)::int as headlines from gmsi.ticker_headlines`.execute(
@@ -194,11 +188,7 @@ describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants)
   it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async ({
     db,
   }) => {
-    await using sandbox = await startSandbox({
-      limits: null,
-      clock,
-      tickerHistoryLimitDays: null,
-    });
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
     const table = sql.table(`gmsi.${one.feed.table.name}`);
     const asked: Record<string, string>[] = [];
     const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) => {

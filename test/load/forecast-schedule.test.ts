@@ -9,10 +9,7 @@ const scope = {
   ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
   ...{ countries: ['US', 'NO'], topics: ['Inflation-Food', 'Tension'], from: '2024-01-01', to: '2026-11-20' },
 };
-const hourly = {
-  end_date: 'today',
-  schedule: { sync: '15 * * * *', backfill: '0 1 * * *' },
-};
+const hourly = { end_date: 'today', schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } };
 
 const seldom = { ...hourly, schedule: { ...hourly.schedule, sync: '15 */6 * * *' } };
 

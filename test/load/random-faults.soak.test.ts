@@ -7,13 +7,7 @@ import { heldBy, servedBy } from '../support/truth.ts';
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 
 it('all faults at random at once end in the exact truth', async ({ db }) => {
-  const passing = {
-    reset: 0.05,
-    truncate: 0.05,
-    html: 0.05,
-    malformed: 0.05,
-    'server-error': 0.05,
-  } as const;
+  const passing = { reset: 0.05, truncate: 0.05, html: 0.05, malformed: 0.05, 'server-error': 0.05 } as const;
   const paging = {
     ...{ 'repeat-token': 0.03, 'cycle-token': 0.03, 'missing-token': 0.03 },
     ...{ 'empty-page': 0.05, 'duplicate-record': 0.05 },

@@ -401,10 +401,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
     const { series, columns, value: column } = feedCases[feed.name];
     const [time] = feed.table.key;
     const [first] = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
-    const fields = {
-      time: feed.fields[time]!.find((name) => name in first!.wire)!,
-      value: columns[column]!,
-    };
+    const fields = { time: feed.fields[time]!.find((name) => name in first!.wire)!, value: columns[column]! };
     // Half of the days have the time under another name, the others a value.
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
       ...page,
@@ -414,10 +411,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
         return { ...rest, [`x_${from}`]: value };
       }),
     }));
-    const aliases: FieldAliases = {
-      [time]: [`x_${fields.time}`],
-      [column]: [`x_${fields.value}`],
-    };
+    const aliases: FieldAliases = { [time]: [`x_${fields.time}`], [column]: [`x_${fields.value}`] };
     const definition = { start_date: days.from, end_date: days.to, service: { max_rejected_percent: 100 } };
     const setting = { sandbox: drifting, clock };
     expect(await runBackfill({ job: aJobOf(feed.name, definition), db, ...setting })).toMatchObject({

@@ -100,11 +100,7 @@ describe('a drain that ends without most of the rows of its days', () => {
       const page = await ask();
       return { ...page, records: [...page.records].filter((_, index) => isServed(index)) };
     };
-  const nothing: AroundPage = async (ask) => ({
-    ...(await ask()),
-    records: [],
-    nextToken: null,
-  });
+  const nothing: AroundPage = async (ask) => ({ ...(await ask()), records: [], nextToken: null });
 
   it('fails its window and retracts nothing, until the service has them again', async () => {
     await using service = await aService({ withdrawn: 0 });

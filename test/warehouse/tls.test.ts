@@ -57,9 +57,7 @@ async function aCertificate(name: string, host: string): Promise<string> {
   execFileSync(
     'openssl',
     [...request, '-addext', `subjectAltName=DNS:${host}`, '-keyout', key, '-out', certificate],
-    {
-      stdio: 'ignore',
-    },
+    { stdio: 'ignore' },
   );
   return certificate;
 }
