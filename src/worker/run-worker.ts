@@ -7,7 +7,7 @@ import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/workers.ts';
-import type { WorkerContext } from './context.ts';
+import { usualRound, type WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
@@ -17,8 +17,6 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
     Selectable<WorkersTable>,
     'worker_id' | 'started_at' | 'heartbeat_at' | 'stopped_at'
   >;
-  /** The longest time between two rounds, in milliseconds. */
-  readonly longestRound?: number;
 }
 
 /**
@@ -30,7 +28,7 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
  * @throws if it cannot continue: the key is refused, the clocks differ, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, identity, longestRound = 1_000 } = setting;
+  const { log, identity, longestRound = usualRound } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const context: WorkerContext = {

@@ -54,7 +54,7 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   const context = aWorkerContext(setting, stop.signal);
   const key_fingerprint = keyFingerprint(keyOf(setting));
   const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const ended = runWorker({ ...context, identity, longestRound: 100 });
+  const ended = runWorker({ ...context, identity });
   ended.catch(() => {});
   return {
     ended,
@@ -84,6 +84,7 @@ export function aWorkerContext(
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
     ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
+    longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     databaseClock: async () => databaseClock(),
