@@ -105,14 +105,21 @@ export interface Database {
     reason: string | null;
     run_by: string;
   };
-  'gmsi.coverage': Series & { days: string; updated_at: GeneratedTimestamp };
+  'gmsi.coverage': Series & {
+    days: string;
+    updated_at: GeneratedTimestamp;
+  };
   'gmsi.api_usage': {
     key_fingerprint: string;
     month: Day;
     requests: Generated<number>;
     updated_at: GeneratedTimestamp;
   };
-  'gmsi.request_rate': { key_fingerprint: string; in_bucket: number; counted_at: Timestamp };
+  'gmsi.request_rate': {
+    key_fingerprint: string;
+    in_bucket: number;
+    counted_at: Timestamp;
+  };
   'gmsi.rejected_records': Series & {
     record_hash: string;
     reason: string;
@@ -121,9 +128,20 @@ export interface Database {
     load_id: number;
     rejected_at: GeneratedTimestamp;
   };
-  'gmsi.countries': Listed & { country: string; name: string | null };
-  'gmsi.topics': Listed & { topic: string; category: string | null; classification_rule: Json };
-  'gmsi.lookups': Listed & { lookup: string; code: string; name: string | null };
+  'gmsi.countries': Listed & {
+    country: string;
+    name: string | null;
+  };
+  'gmsi.topics': Listed & {
+    topic: string;
+    category: string | null;
+    classification_rule: Json;
+  };
+  'gmsi.lookups': Listed & {
+    lookup: string;
+    code: string;
+    name: string | null;
+  };
   'gmsi.wire_fields': {
     feed: string;
     field: string;
