@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '../../src/sandbox/index.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -47,17 +48,15 @@ function jobFor(feed: string, match_type: string, overrides: object = {}) {
   });
 }
 
-let sandbox: Sandbox;
+const sandbox = await aSandboxForAll(world);
 let folder: Awaited<ReturnType<typeof aFolder>>;
 let archives: string[];
 beforeAll(async () => {
-  sandbox = await startSandbox(world);
   folder = await aFolder();
   archives = (await writeArchives(folder.path, world)).map(({ path }) => path);
 });
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 const archiveOf = (name: string) => archives.filter((path) => path.includes(`/${name}`));

@@ -1,14 +1,15 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
@@ -94,11 +95,7 @@ async function bothWaysRenamed() {
 
 const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFilled: {} };
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume, clock, tickerHistoryLimitDays: null });
-});
-afterAll(() => sandbox.stop());
+const sandbox = await aSandboxForAll({ limits: null, volume, clock, tickerHistoryLimitDays: null });
 
 describe('records that were rejected', () => {
   it('become the rows that the service serves once an alias is known, without a request', async ({ db }) => {
