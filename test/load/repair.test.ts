@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
@@ -15,7 +15,7 @@ import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, untilOneWaits } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const volume = 0.4;
@@ -59,20 +59,6 @@ async function stateOf(db: Warehouse) {
     (table) => sql`select to_jsonb(t) from ${sql.table(`gmsi.${table}`)} t order by to_jsonb(t)::text`,
   );
   return Promise.all(states.map(async (query) => (await query.execute(db)).rows));
-}
-
-/** Resolves once a session waits for the lock of another one. */
-async function untilOneWaits(db: Warehouse): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        db,
-      );
-      expect(rows).toHaveLength(1);
-    },
-    { timeout: 20_000, interval: 10 },
-  );
 }
 
 const more = { ...scope, topics: ['Elections'] };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql, type Transaction } from 'kysely';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
@@ -8,6 +8,7 @@ import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { untilOneWaits } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
@@ -47,16 +48,7 @@ it.for([
     await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
     const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
     try {
-      await vi.waitFor(
-        async () => {
-          const { rows } = await sql`
-          select from pg_locks where not granted and pid in (
-            select pid from pg_stat_activity where datname = current_database())
-        `.execute(db);
-          expect(rows).toHaveLength(1);
-        },
-        { timeout: 20_000, interval: 10 },
-      );
+      await untilOneWaits(db);
     } finally {
       await first.commit().execute();
       await second;

@@ -11,7 +11,7 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { aLog } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, untilOneWaits } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ connections: 8 });
@@ -148,15 +148,7 @@ describe('rows of a page', () => {
     };
     const second = retried(writeAgain, { log }).finally(() => vi.restoreAllMocks());
     try {
-      await vi.waitFor(
-        async () => {
-          const { rows } = await sql`
-            select from pg_locks where not granted and pid in (
-              select pid from pg_stat_activity where datname = current_database())`.execute(db);
-          expect(rows).toHaveLength(1);
-        },
-        { timeout: 20_000, interval: 10 },
-      );
+      await untilOneWaits(db);
     } finally {
       await first.commit().execute();
     }
