@@ -78,16 +78,7 @@ const notKept = 'The results are not stored, because this connection may only re
 
 function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
   const { name, title, severity, settings } = check;
-  return {
-    job,
-    check_name: name,
-    title,
-    severity,
-    result,
-    findings,
-    reason,
-    settings: settingsOf(settings),
-  };
+  return { job, check_name: name, title, severity, result, findings, reason, settings: settingsOf(settings) };
 }
 
 interface Report {

@@ -255,12 +255,7 @@ function describe(
     seconds,
     omitted,
     standby,
-  }: {
-    format: ExportFormat;
-    seconds: number;
-    omitted: string | undefined;
-    standby: Standby | undefined;
-  },
+  }: { format: ExportFormat; seconds: number; omitted: string | undefined; standby: Standby | undefined },
 ): string {
   const { table: name, as_of, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;

@@ -55,10 +55,7 @@ export function backfillLoader({
   reason,
 }: Partial<PlanOptions> & LoadOptions): JobLoader {
   const plan = { fullRefresh, retryRefused };
-  return {
-    command: 'backfill',
-    run: (context) => backfill({ ...context, acceptRetractions, reason, plan }),
-  };
+  return { command: 'backfill', run: (context) => backfill({ ...context, acceptRetractions, reason, plan }) };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */

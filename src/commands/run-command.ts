@@ -30,11 +30,7 @@ export async function runCommand<Args extends unknown[]>(
   const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
   process.once('exit', () => screen?.clear());
   const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
-  const log = createLog({
-    level,
-    readable: readable || screen !== undefined,
-    ...(screen && { to: screen }),
-  });
+  const log = createLog({ level, readable: readable || screen !== undefined, ...(screen && { to: screen }) });
   for (const warning of config.warnings) log.warn(warning);
   const session: Session = {
     config,

@@ -68,14 +68,7 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
 
 function optionsOf(flags: SandboxFlags): SandboxOptions {
   const { host, port, seed, key: keys, unlimited } = flags;
-  return {
-    host,
-    port,
-    seed,
-    keys,
-    ...(unlimited && { limits: null }),
-    ...parseOptions(flags.options),
-  };
+  return { host, port, seed, keys, ...(unlimited && { limits: null }), ...parseOptions(flags.options) };
 }
 
 async function emulated<T>({ port }: SandboxFlags, work: () => Promise<T>): Promise<T> {

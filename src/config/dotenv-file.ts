@@ -31,9 +31,7 @@ function readText(path: string): string {
     throw new ConfigError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
   }
   if (bytes.includes(0)) {
-    throw new ConfigError(`${path} is not UTF-8 text.`, {
-      hint: 'Save it as UTF-8; it looks like UTF-16.',
-    });
+    throw new ConfigError(`${path} is not UTF-8 text.`, { hint: 'Save it as UTF-8; it looks like UTF-16.' });
   }
   return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }

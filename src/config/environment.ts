@@ -308,9 +308,7 @@ function readServeToken(text: string | undefined): Secret | undefined {
   if (token.length < 32 || !/^[\x21-\x7e]+$/.test(token)) {
     throw new ConfigError(
       'GMSI_SERVE_TOKEN is too short or contains spaces: it needs 32 characters or more.',
-      {
-        hint: 'Make one: openssl rand -hex 32',
-      },
+      { hint: 'Make one: openssl rand -hex 32' },
     );
   }
   return new Secret(token);

@@ -203,9 +203,7 @@ export const jobFileKeys = z.strictObject(
       'The first day wanted, such as 2016-01-01.',
     ),
     end_date: z
-      .union([z.literal('today'), day(lastDay, ['today'])], {
-        error: lastDay,
-      })
+      .union([z.literal('today'), day(lastDay, ['today'])], { error: lastDay })
       .prefault('today')
       .describe('The last day wanted, inclusive: a day such as 2025-12-31, or today.'),
     history_limit: dayOrReach()
@@ -220,12 +218,7 @@ export const jobFileKeys = z.strictObject(
       .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
       .default('newest-first')
       .describe('Which missing days a backfill loads first.'),
-    lookback: wholeDays({
-      example: 'P3D',
-      least: 0,
-      most: 366,
-      because: 'every sync loads these days again',
-    })
+    lookback: wholeDays({ example: 'P3D', least: 0, most: 366, because: 'every sync loads these days again' })
       .prefault('P3D')
       .describe('Days before today that sync loads again, because they may still change.'),
     cadence: cadence.prefault({}).describe('How often syncs poll series that have no news.'),

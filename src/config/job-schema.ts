@@ -54,9 +54,5 @@ function checkMaxLag({ alerts, lookback, cadence }: JobFile, context: z.Refineme
     least > lookback + 2
       ? `cadence leaves quiet series uncovered for P${cadence.max_uncovered}D`
       : `days within lookback, P${lookback}D, are not covered yet`;
-  context.addIssue({
-    code: 'custom',
-    path: ['alerts', 'max_lag'],
-    message: `at least P${least}D: ${why}`,
-  });
+  context.addIssue({ code: 'custom', path: ['alerts', 'max_lag'], message: `at least P${least}D: ${why}` });
 }

@@ -32,10 +32,7 @@ export function parseYaml(path: string, text: string): { value: unknown; locate:
   const { errors, contents } = document;
   if (errors.length > 0) throw refuse(errors.map(({ pos: [offset], message }) => ({ offset, message })));
   try {
-    return {
-      value: document.toJS(),
-      locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)),
-    };
+    return { value: document.toJS(), locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)) };
   } catch (error) {
     // Aliases are resolved only here, so an undefined or exploding alias fails only here.
     if (error instanceof ReferenceError) throw refuse([{ offset: 0, message: error.message }]);

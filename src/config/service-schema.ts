@@ -25,9 +25,7 @@ export const serviceSection = z
             z.literal('unlimited').transform(() => Number.POSITIVE_INFINITY),
             z.number().positive({ error: requestRate }),
           ],
-          {
-            error: requestRate,
-          },
+          { error: requestRate },
         )
         .prefault(25)
         .describe('Requests a second, sustained; or unlimited.'),

@@ -202,9 +202,7 @@ async function openLoad(
   const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
   const loadId = await startLoad(warehouse, about);
   const imports = await importsOf(warehouse, feed.name);
-  const totals: LoadTotals = {
-    ...noTotals,
-  };
+  const totals: LoadTotals = { ...noTotals };
   return {
     warehouse,
     loadId,

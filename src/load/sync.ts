@@ -44,12 +44,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       seriesSkipped: 0,
     };
   const resolved = await resolveLoad(context);
-  const nothing = () => ({
-    ...resolved.nothingToDo(),
-    isElsewhere: false,
-    live: noLive,
-    seriesSkipped: 0,
-  });
+  const nothing = () => ({ ...resolved.nothingToDo(), isElsewhere: false, live: noLive, seriesSkipped: 0 });
   if (!resolved.scope) return nothing();
 
   const { totals } = resolved;

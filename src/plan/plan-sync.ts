@@ -7,8 +7,8 @@ import type { Day } from '../warehouse/database.ts';
 import { noteConcern, readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
 import {
   dropLongWindows,
+  findGaps,
   findSyncBegin,
-  findSyncGaps,
   insertWindows,
   joinOpenWindows,
   lockPlanning,
@@ -65,7 +65,7 @@ async function planSync(
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
     const from = await findSyncBegin(trx, scope, firstUnsettled);
     if (from === null) return undefined;
-    const gaps = await findSyncGaps(trx, scope, firstUnsettled);
+    const gaps = await findGaps(trx, scope, { firstUnsettled });
     const habits = job.cadence.adaptive ? await readHabits(trx, scope, firstUnsettled) : undefined;
     const due = habits?.filter((habit) => isDue(habit, job, now)).map(seriesOnly);
     const dueKeys = due && new Set(due.map(keyOfSeries));

@@ -33,10 +33,7 @@ const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4)
 export function inferDays(
   answered: readonly AnsweredRange[],
   live: readonly SeenRecord[] = [],
-): {
-  end_date: ProbeFinding;
-  day_begin: ProbeFinding;
-} {
+): { end_date: ProbeFinding; day_begin: ProbeFinding } {
   const unknown = (reason: string) => ({ end_date: { reason }, day_begin: { reason } });
   const evidence = answered.map(evidenceOf);
   const known = [...new Set(evidence.flatMap(({ returned }) => [...returned]))];

@@ -140,10 +140,7 @@ export function sharedLimiter(
 ): RateLimiter {
   if (!Number.isFinite(limit.rate)) return unlimited;
   const key = keyFingerprint(apiKey);
-  return createBlockLimiter({
-    take: (waiting) => takePermits(warehouse, key, limit, waiting, clock),
-    clock,
-  });
+  return createBlockLimiter({ take: (waiting) => takePermits(warehouse, key, limit, waiting, clock), clock });
 }
 
 /** Returns the burst minus the permits that may be used late; at least one request. */

@@ -1,7 +1,6 @@
 import type { WriteStream } from 'node:tty';
 import { paint, withoutMarks } from './style.ts';
 import { printable, printableJson } from './text.ts';
-import { wrapped } from './wrap.ts';
 
 /** The part of standard output or standard error that drawing on a terminal needs. */
 export interface Output {
@@ -26,10 +25,9 @@ export function clearScreen(): void {
   if (output.isTTY) output.write('\x1b[H\x1b[2J');
 }
 
-/** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
-export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'write'>): string {
-  const safe = printable(text);
-  return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
+/** Returns a text as it is written to a terminal or elsewhere: safe, and in colours only where there are any. */
+export function shown(text: string, { hasColours }: Pick<Output, 'hasColours'>): string {
+  return paint(printable(text), hasColours);
 }
 
 /** Prints the result of a command as one JSON document. */

@@ -21,13 +21,10 @@ export function styled(style: Style, text: string): string {
   return text === '' ? '' : `${begins[style]}${text}${end}`;
 }
 
-/** Marks a command that a person copies: it is never wrapped. */
+/** Marks a command that a person copies. */
 export function command(text: string): string {
   return styled('bold', text);
 }
-
-/** Matches the spaces before a word, and the word; a command is one word. */
-export const styledWord = new RegExp(`( *)((?:${begins.bold}[^${end}]*${end}|[^ ])+)`, 'g');
 
 /** Removes marks, as from foreign text. */
 export function withoutMarks(text: string): string {

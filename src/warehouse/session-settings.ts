@@ -65,8 +65,6 @@ export async function prepareSession(client: pg.ClientBase): Promise<void> {
 function pooler(): ConfigError {
   return new ConfigError(
     'The address of the database leads to a connection pooler (such as PgBouncer), not to PostgreSQL itself.',
-    {
-      hint: "Use the server's own address: gmsi keeps few connections and needs sessions of its own.",
-    },
+    { hint: "Use the server's own address: gmsi keeps few connections and needs sessions of its own." },
   );
 }

@@ -12,6 +12,9 @@ export interface Service extends AsyncDisposable {
   readonly budget: Budget;
 }
 
+/** The usual `longestRound`. */
+export const usualRound = 1_000;
+
 /** What all loads and exports of a worker share. */
 export interface WorkerContext {
   /** As listed in `gmsi.workers`. */
@@ -22,6 +25,8 @@ export interface WorkerContext {
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
+  /** The longest time between two rounds, in milliseconds. */
+  readonly longestRound?: number;
   /** Host, process and version, for `loads` and `workers`. */
   readonly runBy: string;
   /** Fires when the worker is to stop; pages in flight are still committed. */

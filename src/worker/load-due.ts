@@ -12,7 +12,7 @@ import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
 import { refreshReason } from '../warehouse/tables/loads.ts';
 import { type DueJob, endDue, leaveDue, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
-import type { WorkerContext } from './context.ts';
+import { usualRound, type WorkerContext } from './context.ts';
 
 /** How a load of a worker ended, and what becomes of its job. */
 type Verdict =
@@ -27,17 +27,17 @@ type Verdict =
   /** It stays due, and the worker ends: every other load would fail, too. */
   | { readonly is: 'fatal'; readonly error: unknown };
 
-/** Milliseconds until a job is tried again that `gmsi sync` is loading. */
-const elsewhereFor = 5_000;
+/** Rounds until a job is tried again that `gmsi sync` is loading. */
+const elsewhereFor = 5;
 
 /** Loads a due job that this worker has taken, and decides when it is due again. */
 export async function loadDue(context: WorkerContext, due: DueJob): Promise<void> {
-  const { warehouse, workerId, log, clock, stop } = context;
+  const { warehouse, workerId, log, clock, stop, longestRound = usualRound } = context;
   const { job, command } = due;
   const verdict = await load(context, due);
   if (verdict.is === 'fatal') context.fail(verdict.error);
   if (verdict.is === 'left' && verdict.because === 'synced elsewhere')
-    await sleep(elsewhereFor, undefined, { signal: stop }).catch(() => {});
+    await sleep(elsewhereFor * longestRound, undefined, { signal: stop }).catch(() => {});
   if (verdict.is === 'fatal' || verdict.is === 'left') return leaveDue(warehouse, due, workerId);
 
   // Before the job's turn ends, so that a worker that is killed in between loses no export.

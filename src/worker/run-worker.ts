@@ -7,7 +7,7 @@ import { forLog } from '../warehouse/errors.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/workers.ts';
-import type { WorkerContext } from './context.ts';
+import { usualRound, type WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
@@ -19,9 +19,6 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
   >;
 }
 
-/** The longest time between two rounds, in milliseconds. */
-const longestRound = 1_000;
-
 /**
  * Loads and exports what is due until it is stopped. Then commits the pages in flight, leaves its jobs to other workers, and
  * returns.
@@ -31,7 +28,7 @@ const longestRound = 1_000;
  * @throws if it cannot continue: the key is refused, the clocks differ, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, identity } = setting;
+  const { log, identity, longestRound = usualRound } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const context: WorkerContext = {

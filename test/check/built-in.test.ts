@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
+import { test } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { busy, checkAll, checkedJob, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
 
@@ -27,51 +28,52 @@ test('what a sandbox serves passes every check', async () => {
   ]);
 });
 
-test('headlines that come late, change and are withdrawn, loaded and synced day by day, fail no check', async () => {
+test('late, changed and withdrawn headlines, synced day by day, fail no check', async ({ db }) => {
   let now = new Date('2024-05-03T09:00:00Z');
   const clock = () => now;
   const changes = { late: 0.05, revised: 0.1, withdrawn: 0.15 };
   await using sandbox = await startSandbox({ ...ordinary, clock, changes });
-  await using warehouse = await aWarehouse();
   const watched = aJob({ ...busy, start_date: '2024-04-01', end_date: 'today' }, '2024-05-03');
-  const setting = { job: watched, db: warehouse.db, sandbox, clock };
+  const setting = { job: watched, db, sandbox, clock };
   await runBackfill(setting);
   for (let day = 0; day < 4; day++) {
     now = new Date(now.getTime() + 30 * 3_600_000);
     await runSync(setting);
   }
-  const results = await checkAll(warehouse.db, watched);
+  const results = await checkAll(db, watched);
   expect(results.filter(({ result }) => result === 'failed')).toEqual([]);
   expect(results.find(({ check }) => check.name === 'retraction-bursts')).toMatchObject({ result: 'passed' });
 });
 
-test.each([
+test.for([
   ['no record any more', () => []],
   [
     'all records under other ids',
     (records: Iterable<unknown>) =>
       [...records].map((record) => ({ ...(record as object), id: `new ${(record as { id: string }).id}` })),
   ],
-])('days are found for which the service sent %s, once that is accepted', async (_, records) => {
-  await using sandbox = await startSandbox(ordinary);
-  await using warehouse = await aWarehouse();
-  const short = aJob({ ...busy, end_date: '2024-01-03', service: { page_size: 50 } });
-  const run = { job: short, db: warehouse.db, sandbox };
-  await runBackfill(run);
-  const { totals } = await runBackfill({
-    ...run,
-    ...{ acceptRetractions: true, plan: { fullRefresh: true, retryRefused: false } },
-    async aroundPage(ask) {
-      const page = await ask();
-      return { ...page, records: records(page.records) };
-    },
-  });
-  expect(totals.pages).toBeGreaterThan(2);
-  const found = await checkOne(warehouse, short, 'retraction-bursts');
-  expect(found).toMatchObject({ result: 'failed', findings: 1 });
-  const all = totals.rows_retracted;
-  expect(found.rows).toMatchObject([{ days: 3, retracted: all, of_rows: all }]);
-});
+] as const)(
+  'days are found for which the service sent %s, once that is accepted',
+  async ([_, records], { warehouse, db }) => {
+    await using sandbox = await startSandbox(ordinary);
+    const short = aJob({ ...busy, end_date: '2024-01-03', service: { page_size: 50 } });
+    const run = { job: short, db, sandbox };
+    await runBackfill(run);
+    const { totals } = await runBackfill({
+      ...run,
+      ...{ acceptRetractions: true, plan: { fullRefresh: true, retryRefused: false } },
+      async aroundPage(ask) {
+        const page = await ask();
+        return { ...page, records: records(page.records) };
+      },
+    });
+    expect(totals.pages).toBeGreaterThan(2);
+    const found = await checkOne(warehouse, short, 'retraction-bursts');
+    expect(found).toMatchObject({ result: 'failed', findings: 1 });
+    const all = totals.rows_retracted;
+    expect(found.rows).toMatchObject([{ days: 3, retracted: all, of_rows: all }]);
+  },
+);
 
 test('a job of which nothing is loaded passes no check of headlines', async () => {
   const { feed, scope } = await checkedJob(source.db, job);

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aCloneOf, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
+import { aCloneOf, type TestWarehouse } from '../support/test-warehouse.ts';
 import { busy, change, checkAll, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
 
 const job = aJob(busy);
@@ -17,6 +18,8 @@ afterAll(() => source[Symbol.asyncDispose]());
 
 const day = "(published_at at time zone 'UTC')::date";
 const inPeriod = "published_at < '2024-05-01 00:00Z'";
+
+const test = serving({ limits: null });
 
 describe('lost-rows finds', () => {
   const losses = [
@@ -70,9 +73,7 @@ describe('lost-rows finds', () => {
     expect(await checkOne(warehouse, judged, 'lost-rows')).toMatchObject({ result: 'passed' });
   });
 
-  test('rows that a trigger keeps out of the table, by what the service sent', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  test('rows that a trigger keeps out, by what the service sent', async ({ warehouse, db, sandbox }) => {
     await sql`
       create function public.drop_some() returns trigger language plpgsql as $$
       begin return case when get_byte(uuid_send(new.headline_id), 0) < 51 then null else new end; end $$`.execute(
@@ -81,7 +82,6 @@ describe('lost-rows finds', () => {
     await sql`create trigger drop_some before insert on gmsi.headlines for each row execute function public.drop_some()`.execute(
       db,
     );
-    await using sandbox = await startSandbox({ limits: null });
     const result = await runBackfill({ job, db, sandbox });
     expect(result.outcome).toBe('done');
     const { rows } = await checkOne(warehouse, job, 'lost-rows');
@@ -98,10 +98,7 @@ describe('lost-rows finds', () => {
     expect(missing).toBeGreaterThan(50);
   });
 
-  test('rows of a day that came by the live feed or another job before', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null });
+  test('rows of a day that the live feed or another job brought', async ({ warehouse, db, sandbox }) => {
     await runBackfill({ job: aJob({ ...busy, start_date: '2024-04-01', step: 'P7D' }), db, sandbox });
     await runBackfill({ job, db, sandbox, plan: refresh });
     await expectNothingLost(db);
@@ -132,10 +129,7 @@ describe('lost-rows is quiet', () => {
     expect(await checkOne(warehouse, job, 'lost-rows')).toMatchObject({ result: 'passed' });
   });
 
-  test('about a window that is half drained, stopped on each of its pages and taken up by another run', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null });
+  test('about a window stopped on each of its pages and taken up again', async ({ db, sandbox }) => {
     sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
     const small = aJob({ ...busy, step: 'P90D', service: { page_size: 500, concurrency: 1 } });
     for (let outcome = ''; outcome !== 'done'; ) {

@@ -1,11 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 
-it('shows what a probe found out although the clock of the service is wrong', async () => {
+it('shows what a probe found out although the clock of the service is wrong', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   const days = 6 * 24 * 3_600_000;
   await using sandbox = await startSandbox({
     ...{ limits: null, volume: 0 },

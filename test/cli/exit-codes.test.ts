@@ -8,15 +8,9 @@ import { aPlace } from './place.ts';
 it('0: all is done, and done again without a request', async () => {
   await using bench = await aBench();
   const { sandbox, backfill } = bench;
-  expect(await backfill()).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('every requested day'),
-  });
+  expect(await backfill()).toMatchObject({ code: 0, stdout: expect.stringContaining('every requested day') });
   const { requests } = sandbox.stats();
-  expect(await backfill()).toMatchObject({
-    code: 0,
-    stdout: expect.stringContaining('no request was sent'),
-  });
+  expect(await backfill()).toMatchObject({ code: 0, stdout: expect.stringContaining('no request was sent') });
   expect(sandbox.stats().requests).toBe(requests);
 });
 

@@ -7,21 +7,20 @@ import { claim } from '../../src/warehouse/turns.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
 import { cases } from '../support/cases.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aFolder, type Folder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 const months = ['2024-01', '2024-02', '2024-03'];
 
 let storage: Storage;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let folder: Folder;
 let prefix = '';
 let exports = 0;
 
 beforeAll(async () => {
   storage = await aStorage();
-  warehouse = await aWarehouse();
   for (const month of months) {
     await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(warehouse.db);
     // Random texts, so that each file takes more than one packet.
@@ -32,7 +31,6 @@ beforeAll(async () => {
   }
 });
 afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
 });
 beforeEach(async () => {

@@ -2,31 +2,24 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { cases } from '../support/cases.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { accessTo, aFolder, type Folder, program, type Setting, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.1 });
+const warehouse = await aWarehouseForAll();
 let folder: Folder;
 let setting: Setting;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  warehouse = await aWarehouse();
   await using first = await aFolder();
   const job = await first.write('job.yaml', jobFor(quarter));
   const env = accessTo(warehouse, sandbox);
   expect(await gmsiHere(['backfill', job], { cwd: first.path, env })).toMatchObject({ code: 0 });
-});
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 beforeEach(async () => {
   folder = await aFolder();

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { type OtherServer, webServer } from '../support/other-servers.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, type Folder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
@@ -10,13 +10,12 @@ const escapes = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b\u{e0041}\x
 const forged = `\r\ngmsi: forged\r\nWARN: forged${escapes}`;
 
 let folder: Folder;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let service: OtherServer;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   folder = await aFolder();
-  warehouse = await aWarehouse();
   service = await aHostileService();
   env = {
     DATABASE_URL: warehouse.url,
@@ -33,7 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
-  await warehouse[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
 

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { expect } from 'vitest';
+import { it } from '../support/serving.ts';
 import { accessTo, aFolder, gmsi } from './gmsi.ts';
 import {
   allowed,
@@ -16,9 +16,8 @@ it.each(quick)('takes less than 600 MB when eight windows are sent %s', (name) =
   expectWithstood(hostile[name]!),
 );
 
-it('takes less than 600 MB for a list of a million countries, and refuses it', async () => {
+it('takes less than 600 MB for a list of a million countries, and refuses it', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   await using service = await aService(
     { answer: (response) => response.end(listOf('"AA"', 5 * mebibyte)) },
     {},

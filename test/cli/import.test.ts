@@ -1,20 +1,18 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { manyRecords } from '../import/importing.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 let folder: Folder;
 let warehouse: TestWarehouse;
-let sandbox: Sandbox;
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.1, tickerHistoryLimitDays: null });
 beforeAll(async () => {
   folder = await aFolder();
-  sandbox = await startSandbox({ limits: null, volume: 0.1, tickerHistoryLimitDays: null });
 });
 afterAll(async () => {
-  await sandbox.stop();
   await folder[Symbol.asyncDispose]();
 });
 beforeEach(async () => {

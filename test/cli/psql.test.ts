@@ -1,13 +1,12 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { expect } from 'vitest';
+import { it } from '../support/serving.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
-it('runs statements and prints their results without psql on the machine', async () => {
+it('runs statements and prints their results without psql on the machine', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   const statements = `
     create temp table t (i int, what text); insert into t values (1, e'a\nb'), (22, null); update t set what = 'd' where i > 1;
     select * from t order by i; select timestamptz '2024-02-29 23:59:59+00' as at; do $$ begin raise notice 'said'; end $$`;
@@ -25,9 +24,8 @@ it('runs statements and prints their results without psql on the machine', async
   });
 });
 
-it('says what is wrong with a statement, without psql on the machine', async () => {
+it('says what is wrong with a statement, without psql on the machine', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
   const run = (statement: string) => gmsiHere(['psql', '-c', statement], setting);
 
@@ -44,9 +42,8 @@ it('says what is wrong with a statement, without psql on the machine', async () 
   });
 });
 
-it('says that psql is missing if it is to be opened, and prints the address only when asked for it', async () => {
+it('says that psql is missing, and prints the address only when asked', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
   expect(await gmsiHere(['psql'], setting)).toMatchObject({
     code: 2,
@@ -61,9 +58,10 @@ it('says that psql is missing if it is to be opened, and prints the address only
   });
 });
 
-it('hands psql the address and what it needs in its environment, not on its command line, and no key or other address', async () => {
+it('hands psql the address and what it needs in its environment, not on its command line, and no key or other address', async ({
+  warehouse,
+}) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   await folder.write(
     'bin/psql',
     '#!/bin/sh\n[ "$1" = --version ] && exit 0\necho "$@"\n/usr/bin/tr "\\0" "\\n" </proc/$$/environ\nexit 3\n',

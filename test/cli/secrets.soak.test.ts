@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { aCollector } from '../observe/a-collector.ts';
 import { aWebhook } from '../observe/a-webhook.ts';
 import { webServer } from '../support/other-servers.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { allText } from './all-text.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { jobFor, quarter } from './jobs.ts';
 
-it('shows and stores the key in no usual form, wherever the service repeats it', async () => {
+it('shows and stores the key in no form, wherever the service repeats it', async ({ warehouse, db }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   await using webhook = await aWebhook();
   await using collector = await aCollector();
   const secret = 'k3y/0f+some=0ne&"<';
@@ -47,7 +46,7 @@ it('shows and stores the key in no usual form, wherever the service repeats it',
 
   const places = {
     printed: said.join('\n'),
-    stored: await allText(warehouse.db),
+    stored: await allText(db),
     posted: JSON.stringify(webhook.taken),
     traced: collector.text,
   };

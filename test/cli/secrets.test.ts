@@ -67,10 +67,7 @@ it('sends the key unencrypted to another machine only with GMSI_SEND_KEY_UNENCRY
   await using place = await aPlace();
   const { folder, sandbox, warehouse } = place;
   // An address that is not known for this machine, and reaches it all the same.
-  const env = {
-    ...accessTo(warehouse, sandbox),
-    GMSI_BASE_URL: sandbox.url.replace('127.0.0.1', '0.0.0.0'),
-  };
+  const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: sandbox.url.replace('127.0.0.1', '0.0.0.0') };
   const refused = await gmsiHere(['lookups'], { cwd: folder.path, env });
   expect(refused.code).toBe(2);
   expect(sandbox.stats().requests).toBe(0);

@@ -61,10 +61,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     const terminal = startOnTerminal(
       ['backfill', await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30 } }))],
       80,
-      {
-        cwd: folder.path,
-        env: accessTo(warehouse, sandbox),
-      },
+      { cwd: folder.path, env: accessTo(warehouse, sandbox) },
     );
 
     await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);

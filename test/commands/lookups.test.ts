@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect } from 'vitest';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
 
 const warnings = 40;
@@ -19,10 +20,10 @@ async function bookedIn({ db }: TestWarehouse): Promise<number> {
   return Number(row?.requests ?? 0);
 }
 
+const test = serving({ limits: null });
+
 describe('gmsi lookups', () => {
-  test('refreshes and lists everything that the service keeps lists of, for five requests', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+  test('refreshes and lists all lists of the service, for five requests', async ({ warehouse, sandbox }) => {
     const { code, output, log } = await lookups({ warehouse, sandbox });
 
     expect(code).toBe(0);
@@ -39,17 +40,14 @@ describe('gmsi lookups', () => {
     expect(await bookedIn(warehouse)).toBe(5);
   });
 
-  test('reads lists of bare texts, and shows no column of names', async () => {
-    await using warehouse = await aWarehouse();
+  test('reads lists of bare texts, and shows no column of names', async ({ warehouse }) => {
     await using sandbox = await startSandbox({ limits: null, lookups: 'strings' });
     const { output } = await lookups({ warehouse, sandbox });
     expect(output).toMatch(/^ticker$/m);
     expect(output).toMatch(/^BTC_CRY$/m);
   });
 
-  test('prints them as JSON', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+  test('prints them as JSON', async ({ warehouse, sandbox }) => {
     const { output } = await lookups({ warehouse, sandbox, json: true });
     const { tickers, languages } = JSON.parse(output);
     expect(tickers).toContainEqual(expect.objectContaining({ code: 'BTC_CRY', name: 'Bitcoin' }));
@@ -58,29 +56,29 @@ describe('gmsi lookups', () => {
 });
 
 describe('a list that the key may not read', () => {
-  test.each([
+  test.for([
     ['tickers', '/v1/ticker', refused],
     ['sources', '/v1/sources', { kind: 'auth', status: 401 } as const],
     ['languages', '/v1/taxonomy/languages', notForKey],
-  ])('is a warning for %s (%s, %j), and the others are refreshed', async (list, path, fault) => {
-    await using warehouse = await aWarehouse();
-    const script = [{ ...fault, match: at(path) }];
-    await using sandbox = await startSandbox({ limits: null, faults: { script } });
-    const { code, log } = await lookups({ warehouse, sandbox });
+  ] as const)(
+    'is a warning for %s (%s, %j), and the others are refreshed',
+    async ([list, path, fault], { warehouse, db }) => {
+      const script = [{ ...fault, match: at(path) }];
+      await using sandbox = await startSandbox({ limits: null, faults: { script } });
+      const { code, log } = await lookups({ warehouse, sandbox });
 
-    expect(code).toBe(0);
-    expect(log.filter(({ level }) => level >= warnings).map(({ msg }) => msg)).toEqual([
-      expect.stringMatching(new RegExp(`^${list} were not refreshed, .*: The service refused`)),
-    ]);
-    const { refreshedAt } = await readLookups(warehouse.db);
-    const missing = Object.entries(refreshedAt).filter(([, when]) => when === null);
-    expect(missing.map(([name]) => name)).toEqual([list]);
-    expect(sandbox.stats().requests).toBe(5);
-  });
+      expect(code).toBe(0);
+      expect(log.filter(({ level }) => level >= warnings).map(({ msg }) => msg)).toEqual([
+        expect.stringMatching(new RegExp(`^${list} were not refreshed, .*: The service refused`)),
+      ]);
+      const { refreshedAt } = await readLookups(db);
+      const missing = Object.entries(refreshedAt).filter(([, when]) => when === null);
+      expect(missing.map(([name]) => name)).toEqual([list]);
+      expect(sandbox.stats().requests).toBe(5);
+    },
+  );
 
-  test('leaves what was listed before as it was', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+  test('leaves what was listed before as it was', async ({ warehouse, sandbox }) => {
     await lookups({ warehouse, sandbox });
     sandbox.script([{ ...refused, match: at('/v1/ticker') }]);
     const { output, log } = await lookups({ warehouse, sandbox });
@@ -88,18 +86,18 @@ describe('a list that the key may not read', () => {
     expect(log.some(({ msg }) => msg.startsWith('tickers were not refreshed'))).toBe(true);
   });
 
-  test.each(['/v1/countries', '/v1/headlines/topics/gmsi'])('is the end where it is %s', async (path) => {
-    await using warehouse = await aWarehouse();
-    const script = [{ ...notForKey, match: at(path) }];
-    await using sandbox = await startSandbox({ limits: null, faults: { script } });
-    await expect(lookups({ warehouse, sandbox })).rejects.toBeInstanceOf(KeyRefused);
-  });
+  test.for(['/v1/countries', '/v1/headlines/topics/gmsi'])(
+    'is the end where it is %s',
+    async (path, { warehouse }) => {
+      const script = [{ ...notForKey, match: at(path) }];
+      await using sandbox = await startSandbox({ limits: null, faults: { script } });
+      await expect(lookups({ warehouse, sandbox })).rejects.toBeInstanceOf(KeyRefused);
+    },
+  );
 });
 
 describe('gmsi lookups <words>', () => {
-  test('shows the stored names that contain the words, without a request', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+  test('shows the stored names that contain the words, without a request', async ({ warehouse, sandbox }) => {
     await lookups({ warehouse, sandbox });
     const { code, output } = await lookups({ warehouse, sandbox }, 'united');
 
@@ -124,9 +122,7 @@ describe('gmsi lookups <words>', () => {
     expect(sandbox.stats().requests).toBe(5);
   });
 
-  test('fetches the lists if there are none, and says so if no name matches', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null });
+  test('fetches missing lists, and says so if no name matches', async ({ warehouse, sandbox }) => {
     const nothing = 'No name in the lists contains "atlantis"';
     expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}, for 5 requests.\n`);
     expect((await lookups({ warehouse, sandbox }, 'atlantis')).output).toBe(`${nothing}.\n`);

@@ -4,14 +4,13 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerCommand } from '../../src/commands/reader.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { gmsiHere } from '../cli/in-process.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { type Printed, runCommand } from './run-command.ts';
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
+const warehouse = await aWarehouseForAll();
+const sandbox = await aSandboxForAll();
 const roles: string[] = [];
 /** The login that most tests look at, and a session of it. */
 let made: Printed & { readonly login: Login };
@@ -25,8 +24,6 @@ interface Login {
 }
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
-  sandbox = await startSandbox();
   await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
   await sql`insert into gmsi.moments (name, at, taken_by) values ('US', now(), 'test')`.execute(warehouse.db);
   made = await makeReader(aName());
@@ -36,8 +33,6 @@ afterAll(async () => {
   await reader?.end();
   for (const role of roles)
     await sql.raw(`drop owned by "${role}"; drop role "${role}"`).execute(warehouse.db);
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 /** A name that no other test uses: roles belong to the server. */

@@ -1,15 +1,13 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { type RepairOptions, repairCommand } from '../../src/commands/repair.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
 
-it('computes the rollups again, and says how many rows were wrong', async () => {
-  await using warehouse = await aWarehouse();
+it('computes the rollups again, and says how many rows were wrong', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox();
-  const { db } = warehouse;
   const run = (options: RepairOptions, names: string[] = []) =>
     runCommand({ warehouse, sandbox }, (session) => repairCommand(session, names, options));
   await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);

@@ -5,14 +5,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { repairCommand } from '../../src/commands/repair.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
 
 const job = 'countries: [US]\ntopics: [Inflation-Food]\nstart_date: 2026-10-01\nend_date: 2026-10-02\n';
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
 let folder: string;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let sandbox: Sandbox;
 let path: string;
 
@@ -20,7 +21,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
   path = join(folder, 'food.yaml');
   await writeFile(path, job);
-  warehouse = await aWarehouse();
   // The first record has a field by another name, the second no time.
   const script = [{ kind: 'drift' as const, drifts: ['renamed-field', 'no-time'] as const }];
   sandbox = await startSandbox({ limits: null, clock, faults: { script } });
@@ -30,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await sandbox[Symbol.asyncDispose]();
-  await warehouse[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 

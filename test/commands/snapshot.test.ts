@@ -1,21 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { snapshotCommand } from '../../src/commands/snapshot.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
-beforeAll(async () => {
-  warehouse = await aWarehouse();
-  sandbox = await startSandbox();
-});
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-});
+const warehouse = await aWarehouseForAll();
+const sandbox = await aSandboxForAll();
 
 type Options = Parameters<typeof snapshotCommand>[2];
 

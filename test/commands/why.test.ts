@@ -1,32 +1,25 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { whyCommand } from '../../src/commands/why.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
+const warehouse = await aWarehouseForAll();
+const sandbox = await aSandboxForAll({ limits: null, volume: 1 });
 let id: string;
 const why = (asked: string, json = false) =>
   runCommand({ warehouse, sandbox, json }, (session) => whyCommand(session, asked));
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
-  sandbox = await startSandbox({ limits: null, volume: 1 });
   await runBackfill({ job: aJobFor(scope), db: warehouse.db, sandbox });
   const { rows } = await sql<{ headline_id: string }>`
     select headline_id from gmsi.headlines where country = 'US' order by published_at limit 1`.execute(
     warehouse.db,
   );
   id = rows[0]!.headline_id;
-});
-afterAll(async () => {
-  await sandbox.stop();
-  await warehouse[Symbol.asyncDispose]();
 });
 
 test('a row as it was loaded: its load, its window, its request', async () => {

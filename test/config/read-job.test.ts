@@ -34,10 +34,7 @@ describe('a job file is found', () => {
     expect(await refusal('g7-inflation')).toBeInstanceOf(ConfigError);
     await rm(join(cwd, 'jobs'), { recursive: true });
     const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
-    expect(await readJob('g7-inflation', today, cwd)).toMatchObject({
-      name: 'g7-inflation',
-      path,
-    });
+    expect(await readJob('g7-inflation', today, cwd)).toMatchObject({ name: 'g7-inflation', path });
     expect(await refusal('g7-inflatoin')).toMatchObject({ hint: 'Did you mean g7-inflation?' });
     expect(await refusal('xyz')).toMatchObject({ hint: expect.stringContaining(', g7-inflation, ') });
     expect(await refusal('jobs/g7-inflation.yaml')).toMatchObject({

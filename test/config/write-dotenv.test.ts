@@ -24,9 +24,7 @@ it('changes the given lines, keeps the others, and closes a file that others cou
   await writeFile(
     path,
     '# mine\nLOG_LEVEL=debug\nexport GMSI_API_KEY = old\nDATABASE_URL=postgres://me:pw@db/x',
-    {
-      mode: 0o644,
-    },
+    { mode: 0o644 },
   );
   await writeDotenv(folder, {
     GMSI_API_KEY: 'new',

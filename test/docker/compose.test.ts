@@ -130,11 +130,7 @@ it('gives the program a user that owns its databases and is no superuser', async
 });
 
 it('takes image, password and ports from .env', async () => {
-  const set = {
-    POSTGRES_IMAGE: 'mirror/postgres:17',
-    POSTGRES_PASSWORD: 'chosen',
-    POSTGRES_PORT: '15432',
-  };
+  const set = { POSTGRES_IMAGE: 'mirror/postgres:17', POSTGRES_PASSWORD: 'chosen', POSTGRES_PORT: '15432' };
   const { postgres } = (await composeFile(set)).services;
   expect(postgres).toMatchObject({
     image: 'mirror/postgres:17',

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
 import { asPsqlPrints } from './psql-table.ts';
 
@@ -11,11 +11,10 @@ const topics = ['Inflation-Food', 'Labour Market-Employment', 'Policy Tools-Inte
 const food = { countries, topics: ['Inflation-Food'] };
 const december = { start_date: '2025-12-01', end_date: '2025-12-31' };
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 
 /** Loads what the page says under "Where these results come from". */
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   const { db } = warehouse;
   await using sandbox = await startSandbox({ ...demo, clock: later });
   for (const job of [
@@ -35,8 +34,6 @@ beforeAll(async () => {
   now = new Date('2026-01-17T12:00:00Z');
   await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
 });
-
-afterAll(() => warehouse[Symbol.asyncDispose]());
 
 test('every query of the page has a result below it', () => {
   const queries = [...page.matchAll(/^```sql analysis$/gm)];

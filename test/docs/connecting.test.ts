@@ -7,8 +7,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { makeReader } from '../../src/warehouse/make-reader.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { docPages, fencesOf } from './pages.ts';
 
 /** What runs the blocks marked with `run` and a tool's name, and what is there only if the tool is. Debian has all of them. */
@@ -27,11 +27,10 @@ const blocks = docPages()
   .map((fence) => ({ ...fence, tool: fence.marks[1]! }));
 
 const reader = `reader_${randomUUID().replaceAll('-', '')}`;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let environment: Record<string, string>;
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   await using sandbox = await startSandbox({ seed: 'demo', volume: 0.4, limits: null });
   const period = { start_date: '2025-12-01', end_date: '2025-12-31' };
   const job = aJob({ countries: ['US', 'NO'], topics: ['Inflation-Food'], ...period });
@@ -43,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await sql.raw(`drop role ${reader}`).execute(warehouse.db);
-  await warehouse[Symbol.asyncDispose]();
 });
 
 test('every tool that can run here has a block in the page', () => {

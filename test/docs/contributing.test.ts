@@ -1,25 +1,22 @@
 import { sql } from 'kysely';
-import { expect, test } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { expect } from 'vitest';
+import { test } from '../support/serving.ts';
 import { sqlMarked } from './pages.ts';
 
-test('the migration that CONTRIBUTING.md prints for a column is enough', async () => {
-  await using warehouse = await aWarehouse();
-  await sql`create view public.before as select * from gmsi.headlines_as_of(now())`.execute(warehouse.db);
-  await sql.raw(sqlMarked('new-column')).execute(warehouse.db);
+test('the migration that CONTRIBUTING.md prints for a column is enough', async ({ db }) => {
+  await sql`create view public.before as select * from gmsi.headlines_as_of(now())`.execute(db);
+  await sql.raw(sqlMarked('new-column')).execute(db);
   for (const source of [
     'headlines',
     'headline_revisions',
     'headlines_point_in_time',
     'headlines_as_of(now())',
   ])
-    await sql.raw(`select example_score from gmsi.${source}`).execute(warehouse.db);
-  await sql`select * from public.before`.execute(warehouse.db);
+    await sql.raw(`select example_score from gmsi.${source}`).execute(db);
+  await sql`select * from public.before`.execute(db);
 });
 
-test('the migration that CONTRIBUTING.md prints for a feed is enough', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+test('the migration that CONTRIBUTING.md prints for a feed is enough', async ({ db }) => {
   await sql.raw(sqlMarked('new-feed')).execute(db);
   await sql`select gmsi.grant_roles(), gmsi.ensure_month_partition('example_index', '2026-09-01')`.execute(
     db,

@@ -1,32 +1,28 @@
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { readColumns, readRelations } from './data-dictionary.ts';
 import { renderDbtSources } from './dbt-sources.ts';
 
 interface Table {
   readonly name: string;
-  readonly config?: {
-    readonly loaded_at_field: string;
-    readonly freshness: { readonly filter?: string };
-  };
+  readonly config?: { readonly loaded_at_field: string; readonly freshness: { readonly filter?: string } };
   readonly data_tests?: readonly {
     readonly unique_together: { readonly arguments: { readonly columns: readonly string[] } };
   }[];
   readonly columns: readonly { readonly name: string; readonly data_tests?: readonly string[] }[];
 }
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let text: string;
 let tables: readonly Table[];
 
 /** Two feeds, with revised and withdrawn headlines and days that are not settled yet. */
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   let now = new Date('2026-01-03T12:00:00Z');
   const clock = () => now;
   const changes = { late: 0.05, revised: 0.3, withdrawn: 0.1 };
@@ -43,8 +39,6 @@ beforeAll(async () => {
   text = renderDbtSources(await readRelations(warehouse.db), await readColumns(warehouse.db));
   tables = parse(text).sources[0].tables;
 });
-
-afterAll(() => warehouse[Symbol.asyncDispose]());
 
 async function numberOf(query: string): Promise<number> {
   const { rows } = await sql.raw<{ n: number }>(`select count(*) as n from ${query}`).execute(warehouse.db);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
 import { docPages, fencesOf } from './pages.ts';
 
@@ -24,12 +24,11 @@ const texts = [
 /** So many others in a month that PostgreSQL has a reason to use an index. */
 const others = 2000;
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll({ isNew: true });
 let db: Warehouse;
 
 /** The documented indexes, between a month that is loaded already and one that comes later. */
 beforeAll(async () => {
-  warehouse = await aWarehouse({ isNew: true });
   db = warehouse.db;
   const load = (month: string, from: number) => {
     const all = [...texts, ...Array.from({ length: others }, (_, n) => `Market wire, note ${n}`)];
@@ -55,8 +54,6 @@ beforeAll(async () => {
   expect(rows).toEqual([{ reason: 'retracted' }, { reason: 'text changed' }]);
   await sql`analyze gmsi.headlines`.execute(db);
 });
-
-afterAll(() => warehouse[Symbol.asyncDispose]());
 
 /** What a query prints, and which indexes it reads. */
 async function ask(query: string) {

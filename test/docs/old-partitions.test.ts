@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { checkAll } from '../check/loaded.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { sqlMarked } from './pages.ts';
 
 const autumn = { countries: ['US'], topics: ['Inflation-Food'], end_date: '2025-10-31', step: 'P30D' };
@@ -36,10 +35,9 @@ async function failedChecks(db: Warehouse, checked: Job): Promise<string[]> {
   return results.filter(({ result }) => result === 'failed').map(({ check }) => check.name);
 }
 
-test('a month is taken out and put back as docs/analysis.md says, and its rollups stay', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+const test = serving({ limits: null, volume: 0.2 });
+
+test('a month is taken out and put back as documented, and its rollups stay', async ({ db, sandbox }) => {
   await runBackfill({ job, db, sandbox });
   await run(
     db,
@@ -64,20 +62,14 @@ test('a month is taken out and put back as docs/analysis.md says, and its rollup
   expect(await heldIn(db)).toEqual(before);
 });
 
-test('with the month gone, a rebuild of everything takes its rollups away', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+test('with the month gone, a rebuild of everything takes its rollups away', async ({ db, sandbox }) => {
   await runBackfill({ job, db, sandbox });
   await run(db, sqlMarked('detach'));
   await sql`select gmsi.rebuild_rollups()`.execute(db);
   expect((await heldIn(db)).filter(({ month }) => month === '2025-09')).toEqual([]);
 });
 
-test('a month that is loaded again is a new partition, unless the old one is still in its place', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
+test('a month loaded again is a new partition if the old one is detached', async ({ db, sandbox }) => {
   await runBackfill({ job, db, sandbox });
   const before = await heldIn(db);
   const [, detach = '', move = ''] = sqlMarked('detach').split(';\n');

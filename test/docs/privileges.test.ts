@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
@@ -8,7 +8,8 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
 import { registerWorker } from '../../src/warehouse/tables/workers.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { test } from '../support/serving.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { sqlMarked } from './pages.ts';
 
 /** A user of the test's own with the privileges that docs/operating.md grants to `mark`, and a connection as it. */
@@ -37,8 +38,7 @@ async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
   await sql.raw(`drop role ${name}`).execute(db);
 }
 
-test('the privileges that are documented for a loading user are enough to load, twice, and to be a worker', async () => {
-  await using warehouse = await aWarehouse();
+test('the documented privileges of a loader are enough to load and to work', async ({ warehouse }) => {
   await using loader = await aUser(warehouse, 'loader');
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
   const job = aJob({ countries: ['NO'], topics: ['Inflation-Food'] });
@@ -51,8 +51,7 @@ test('the privileges that are documented for a loading user are enough to load, 
   await registerWorker(loader.db, worker);
 });
 
-test('each of these privileges is needed: without it the doctor says so', async () => {
-  await using warehouse = await aWarehouse();
+test('each of these privileges is needed: without it the doctor says so', async ({ warehouse }) => {
   await using reader = await aUser(warehouse, 'reader');
   const missing = await missingPrivileges(reader.db);
   expect(missing).toContain('INSERT on gmsi.headlines');
@@ -62,8 +61,7 @@ test('each of these privileges is needed: without it the doctor says so', async 
   expect(missing).toContain('DELETE on gmsi.drain_sightings');
 });
 
-test('the privileges that are documented for a reader let it read and not write', async () => {
-  await using warehouse = await aWarehouse();
+test('the privileges that are documented for a reader let it read and not write', async ({ warehouse }) => {
   await using reader = await aUser(warehouse, 'reader');
   await sql`select * from gmsi.headlines_as_of(now())`.execute(reader.db);
   for (const view of [

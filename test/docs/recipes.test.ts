@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Sandbox, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
+import { expect, test } from 'vitest';
+import type { TruthRecord } from '../../src/sandbox/index.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { demo, later, printedUnder } from './analysis-page.ts';
 
 /**
  * What recipes of docs/analysis.md print, computed again from the records that the service sends. That they print it is
  * tested in analysis.test.ts.
  */
-let sandbox: Sandbox;
-
-beforeAll(async () => {
-  sandbox = await startSandbox({ ...demo, clock: later });
-});
-
-afterAll(() => sandbox.stop());
+const sandbox = await aSandboxForAll({ ...demo, clock: later });
 
 const scoreOf = ({ directional }: TruthRecord) => directional.positive - directional.negative;
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
+import { test } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlMarked } from './pages.ts';
 
-test('the documented statements leave nothing of gmsi in a database, and leave everything else', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+test('the documented statements remove all of gmsi, and nothing else', async ({ db }) => {
   await sql`create table public.mine as select 1 as one`.execute(db);
   const own = async () => {
     const { rows } = await sql<{ name: string }>`

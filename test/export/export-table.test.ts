@@ -3,32 +3,26 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { countTotals, exportColumns, inOneState, linesOf } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aJobOf } from '../feeds/cases.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
 
 const formats = ['parquet', 'csv'] as const;
 
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.15 });
+const warehouse = await aWarehouseForAll();
 let db: Warehouse;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.15 });
-  warehouse = await aWarehouse();
   db = warehouse.db;
   await runBackfill({ job: aJob({ end_date: '2024-02-29' }), db, sandbox });
   await insertAwkward(db);
-});
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 /** What the service would hardly send, but the table can hold. */

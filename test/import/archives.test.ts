@@ -1,7 +1,9 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '../../src/sandbox/index.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { aFolder, clock, rowsIn, runImport } from './importing.ts';
@@ -46,17 +48,15 @@ function jobFor(feed: string, match_type: string, overrides: object = {}) {
   });
 }
 
-let sandbox: Sandbox;
+const sandbox = await aSandboxForAll(world);
 let folder: Awaited<ReturnType<typeof aFolder>>;
 let archives: string[];
 beforeAll(async () => {
-  sandbox = await startSandbox(world);
   folder = await aFolder();
   archives = (await writeArchives(folder.path, world)).map(({ path }) => path);
 });
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 const archiveOf = (name: string) => archives.filter((path) => path.includes(`/${name}`));
@@ -91,9 +91,7 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) =>
   });
 });
 
-it('an archive of the regional macro index becomes rows that say their country, and that do not say their model', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('rows of a regional macro index have their country, but no model', async ({ db }) => {
   const result = await runImport(db, archiveOf('macro_geopolitical_sentiment_'), { days });
   expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { series: 2 }, withoutDays: 0 });
   const { rows } = await sql<Record<string, unknown>>`
@@ -115,9 +113,7 @@ it('an archive of the regional macro index becomes rows that say their country, 
   expect(sorted(rows)).toEqual(sorted(truth));
 });
 
-it('with its days stated, an archive leaves nothing to ask for, not even what was planned before', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('with its days stated, an archive leaves no day to ask for', async ({ db }) => {
   const service = { end_date: 'inclusive', concurrency: 1 };
   const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P2D', service });
   // Somebody began over the API, and stopped.
@@ -139,23 +135,20 @@ it('with its days stated, an archive leaves nothing to ask for, not even what wa
   expect(sandbox.stats().pages).toBe(pages);
 });
 
-it('is loaded once: again, under another name and beside itself, nothing is read', async () => {
-  await using warehouse = await aWarehouse();
+it('is loaded once: again, under another name and beside itself, nothing is read', async ({ db }) => {
   const [archive] = archiveOf('asset_headlines_');
-  const first = await runImport(warehouse.db, [archive!]);
+  const first = await runImport(db, [archive!]);
   expect(first.loaded).toBe(4);
-  const again = await runImport(warehouse.db, [archive!, folder.path]);
+  const again = await runImport(db, [archive!, folder.path]);
   expect(again).toMatchObject({ outcome: 'done', loadedBefore: 4 });
-  const rows = await rowsIn(warehouse.db, 'ticker_headlines');
-  const { rows: revisions } = await sql`select from gmsi.revisions`.execute(warehouse.db);
+  const rows = await rowsIn(db, 'ticker_headlines');
+  const { rows: revisions } = await sql`select from gmsi.revisions`.execute(db);
   expect(revisions).toEqual([]);
   expect(rows).toHaveLength(first.loads.reduce((sum, { totals }) => sum + totals.rows_inserted, 0));
 });
 
-it('headlines of the parts of a match type can be loaded as the whole', async () => {
-  await using warehouse = await aWarehouse();
+it('headlines of the parts of a match type can be loaded as the whole', async ({ db }) => {
   await using drained = await aWarehouse();
-  const { db } = warehouse;
   const [path] = archiveOf('asset_headlines_');
   const stated = { matchType: 'COMBINED' };
   expect(await runImport(db, [path!], { stated, days })).toMatchObject({ covered: { series: 1 } });
@@ -189,15 +182,14 @@ describe('headlines that the service revises', () => {
     await today.stop();
   });
 
-  it('are as in the newest of two archives, read together and one after the other', async () => {
-    await using warehouse = await aWarehouse();
+  it('are as in the newest of two archives, read together and one after the other', async ({ db }) => {
     await using alone = await aWarehouse();
     await runImport(alone.db, [newer]);
-    const both = await runImport(warehouse.db, [newer, older]);
+    const both = await runImport(db, [newer, older]);
     expect(both).toMatchObject({ outcome: 'done', superseded: [older] });
-    const late = await runImport(warehouse.db, [older]);
+    const late = await runImport(db, [older]);
     expect(late).toMatchObject({ outcome: 'done', loaded: 0, superseded: [older] });
-    expect(await rowsIn(warehouse.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
+    expect(await rowsIn(db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
 
     // The other way round, what has changed since is a revision of an import.
     await using grown = await aWarehouse();
@@ -212,9 +204,7 @@ describe('headlines that the service revises', () => {
     expect(rows[0]!.revisions).toBeGreaterThan(5);
   });
 
-  it('have a revision of the import, if the service says it later', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('have a revision of the import, if the service says it later', async ({ db }) => {
     await runImport(db, [older]);
     const plan = { fullRefresh: true, retryRefused: false };
     const { totals } = await runBackfill({ job, db, sandbox: today, clock, plan });
@@ -229,9 +219,7 @@ describe('headlines that the service revises', () => {
     expect(rows).toEqual([{ was: 'import', became: 'backfill', is_backfilled: true }]);
   });
 
-  it('stay as the service has them, if an archive was made before', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('stay as the service has them, if an archive was made before', async ({ db }) => {
     await runBackfill({ job, db, sandbox: today, clock });
     const rows = await rowsIn(db, 'headlines');
     const { loads } = await runImport(db, [older]);
@@ -240,9 +228,8 @@ describe('headlines that the service revises', () => {
   });
 });
 
-it('made-up archives and real ones are not mixed in a warehouse', async () => {
-  await using warehouse = await aWarehouse();
-  await sql`insert into gmsi.origin (served_by) values ('service')`.execute(warehouse.db);
-  await expect(runImport(warehouse.db, archives)).rejects.toThrow('This warehouse contains real headlines');
-  expect(await rowsIn(warehouse.db, 'headlines')).toEqual([]);
+it('made-up archives and real ones are not mixed in a warehouse', async ({ db }) => {
+  await sql`insert into gmsi.origin (served_by) values ('service')`.execute(db);
+  await expect(runImport(db, archives)).rejects.toThrow('This warehouse contains real headlines');
+  expect(await rowsIn(db, 'headlines')).toEqual([]);
 });

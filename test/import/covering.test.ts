@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ZipFile } from 'yazl';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from './importing.ts';
 
@@ -40,7 +41,7 @@ describe('something beside a file that holds days', () => {
   const all = '{[2024-01-01,2025-01-01)}';
   const withoutMay = '{[2024-01-01,2024-05-01),[2024-06-01,2025-01-01)}';
 
-  it.each<[what: string, name: string, content: string | Buffer, why: RegExp, left: string | undefined]>([
+  it.for<[what: string, name: string, content: string | Buffer, why: RegExp, left: string | undefined]>([
     ['was cut off', `${us}/part-1.ndjson`, manyRecords(3).slice(0, -9), /is not JSON/, undefined],
     ['is empty', `${us}/2024-05.csv`, '', /is empty/, withoutMay],
     ['has only a header, of other columns', `${us}/2024-05.csv`, 'a,b\n', /no time column/, withoutMay],
@@ -54,34 +55,32 @@ describe('something beside a file that holds days', () => {
       withoutMay,
     ],
     ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, undefined],
-  ])('that %s is named, and leaves its days uncovered', async (_what, name, content, why, left) => {
-    await using warehouse = await aWarehouse();
+  ])('that %s is named, and leaves its days uncovered', async ([_what, name, content, why, left], { db }) => {
     await using folder = await aFolder();
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
     await folder.write(name, content);
-    const result = await runImport(warehouse.db, [folder.path]);
+    const result = await runImport(db, [folder.path]);
     expect(result).toMatchObject({ outcome: 'incomplete', covered: { lacking: left ? 31 : 366 } });
     expect(result.refused).toEqual([
       expect.objectContaining({ name: join(folder.path, name), why: expect.stringMatching(why) }),
     ]);
-    expect(await covered(warehouse.db)).toEqual({ ...(left && { US: left }), DE: all });
+    expect(await covered(db)).toEqual({ ...(left && { US: left }), DE: all });
 
     // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
     await rm(join(folder.path, name));
-    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+    expect(await runImport(db, [folder.path])).toMatchObject({
       ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732, lacking: 0 } },
     });
-    expect(await covered(warehouse.db)).toEqual({ US: all, DE: all });
+    expect(await covered(db)).toEqual({ US: all, DE: all });
   });
 
-  it('may be of any series, if nothing says of which: a torn ZIP file beside three of them', async () => {
-    await using warehouse = await aWarehouse();
+  it('may be of any series, if a ZIP file beside them is torn', async ({ db }) => {
     await using folder = await aFolder();
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
     const ofTickerToo = '{"publication_time":"2024-01-01T10:00:00","sentiment_score":0.5}';
     await folder.write('match_type=COMBINED/ticker=BTC_CRY/2024.ndjson', ofTickerToo);
     const torn = await folder.write('asset_headlines_BTC_CRY.zip', 'PK');
-    const ofTicker = await runImport(warehouse.db, [folder.path]);
+    const ofTicker = await runImport(db, [folder.path]);
     expect(ofTicker).toMatchObject({
       outcome: 'incomplete',
       covered: { series: 2, days: 732, lacking: 366 },
@@ -93,19 +92,17 @@ describe('something beside a file that holds days', () => {
     expect(ofAny).toMatchObject({ outcome: 'incomplete', covered: { series: 0, lacking: 3 * 366 } });
   });
 
-  it('may have records of a series, whatever its folders say that is no part of it', async () => {
-    await using warehouse = await aWarehouse();
+  it('may have records of a series, whatever its folders say that is no part of it', async ({ db }) => {
     await using folder = await aFolder();
     const hour =
       '{"publication_time":"2024-01-01T10:00:00","sentiment_sum":1,"headline_count":2,"sentiment_avg":0.5}';
     await folder.write('ticker=BTC_CRY/index_type=COMBINED/topic=Hacks/2024.ndjson', hour);
     await folder.write('ticker=BTC_CRY/topic=Hacks/2024.csv.zst', 'x');
-    const { covered: of } = await runImport(warehouse.db, [folder.path]);
+    const { covered: of } = await runImport(db, [folder.path]);
     expect(of).toMatchObject({ series: 0, lacking: 366 });
   });
 
-  it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async () => {
-    await using warehouse = await aWarehouse();
+  it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async ({ db }) => {
     await using folder = await aFolder();
     await folder.write(`${us}/2024.ndjson`, manyRecords(20));
     await folder.write(`${de}/2024.ndjson`, manyRecords(20));
@@ -117,7 +114,7 @@ describe('something beside a file that holds days', () => {
       secret.writeUInt16LE(secret.readUInt16LE(at) | 1, at);
     }
     await folder.write('secret.zip', secret);
-    const { refused, covered: of } = await runImport(warehouse.db, [folder.path]);
+    const { refused, covered: of } = await runImport(db, [folder.path]);
     expect(refused.map(({ why }) => why)).toEqual([
       expect.stringMatching(/has an unsupported format/),
       expect.stringMatching(/is encrypted: unpack the ZIP file/),
@@ -125,31 +122,25 @@ describe('something beside a file that holds days', () => {
     expect(of).toMatchObject({ series: 0, lacking: 732 });
   });
 
-  it('that is no data by its name does not matter', async () => {
-    await using warehouse = await aWarehouse();
+  it('that is no data by its name does not matter', async ({ db }) => {
     await using folder = await aFolder();
     await folder.write(`${us}/2024.ndjson`, manyRecords(2));
     for (const name of ['README.md', '_SUCCESS', '.part.csv.crc', 'LICENSE'])
       await folder.write(`${us}/${name}`, 'x');
-    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
+    expect(await runImport(db, [folder.path])).toMatchObject({
       ...{ outcome: 'done', covered: { days: 366 }, ignored: [expect.any(String), expect.any(String)] },
     });
   });
 });
 
 describe('a file', () => {
-  it('without a record covers its days only if its columns are known', async () => {
-    await using warehouse = await aWarehouse();
+  it('without a record covers its days only if its columns are known', async ({ db }) => {
     await using folder = await aFolder();
     await folder.write(`${us}/2023.csv.gz`, csv);
-    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
-      outcome: 'done',
-      covered: { days: 365 },
-    });
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 365 } });
   });
 
-  it('of which a few records are rejected covers its days; of too many not, and it says how many', async () => {
-    await using warehouse = await aWarehouse();
+  it('with a few rejected records covers its days; with too many it does not', async ({ db }) => {
     await using folder = await aFolder();
     const write = (series: string, rejected: number) =>
       folder.write(
@@ -158,7 +149,7 @@ describe('a file', () => {
       );
     await write(us, 5);
     await write(de, 6);
-    const first = await runImport(warehouse.db, [folder.path]);
+    const first = await runImport(db, [folder.path]);
     const why = expect.stringMatching(
       /^6 of 506 records could not be read, more than 1%: gmsi\.rejected_records has the reasons/,
     );
@@ -169,24 +160,21 @@ describe('a file', () => {
       covered: { series: 1 },
     });
     expect(first.loads[0]!.totals).toMatchObject({ rows_inserted: 1000, records_rejected: 11 });
-    const again = await runImport(warehouse.db, [folder.path]);
+    const again = await runImport(db, [folder.path]);
     expect(again, 'and again').toMatchObject({ outcome: 'incomplete', loadedBefore: 1, refused: [{ why }] });
-    expect(Object.keys(await covered(warehouse.db))).toEqual(['US']);
+    expect(Object.keys(await covered(db))).toEqual(['US']);
   });
 
-  it('of a part of a day covers none', async () => {
-    await using warehouse = await aWarehouse();
+  it('of a part of a day covers none', async ({ db }) => {
     await using folder = await aFolder();
     await folder.write(`${us}/year=2024/month=01/day=01/part-0.ndjson`, manyRecords(2));
     await folder.write(`${de}/date=2024-01-01/hour=00/part-0.ndjson`, manyRecords(2));
-    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({ outcome: 'done', withoutDays: 1 });
-    expect(await covered(warehouse.db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', withoutDays: 1 });
+    expect(await covered(db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
   });
 
-  it('is told from one of equal content by its series, and by the columns that its folders give', async () => {
-    await using warehouse = await aWarehouse();
+  it('is told from one of equal content by its series and its folders', async ({ db }) => {
     await using folder = await aFolder();
-    const { db } = warehouse;
     const record = '{"publication_time":"2024-01-01T10:00:00","headline":"One","directional_score":0.5}\n';
     for (const place of [`${us}/language=en`, `${us}/language=de`, `${de}/language=en`])
       await folder.write(`${place}/2024.ndjson`, record);
@@ -202,8 +190,7 @@ describe('a file', () => {
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 0, loadedBefore: 4 });
   });
 
-  it('is read by its path, whatever is in its name', async () => {
-    await using warehouse = await aWarehouse();
+  it('is read by its path, whatever is in its name', async ({ db }) => {
     await using folder = await aFolder();
     const names = ['a[12]', 'a1', 'a2', 'b*', 'bb', 'c?', 'cc', "d'{e,f}", 'd\\e'];
     using duckdb = await openDuckDB('', new AbortController().signal);
@@ -214,20 +201,16 @@ describe('a file', () => {
       await folder.write(`${us}/${name}.parquet`, await readFile(source));
     }
     await rm(source);
-    expect(await runImport(warehouse.db, [folder.path])).toMatchObject({
-      outcome: 'done',
-      loaded: names.length,
-    });
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: names.length });
     const { rows } = await sql<{ headline: string }>`select headline from gmsi.headlines order by 1`.execute(
-      warehouse.db,
+      db,
     );
     expect(rows.map(({ headline }) => headline)).toEqual(names.map((_, at) => String(at)));
   });
 });
 
 describe('a link', () => {
-  it('is followed, also out of the folder, and once', async () => {
-    await using warehouse = await aWarehouse();
+  it('is followed, also out of the folder, and once', async ({ db }) => {
     await using folder = await aFolder();
     await using other = await aFolder();
     await other.write('2024.ndjson', manyRecords(3));
@@ -238,7 +221,7 @@ describe('a link', () => {
     await symlink(other.path, join(wars, 'elsewhere'));
     await symlink(part, join(wars, '2024-part.ndjson'));
     await symlink('..', join(wars, 'loop'));
-    const result = await runImport(warehouse.db, [root]);
+    const result = await runImport(db, [root]);
     // A circle leads to what is read, though it stands under names that say less.
     expect(result.refused).toEqual([
       { name: join(wars, 'loop'), line: null, why: `leads to a folder that is read as ${dirname(wars)}` },
@@ -246,16 +229,15 @@ describe('a link', () => {
     expect(result).toMatchObject({ loaded: 3, loadedBefore: 1 });
     await rm(join(wars, 'loop'));
     await symlink('.', join(wars, 'loop'));
-    expect(await runImport(warehouse.db, [root])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
+    expect(await runImport(db, [root])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
   });
 
-  it('that leads nowhere, and a pipe, are named and leave days uncovered', async () => {
-    await using warehouse = await aWarehouse();
+  it('that leads nowhere, and a pipe, are named and leave days uncovered', async ({ db }) => {
     await using folder = await aFolder();
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(2));
     await symlink('gone', join(folder.path, us, 'more'));
     execFileSync('mkfifo', [join(folder.path, de, 'pipe.csv')]);
-    const { refused, covered: of } = await runImport(warehouse.db, [folder.path]);
+    const { refused, covered: of } = await runImport(db, [folder.path]);
     expect(refused.map(({ why }) => why).sort()).toEqual([
       'cannot be read: no such file or directory',
       'is not a regular file',
@@ -264,10 +246,8 @@ describe('a link', () => {
   });
 });
 
-it('windows that are half drained stay, though files cover their days; those that have not begun go', async () => {
-  await using warehouse = await aWarehouse();
+it('half-drained windows stay, though files cover their days; others go', async ({ db }) => {
   await using folder = await aFolder();
-  const { db } = warehouse;
   const path = await folder.write('many.ndjson', manyRecords(3));
   for (const [day, token] of [
     ['2024-01-10', 'a token'],
@@ -286,10 +266,8 @@ it('windows that are half drained stay, though files cover their days; those tha
   expect(rows).toEqual([{ first_day: '2024-01-10', next_token: 'a token' }]);
 });
 
-it('a stop ends the wait for a warehouse that does not let a batch be written', async () => {
-  await using warehouse = await aWarehouse();
+it('a stop ends the wait for a warehouse that does not let a batch be written', async ({ db }) => {
   await using folder = await aFolder();
-  const { db } = warehouse;
   const path = await folder.write('many.ndjson', manyRecords(3));
   const stop = new AbortController();
   await db.transaction().execute(async (trx) => {

@@ -4,13 +4,14 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ZipFile } from 'yazl';
 import { openDuckDB } from '../../src/duckdb.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { breakAt } from '../load/break-at.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aFolder, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
@@ -30,8 +31,7 @@ async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promi
 }
 
 describe('a file of records', () => {
-  it('is read whatever program wrote it: byte-order mark, line ends, order, names without a column, digits', async () => {
-    await using warehouse = await aWarehouse();
+  it('is read whatever program wrote it: byte-order mark, line ends, digits', async ({ db }) => {
     await using folder = await aFolder();
     const columns =
       'directional_negative,serial,headline,tags,publication_time,,id,directional_positive,empty';
@@ -43,8 +43,8 @@ describe('a file of records', () => {
       '',
     ];
     const path = await folder.write('any.csv', `\ufeff${columns}\r\n${rows.join('\r\n')}\r\n`);
-    expect(await runImport(warehouse.db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
-    expect(await rowsIn(warehouse.db, 'headlines')).toMatchObject([
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([
       {
         ...{
           headline_id: id(1),
@@ -108,8 +108,7 @@ describe('a file of records', () => {
     for (const rows of read) expect(rows).toEqual(read[0]);
   });
 
-  it('may name the series in its records: they go where they belong, and no day counts as covered', async () => {
-    await using warehouse = await aWarehouse();
+  it('may name the series in its records; then no day counts as covered', async ({ db }) => {
     await using folder = await aFolder();
     const record = (n: number, country: string) =>
       JSON.stringify({
@@ -123,39 +122,31 @@ describe('a file of records', () => {
       '2024.ndjson',
       [record(1, 'US'), record(2, 'GB'), record(3, 'US')].join('\n'),
     );
-    const result = await runImport(warehouse.db, [path], {
-      stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' },
-    });
+    const result = await runImport(db, [path], { stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' } });
     expect(result).toMatchObject({ outcome: 'done', covered: { series: 0 }, withoutDays: 1 });
     const { rows } =
-      await sql`select country, count(*)::int from gmsi.headlines group by 1 order by 1`.execute(
-        warehouse.db,
-      );
+      await sql`select country, count(*)::int from gmsi.headlines group by 1 order by 1`.execute(db);
     expect(rows).toEqual([
       { country: 'GB', count: 1 },
       { country: 'US', count: 2 },
     ]);
   });
 
-  it('that has records which cannot be read is loaded; they are kept with the reason', async () => {
-    await using warehouse = await aWarehouse();
+  it('that has records which cannot be read is loaded; they are kept with the reason', async ({ db }) => {
     await using folder = await aFolder();
     const path = await folder.write('some.csv', `${good}${id(3)},never,Three,0.5,0.25\n`);
-    const { loads, outcome } = await runImport(warehouse.db, [path], { stated });
+    const { loads, outcome } = await runImport(db, [path], { stated });
     expect([outcome, loads[0]!.totals]).toMatchObject([
       'done',
       { records: 3, rows_inserted: 2, records_rejected: 1 },
     ]);
-    const { rows } = await sql`select country, reason, window_id from gmsi.rejected_records`.execute(
-      warehouse.db,
-    );
+    const { rows } = await sql`select country, reason, window_id from gmsi.rejected_records`.execute(db);
     expect(rows).toEqual([{ country: 'US', reason: 'no readable publication time', window_id: null }]);
   });
 });
 
 describe('a broken file', () => {
-  it('is refused with its line, and the others go on', async () => {
-    await using warehouse = await aWarehouse();
+  it('is refused with its line, and the others go on', async ({ db }) => {
     await using folder = await aFolder();
     const packed = gzipSync(manyRecords(3000));
     const files: Record<string, [content: string | Buffer, why: RegExp, line: number | null]> = {
@@ -187,7 +178,7 @@ describe('a broken file', () => {
     await folder.write('good.csv', good);
     await folder.write('README.txt', 'no records');
 
-    const result = await runImport(warehouse.db, [folder.path], { stated });
+    const result = await runImport(db, [folder.path], { stated });
     expect(result).toMatchObject({
       outcome: 'incomplete',
       loaded: 1,
@@ -207,36 +198,32 @@ describe('a broken file', () => {
     expect(found.get('torn.ndjson.gz')?.why).toMatch(/cannot be read: unexpected end of file/);
     expect(found.size).toBe(15);
     const { rows } = await sql<{ name: string; error: string }>`
-      select name, error from gmsi.imported_files where name like '%cells.csv'`.execute(warehouse.db);
+      select name, error from gmsi.imported_files where name like '%cells.csv'`.execute(db);
     expect(rows[0]!.error).toBe('line 4: has 3 cells, but the header has 5');
-    const { rows: loads } = await sql`select command, outcome from gmsi.loads`.execute(warehouse.db);
+    const { rows: loads } = await sql`select command, outcome from gmsi.loads`.execute(db);
     expect(loads).toEqual([{ command: 'import', outcome: 'incomplete' }]);
   });
 
-  it('does not count as covered, nor do the files beside it that hold the same days', async () => {
-    await using warehouse = await aWarehouse();
+  it('does not count as covered, nor do the files beside it that hold the same days', async ({ db }) => {
     await using folder = await aFolder();
     const days = { from: '2024-01-01', to: '2024-01-31' };
     await folder.write('part-0.csv', good);
     const broken = await folder.write('part-1.csv', `${good}x\n`);
-    expect(await runImport(warehouse.db, [folder.path], { stated, days })).toMatchObject({
-      covered: { series: 0 },
-    });
+    expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({ covered: { series: 0 } });
     // The corrected file is another content; the rest is not read again.
     await writeFile(broken, `${header}\n${id(9)},2024-01-02,Nine,0.5,0.25\n`);
-    const rerun = await runImport(warehouse.db, [folder.path], { stated, days });
+    const rerun = await runImport(db, [folder.path], { stated, days });
     expect(rerun).toMatchObject({
       outcome: 'done',
       loaded: 1,
       loadedBefore: 1,
       covered: { series: 1, days: 31 },
     });
-    const { rows } = await sql`select days::text from gmsi.coverage`.execute(warehouse.db);
+    const { rows } = await sql`select days::text from gmsi.coverage`.execute(db);
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
   });
 
-  it('nor do days of which a part is missing: a match type is covered with the files of all its parts', async () => {
-    await using warehouse = await aWarehouse();
+  it('nor do days of which a part is missing: a match type needs all its parts', async ({ db }) => {
     await using folder = await aFolder();
     const setting = {
       stated: { ticker: 'BZ_COM', matchType: 'COMBINED' },
@@ -246,25 +233,18 @@ describe('a broken file', () => {
     const write = (part: string, n: number) =>
       folder.write(`match_type=${part}/records.ndjson`, JSON.stringify({ id: id(n), ...record }));
     await write('EXPLICIT', 1);
-    expect(await runImport(warehouse.db, [folder.path], setting)).toMatchObject({
-      loaded: 1,
-      covered: { days: 0 },
-    });
+    expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 0 } });
     await write('IMPLICIT', 2);
-    expect(await runImport(warehouse.db, [folder.path], setting)).toMatchObject({
-      loaded: 1,
-      covered: { days: 31 },
-    });
+    expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 31 } });
     const { rows } = await sql`
-      select match_type, record_match_type from gmsi.ticker_headlines order by 2`.execute(warehouse.db);
+      select match_type, record_match_type from gmsi.ticker_headlines order by 2`.execute(db);
     expect(rows).toEqual([
       { match_type: 'COMBINED', record_match_type: 'EXPLICIT' },
       { match_type: 'COMBINED', record_match_type: 'IMPLICIT' },
     ]);
   });
 
-  it('is a ZIP bomb as well: no record is longer than a record may be', async () => {
-    await using warehouse = await aWarehouse();
+  it('is a ZIP bomb as well: no record is longer than a record may be', async ({ db }) => {
     await using folder = await aFolder();
     const zeros = Readable.from(
       (function* () {
@@ -274,13 +254,12 @@ describe('a broken file', () => {
     const bomb = await aZip({ 'bomb.csv': zeros, 'good.csv': Buffer.from(good) });
     const path = await folder.write('bomb.zip', bomb);
     expect(bomb.length).toBeLessThan(200_000);
-    const result = await runImport(warehouse.db, [path], { stated });
+    const result = await runImport(db, [path], { stated });
     expect(result.refused).toMatchObject([{ line: 1, why: 'a record is longer than 1048576 bytes' }]);
     expect(result.loaded).toBe(1);
   });
 
-  it('in a ZIP file is noticed by its checksum, and a name that leads out of it by the whole ZIP file', async () => {
-    await using warehouse = await aWarehouse();
+  it('in a ZIP file is noticed by its checksum, or by a path out of it', async ({ db }) => {
     await using folder = await aFolder();
     const stored = new ZipFile();
     stored.addBuffer(Buffer.from(good), 'stored.csv', { compress: false });
@@ -292,7 +271,7 @@ describe('a broken file', () => {
     for (let at = away.indexOf('aa/'); at >= 0; at = away.indexOf('aa/')) away.write('../', at);
     const evil = await folder.write('evil.zip', away);
     const first = await folder.write('good.csv', good);
-    const { refused } = await runImport(warehouse.db, [changed, evil, first], { stated });
+    const { refused } = await runImport(db, [changed, evil, first], { stated });
     expect(refused.map(({ why }) => why)).toEqual([
       expect.stringMatching(/is not a readable ZIP file: invalid relative path/),
       expect.stringMatching(/its checksum \(CRC-32\) is wrong/),
@@ -302,53 +281,54 @@ describe('a broken file', () => {
 });
 
 describe('an import that ends early', () => {
-  it('goes on after its last batch: nothing is lost or doubled', async () => {
-    await using warehouse = await aWarehouse();
+  it('goes on after its last batch: nothing is lost or doubled', async ({ db }) => {
     await using folder = await aFolder();
     const path = await folder.write('many.ndjson.gz', manyRecords(3000));
     const stop = new AbortController();
     const onProgress = ({ records }: { records: number }) => {
       if (records > 0) stop.abort();
     };
-    const first = await runImport(warehouse.db, [path], { stated, stop: stop.signal, onProgress });
+    const first = await runImport(db, [path], { stated, stop: stop.signal, onProgress });
     expect(first.outcome).toBe('interrupted');
-    const { rows: loads } = await sql`select outcome from gmsi.loads`.execute(warehouse.db);
+    const { rows: loads } = await sql`select outcome from gmsi.loads`.execute(db);
     expect(loads).toEqual([{ outcome: 'interrupted' }]);
     const before = first.loads[0]!.totals.records;
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(3000);
-    const rerun = await runImport(warehouse.db, [path], { stated });
+    const rerun = await runImport(db, [path], { stated });
     expect(rerun).toMatchObject({ outcome: 'done', loaded: 1 });
     expect(rerun.loads[0]!.totals).toMatchObject({ records: 3000 - before, rows_inserted: 3000 - before });
-    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(3000);
+    expect(await rowsIn(db, 'headlines')).toHaveLength(3000);
   });
 
-  it.each([1, 3])('loses and doubles nothing if the reply to commit %i is lost', async (nth) => {
-    await using warehouse = await aWarehouse();
-    await using folder = await aFolder();
-    const path = await folder.write('many.ndjson', manyRecords(2500));
-    await using proxy = await aCuttingProxy(warehouse.url);
-    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-    try {
-      proxy.loseReplyTo(/refuse_late_commit/, nth);
-      expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
-    } finally {
-      await db.destroy();
-    }
-    expect(proxy.lost).toBe(1);
-    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
-    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(warehouse.db);
-    expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
-    const { rows: revisions } = await sql`select from gmsi.headline_revisions`.execute(warehouse.db);
-    expect(revisions).toEqual([]);
-  });
-
-  it.each(['first', 'second'])(
-    'drops a batch whose file another import has taken by the %s try to commit it',
-    async (which) => {
-      await using warehouse = await aWarehouse();
+  it.for([1, 3])(
+    'loses and doubles nothing if the reply to commit %i is lost',
+    async (nth, { warehouse }) => {
       await using folder = await aFolder();
-      const { db } = warehouse;
+      const path = await folder.write('many.ndjson', manyRecords(2500));
+      await using proxy = await aCuttingProxy(warehouse.url);
+      const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+      try {
+        proxy.loseReplyTo(/refuse_late_commit/, nth);
+        expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+      } finally {
+        await db.destroy();
+      }
+      expect(proxy.lost).toBe(1);
+      expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
+      const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(
+        warehouse.db,
+      );
+      expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
+      const { rows: revisions } = await sql`select from gmsi.headline_revisions`.execute(warehouse.db);
+      expect(revisions).toEqual([]);
+    },
+  );
+
+  it.for(['first', 'second'])(
+    'drops a batch whose file another import has taken by the %s try to commit it',
+    async (which, { db }) => {
+      await using folder = await aFolder();
       await sql`
         create function gmsi.take_over() returns trigger language plpgsql as $$
         begin update gmsi.imported_files set load_id = 999; return null; end $$;
@@ -366,39 +346,36 @@ describe('an import that ends early', () => {
     },
   );
 
-  it('may run twice at once: one of them loads a file', async () => {
-    await using warehouse = await aWarehouse();
+  it('may run twice at once: one of them loads a file', async ({ db }) => {
     await using folder = await aFolder();
     const path = await folder.write('many.ndjson', manyRecords(2500));
-    const both = await Promise.all([1, 2].map(() => runImport(warehouse.db, [path], { stated })));
+    const both = await Promise.all([1, 2].map(() => runImport(db, [path], { stated })));
     expect(both.map(({ outcome }) => outcome)).toContain('done');
-    expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
-    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(warehouse.db);
+    expect(await rowsIn(db, 'headlines')).toHaveLength(2500);
+    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(db);
     expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
   });
 });
 
-it.each([
+it.for([
   ['clock', { clock: () => new Date('2024-01-10T12:00:00Z') }],
   ["database's clock", { databaseClock: async () => new Date('2024-01-10T12:00:00Z') }],
-])('covers no day that by the %s alone is not settled', async (_, behind) => {
-  await using warehouse = await aWarehouse();
+] as const)('covers no day that by the %s alone is not settled', async ([_, behind], { db }) => {
   await using folder = await aFolder();
   const path = await folder.write('many.ndjson', manyRecords(10));
   const days = { from: '2024-01-01', to: '2024-01-31' };
   // The three days before may have changed since.
-  expect(await runImport(warehouse.db, [path], { stated, days, ...behind })).toMatchObject({
+  expect(await runImport(db, [path], { stated, days, ...behind })).toMatchObject({
     covered: { series: 1, days: 6 },
   });
 });
 
-it('refuses what is no file of records, before anything is loaded', async () => {
-  await using warehouse = await aWarehouse();
+it('refuses what is no file of records, before anything is loaded', async ({ db }) => {
   await using folder = await aFolder();
   const text = await folder.write('notes.txt', 'x');
   const placeless = await folder.write('records.csv', good);
-  await expect(runImport(warehouse.db, [text])).rejects.toThrow(/notes.txt is not a file of records/);
-  await expect(runImport(warehouse.db, [join(folder.path, 'gone.csv')])).rejects.toThrow(/cannot be read/);
-  await expect(runImport(warehouse.db, [placeless])).rejects.toThrow(/does not say its feed/);
+  await expect(runImport(db, [text])).rejects.toThrow(/notes.txt is not a file of records/);
+  await expect(runImport(db, [join(folder.path, 'gone.csv')])).rejects.toThrow(/cannot be read/);
+  await expect(runImport(db, [placeless])).rejects.toThrow(/does not say its feed/);
   expect(await readFile(placeless, 'utf8')).toBe(good);
 });

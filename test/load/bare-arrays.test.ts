@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
 
@@ -14,22 +14,18 @@ const refresh = { fullRefresh: true, retryRefused: false };
 /** A page's records without their envelope. */
 const withoutEnvelope = ({ data }: { data: unknown }) => data;
 
-it('reads a historical feed that answers with bare arrays, as long as they are shorter than what was asked for', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+const it = serving({ limits: null, clock, volume: 0.3 });
+
+it('reads bare arrays that are shorter than the page asked for', async ({ db, sandbox }) => {
   await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
-  const { db } = warehouse;
   const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
   expect(await runBackfill({ job, db, sandbox: bare, clock })).toMatchObject({ outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-09-01,2026-09-11)}' });
 });
 
-it('never counts a window as covered whose bare array is as long as the page that was asked for', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+it('covers no window whose bare array is as long as the page asked for', async ({ db, sandbox }) => {
   await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
-  const { db } = warehouse;
   const all = servedBy(sandbox, scope).length;
   const asking = (page_size: number) => aJobFor(scope, { service: { end_date: 'inclusive', page_size } });
 
@@ -46,10 +42,8 @@ it('never counts a window as covered whose bare array is as long as the page tha
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it.each([true, false])('reads a live feed that answers with an envelope: %s', async (envelope) => {
-  await using warehouse = await aWarehouse();
+it.for([true, false])('reads a live feed that answers with an envelope: %s', async (envelope, { db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, live: { envelope } });
-  const { db } = warehouse;
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const job = aJobFor(today, { end_date: 'today' });
   const result = await runSync({ job, db, sandbox, clock });
@@ -61,13 +55,12 @@ it.each([true, false])('reads a live feed that answers with an envelope: %s', as
   });
 });
 
-it('asks the historical feed for what a live feed says that it has left out', async () => {
-  await using warehouse = await aWarehouse();
+it('asks the historical feed for what a live feed says that it has left out', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const kinds: string[] = [];
   const result = await runSync({
-    ...{ job: aJobFor(today, { end_date: 'today' }), db: warehouse.db, sandbox, clock },
+    ...{ job: aJobFor(today, { end_date: 'today' }), db, sandbox, clock },
     async aroundPage(ask, { isLive }) {
       kinds.push(isLive ? 'live' : 'historical');
       const page = await ask();
@@ -78,18 +71,17 @@ it('asks the historical feed for what a live feed says that it has left out', as
   expect(kinds.slice(kinds.indexOf('live'))).toContain('historical');
 });
 
-it.each([
+it.for([
   [undefined, 'true'],
   [{ sparse: false }, 'false'],
 ])(
   'asks the live index of an asset with sparse=true, unless the job (%o) says otherwise',
-  async (parameters, sparse) => {
-    await using warehouse = await aWarehouse();
+  async ([parameters, sparse], { db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const asked: (string | undefined)[] = [];
     const result = await runSync({
       job: aJobOf('ticker-index', { parameters, start_date: '2026-11-18', end_date: 'today' }),
-      ...{ db: warehouse.db, sandbox, clock },
+      ...{ db, sandbox, clock },
       aroundPage(ask, { isLive, query }) {
         if (isLive) asked.push(query.sparse);
         return ask();

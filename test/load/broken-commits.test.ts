@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
@@ -8,7 +8,7 @@ import { WriteGivenUp } from '../../src/warehouse/errors.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 import { breakAt, someHeadline } from './break-at.ts';
@@ -24,11 +24,10 @@ async function timesWritten(db: Warehouse): Promise<number> {
   return rows[0]!.times;
 }
 
+const it = serving({ limits: null, clock, volume: 0.15 });
+
 describe('a page that breaks the connection whenever it is committed', () => {
-  it('fails its window after three times, saying what to do, and the others are drained; a rerun takes it up', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
-    const { db } = warehouse;
+  it('fails its window after three times; a rerun takes it up', async ({ db, sandbox }) => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
 
     const { log, lines } = aLog();
@@ -56,10 +55,7 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
   });
 
-  it('is committed if it breaks it twice', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
-    const { db } = warehouse;
+  it('is committed if it breaks it twice', async ({ db, sandbox }) => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
       outcome: 'done',
@@ -70,10 +66,8 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('is given up as a live answer, too, and the sync says that it is incomplete', async () => {
-    await using warehouse = await aWarehouse();
+  it('is given up as a live answer, too, and the sync says that it is incomplete', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 3 });
-    const { db } = warehouse;
     const today = { ...scope, from: '2026-11-20', to: '2026-11-20' };
     const newest = sandbox
       .truth({
@@ -95,11 +89,8 @@ describe('a page that breaks the connection whenever it is committed', () => {
     expect(await timesWritten(db), 'three times by each feed').toBe(6);
   });
 
-  it('ends a repair of its record, which a later one takes up', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
+  it('ends a repair of its record, which a later one takes up', async ({ db, sandbox }) => {
     await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
-    const { db } = warehouse;
     await runBackfill({ job, db, sandbox: renamed, clock });
     const rejected = await countRows(db, 'rejected_records');
     expect(rejected).toBe(servedBy(sandbox, scope).length);

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -10,20 +10,15 @@ const service = { end_date: 'inclusive', page_size: 12, concurrency: 4 };
 
 it('a request budget that ends lets requests under way come to their end however slow the service is', {
   timeout: 60_000,
-}, async () => {
-  await using warehouse = await aWarehouse();
+}, async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-  const { db } = warehouse;
   // Longer than a run that is stopped from outside waits; the other series lets it be asked for before the budget is spent.
   sandbox.script([
     { kind: 'latency', ms: 11_000, match: ({ path }) => path.endsWith('/DE') },
     { kind: 'latency', ms: 1_500, match: ({ path }) => path.endsWith('/US') },
   ]);
   // Two requests go to the lookups, one to the slow page, two to the other series.
-  const job = aJobFor(scope, {
-    budget: { requests_per_month: 5 },
-    service: { ...service, concurrency: 2 },
-  });
+  const job = aJobFor(scope, { budget: { requests_per_month: 5 }, service: { ...service, concurrency: 2 } });
   const result = await runBackfill({ job, db, sandbox, clock });
   expect(result).toMatchObject({ outcome: 'budget', totals: { requests: 5, pages: 3 } });
   const germany = (await windowsOf(db)).find(({ country }) => country === 'DE');

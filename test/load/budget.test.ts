@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { openBudget } from '../../src/rate/budget.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -6,7 +6,7 @@ import { BudgetSpent } from '../../src/service/errors.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -15,11 +15,10 @@ const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026
 const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
 
+const it = serving({ limits: null, clock, volume: 0.3 });
+
 describe('the request budget', () => {
-  it.each([25, 26])('of %i requests is spent to the last and never passed', async (least) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it.for([25, 26])('of %i requests is spent to the last and never passed', async (least, { db, sandbox }) => {
     // The last page that is paid for is still under way when the next request finds the budget spent.
     let asked = 0;
     const isLast = ({ path }: { path: string }) => path.includes('/feed/') && ++asked === least;
@@ -43,10 +42,7 @@ describe('the request budget', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('counts retries, and every answer that was of no use', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('counts retries, and every answer that was of no use', async ({ db, sandbox }) => {
     sandbox.script([
       { kind: 'server-error', times: 3 },
       { kind: 'reset', times: 2, match: ({ token }) => token !== null },
@@ -57,10 +53,7 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
-  it('is not touched by a run that is stopped: what was booked and not sent is given back', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('gets back what a stopped run booked and did not send', async ({ db, sandbox }) => {
     const stop = new AbortController();
     await runBackfill({
       ...{ job: aJobFor(scope, { service }), db, sandbox, clock, stop: stop.signal },
@@ -72,12 +65,10 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
-  it('begins anew with the month (UTC), also in the middle of a run', async () => {
-    await using warehouse = await aWarehouse();
+  it('begins anew with the month (UTC), also in the middle of a run', async ({ db }) => {
     let now = new Date('2026-11-30T23:59:58Z');
     const moving = () => now;
     await using sandbox = await startSandbox({ limits: null, clock: moving, volume: 0.3 });
-    const { db } = warehouse;
     const before = scope.to;
     const job = aJobFor(
       { ...scope, to: before },
@@ -108,9 +99,7 @@ describe('the request budget', () => {
 });
 
 describe('several budgets at once on one key', () => {
-  it('grant no more than the limit between them, and all of it', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('grant no more than the limit between them, and all of it', async ({ db }) => {
     const key = new Secret('shared');
     const budgets = Array.from({ length: 4 }, () => openBudget(db, key, 130, clock));
     const granted = await Promise.all(
@@ -131,18 +120,14 @@ describe('several budgets at once on one key', () => {
     expect(await budgets[0]!.used()).toBe(130);
   });
 
-  it('return what they hold and do not send', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('return what they hold and do not send', async ({ db }) => {
     const [a, b] = [1, 2].map(() => openBudget(db, new Secret('shared'), 1000, clock));
     await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? a! : b!).book(signal)));
     await Promise.all([a!.settle(), b!.settle()]);
     expect(await usage(db)).toEqual({ '2026-11-01': 60 });
   });
 
-  it('take back what was booked and not sent', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('take back what was booked and not sent', async ({ db }) => {
     const budget = openBudget(db, new Secret('mine'), 2, clock);
     await budget.book(signal);
     budget.takeBack();
@@ -155,9 +140,7 @@ describe('several budgets at once on one key', () => {
     await expect(budget.book(signal)).rejects.toThrow(BudgetSpent);
   });
 
-  it('carry nothing of a block that was booked in one month into the next', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('carry nothing of a block that was booked in one month into the next', async ({ db }) => {
     let now = new Date('2026-11-30T23:59:59Z');
     const budget = openBudget(db, new Secret('mine'), 1000, () => now);
     await budget.book(signal);
@@ -170,9 +153,7 @@ describe('several budgets at once on one key', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
   });
 
-  it('of different keys do not share', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('of different keys do not share', async ({ db }) => {
     await openBudget(db, new Secret('mine'), 1, clock).book(signal);
     await openBudget(db, new Secret('yours'), 1, clock).book(signal);
     await expect(openBudget(db, new Secret('mine'), 1, clock).book(signal)).rejects.toBeInstanceOf(
@@ -180,10 +161,7 @@ describe('several budgets at once on one key', () => {
     );
   });
 
-  it('stop two runs of one job at the limit that they share', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('stop two runs of one job at the limit that they share', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 33 }, service });
     const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
     expect(runs.map(({ outcome }) => outcome)).toEqual(['budget', 'budget']);

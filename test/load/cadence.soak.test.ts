@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 import {
@@ -24,9 +24,9 @@ function aSpacedJob(overrides: Record<string, unknown> = {}): Job {
 
 const days = 24;
 
-it('weeks of syncs with an adaptive cadence spend fewer requests than every series at every sync, keep their bounds and lose nothing', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('weeks of syncs with an adaptive cadence spend fewer requests than every series at every sync, keep their bounds and lose nothing', async ({
+  db,
+}) => {
   // Changes end two weeks after publication, within the lookback.
   await using simulated = await aSandbox({
     volume: 0.15,

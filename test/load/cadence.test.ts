@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Sandbox, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import type { TruthScope } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -16,9 +16,7 @@ describe('a series without news', () => {
   const polledAt = async (db: Warehouse) =>
     (await sql<{ at: Date }>`select polled_at as at from gmsi.cadence`.execute(db)).rows[0]!.at.getTime();
 
-  it('is polled at every sync again as soon as it has some', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is polled at every sync again as soon as it has some', async ({ db }) => {
     const at = (time: number) => () => new Date(time);
     const syncAt = (sandbox: Sandbox, time: number) => runSync({ job, db, sandbox, clock: at(time) });
     {
@@ -41,9 +39,7 @@ describe('a series without news', () => {
       expect((await syncAt(sandbox, time)).seriesSkipped).toBe(0);
   });
 
-  it('is polled once by a sync, however many of its windows do not reach today, and never by a backfill of older days', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is polled once by a sync, and never by a backfill of older days', async ({ db }) => {
     let time = begin;
     const clock = () => new Date(time);
     await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
@@ -60,9 +56,7 @@ describe('a series without news', () => {
     }
   });
 
-  it('is polled at every sync if the cadence is not adaptive', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is polled at every sync if the cadence is not adaptive', async ({ db }) => {
     let time = begin;
     await using sandbox = await startSandbox({ limits: null, volume: 0, clock: () => new Date(time) });
     const requests = watchRequests(sandbox);
@@ -73,9 +67,7 @@ describe('a series without news', () => {
   });
 });
 
-it('days that could not be drained are drained by later syncs, although younger ones are covered by then', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('later syncs drain days that failed, although younger ones are covered', async ({ db }) => {
   const busy: TruthScope = { ...scope, countries: ['US'], topics: ['Inflation-Food'] };
   await using simulated = await aSandbox({ volume: 0.1 });
   const { sandbox, at } = simulated;

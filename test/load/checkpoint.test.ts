@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -16,11 +16,10 @@ const job = aJobFor(scope, {
   service: { end_date: 'inclusive', page_size: 10, concurrency: 3 },
 });
 
+const it = serving({ limits: null, clock, volume: 0.3 });
+
 describe('a run that is stopped and taken up again', () => {
-  it('spends no request twice and goes on with the very token it had kept', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('spends no request twice and goes on with the very token it had kept', async ({ db, sandbox }) => {
     const stop = new AbortController();
     let pages = 0;
     const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
@@ -58,10 +57,8 @@ describe('a run that is stopped and taken up again', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('on every page, has asked for each page once in the end', async () => {
-    await using warehouse = await aWarehouse();
+  it('on every page, has asked for each page once in the end', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.08 });
-    const { db } = warehouse;
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
       const stop = new AbortController();
@@ -79,15 +76,12 @@ describe('a run that is stopped and taken up again', () => {
 });
 
 describe.each(['first', 'second'])('a page whose claim is lost at the %s try to commit it', (which) => {
-  it.each([
+  it.for([
     ['another load has taken the window', sql`load_id = load_id + 1000`],
     ['the window was given back', sql`state = 'pending'`],
     ['somebody has moved its checkpoint', sql`pages = pages + 1`],
     ['somebody has changed its token', sql`next_token = 'another'`],
-  ])('because %s, is rolled back whole', async (_, change) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  ])('because %s, is rolled back whole', async ([_, change], { db, sandbox }) => {
     const one = { ...scope, countries: ['US'] };
     const stop = new AbortController();
     const slow = aJobFor(one, { service: { end_date: 'inclusive', page_size: 8, concurrency: 1 } });

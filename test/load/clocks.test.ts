@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect } from 'vitest';
 import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { createLog } from '../../src/terminal/log.ts';
@@ -9,6 +9,7 @@ import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
@@ -32,15 +33,14 @@ const clocks = ({ machine = 0, database = 0, service = 0 }) => ({
   serviceClock: off(service),
 });
 
+const it = serving({ limits: null, clock: off(0), volume: 0.3 });
+
 describe('clocks more than an hour apart', () => {
-  it.each([
+  it.for([
     ["the database's 2 days behind", { database: -2 * day }],
     ["the machine's and the database's 6 days ahead", { machine: 6 * day, database: 6 * day }],
     ["the service's an hour and a minute behind", { service: -61 * 60_000 }],
-  ])('(%s) let no day count as covered, and say so', async (_, apart) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  ] as const)('(%s) let no day count as covered, and say so', async ([_, apart], { db, sandbox }) => {
     const run = { job, db, sandbox, ...clocks(apart) };
 
     for (const command of [runBackfill, runSync]) {
@@ -74,10 +74,7 @@ describe('clocks more than an hour apart', () => {
     },
   );
 
-  it('are found out by the very first answer, as the service really sends it', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it('are found out by the very first answer, as the service really sends it', async ({ db, sandbox }) => {
     const ahead = { clock: off(6 * day), databaseClock: async () => off(6 * day)() };
     // The lookups are fresh: before its first page, the run has no answer to go by.
     await runBackfill({ job: aJobFor({ ...scope, countries: ['NO'] }, settings), db, sandbox, ...ahead });
@@ -87,10 +84,7 @@ describe('clocks more than an hour apart', () => {
     expect(Object.keys(await coverageOf(db))).not.toContain('US Inflation-Food COMBINED');
   });
 
-  it('leave a window that they began uncovered, also if it is ended by a run with good ones', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
     const stop = new AbortController();
     await runBackfill({
       ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
@@ -110,10 +104,7 @@ describe('clocks more than an hour apart', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('are said, too, if nothing is left to ask for', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it('are said, too, if nothing is left to ask for', async ({ db, sandbox }) => {
     const old = aJobFor({ ...scope, to: '2026-11-05' }, { ...settings, end_date: '2026-11-05' });
     const run = { job: old, db, sandbox };
     expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
@@ -121,9 +112,7 @@ describe('clocks more than an hour apart', () => {
     expect(again).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
   });
 
-  it('mark no row of an unfinished day as loaded after the fact, and retract none that the live feed brought', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('mark no row of an unfinished day as backfilled, and retract no live row', async ({ db }) => {
     await using sandbox = await startSandbox({
       ...{ limits: null, clock: off(0), historicalDelayMinutes: 24 * 60 },
     });
@@ -145,31 +134,26 @@ describe('clocks more than an hour apart', () => {
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
-  it('end a worker whose machine is off before its first request', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it('end a worker whose machine is off before its first request', async ({ warehouse, sandbox }) => {
     await using worker = aWorker({ warehouse, sandbox, clock: off(6 * day), databaseClock: off(0) });
     await expect(worker.ended).rejects.toThrow(ClocksApart);
     expect(sandbox.stats().requests).toBe(0);
   });
 
-  it('end a worker whose machine turns out to be off while it waits', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it('end a worker whose machine turns out to be off while it waits', async ({ warehouse, db, sandbox }) => {
     const start = truth.getTime();
     const ahead = () => new Date(truth.getTime() + 6 * (truth.getTime() - start));
     await using worker = aWorker({ warehouse, sandbox, clock: ahead, databaseClock: off(0) });
-    await expect
-      .poll(() => warehouse.db.selectFrom('gmsi.workers').select('worker_id').execute())
-      .toHaveLength(1);
+    await expect.poll(() => db.selectFrom('gmsi.workers').select('worker_id').execute()).toHaveLength(1);
     truth = new Date(start + hour);
     await expect(worker.ended).rejects.toThrow(ClocksApart);
   });
 
-  it("pause a worker's job if the service's differs, with nothing covered", async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+  it("pause a worker's job if the service's differs, with nothing covered", async ({
+    warehouse,
+    db,
+    sandbox,
+  }) => {
     await using worker = aWorker({
       warehouse,
       sandbox,
@@ -284,12 +268,10 @@ describe('the time of the service', () => {
     expect(behind.apart).toBeInstanceOf(ClocksApart);
   });
 
-  it('does not count if it sends none', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
-    const run = { job, db: warehouse.db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
+  it('does not count if it sends none', async ({ db, sandbox }) => {
+    const run = { job, db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
     expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
-    expect(await covered(warehouse.db)).toBe('{[2026-11-01,2026-11-17)}');
+    expect(await covered(db)).toBe('{[2026-11-01,2026-11-17)}');
   });
 });
 

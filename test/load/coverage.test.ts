@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
@@ -40,10 +41,8 @@ describe('jobs that overlap share coverage', () => {
     ]);
   });
 
-  it('days that an interrupted job has planned are not planned again by another one, but drained', async () => {
-    await using warehouse = await aWarehouse();
+  it('days that an interrupted job planned are drained by another one', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
     const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
     const stop = new AbortController();
     const onStart = () => stop.abort();

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -11,36 +11,35 @@ const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026
 const service = { end_date: 'inclusive', page_size: 20 };
 const job = aJobFor(scope, { service });
 
+const it = serving({ limits: null, clock, volume: 0.3 });
+
 describe('a cursor that is broken', () => {
-  it.each([
+  it.for([
     ['repeats a token', 'repeat-token', /second time/],
     ['goes round in a circle', 'cycle-token', /second time/],
     ['lacks a token', 'missing-token', /no next_token/],
-  ] as const)('because it %s fails its window alone, and a rerun completes it', async (_, kind, reason) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
-    sandbox.script([{ kind, match: ({ path, token }) => path.endsWith('/US') && token !== null }]);
+  ] as const)(
+    'because it %s fails its window alone, and a rerun completes it',
+    async ([_, kind, reason], { db, sandbox }) => {
+      sandbox.script([{ kind, match: ({ path, token }) => path.endsWith('/US') && token !== null }]);
 
-    const first = await runBackfill({ job, db, sandbox, clock });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 1 } });
-    expect(first.totals).toMatchObject({ windows_failed: 1, windows_drained: 1 });
-    const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
-    expect(failed).toMatchObject({ country: 'US', last_error: expect.stringMatching(reason) });
-    const german = { ...scope, countries: ['DE'] };
-    expect(await heldBy(db, german)).toEqual(servedBy(sandbox, german));
+      const first = await runBackfill({ job, db, sandbox, clock });
+      expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 1 } });
+      expect(first.totals).toMatchObject({ windows_failed: 1, windows_drained: 1 });
+      const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
+      expect(failed).toMatchObject({ country: 'US', last_error: expect.stringMatching(reason) });
+      const german = { ...scope, countries: ['DE'] };
+      expect(await heldBy(db, german)).toEqual(servedBy(sandbox, german));
 
-    const requests = watchRequests(sandbox);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(requests[0]!.token).toBe(failed.next_token);
-    expect(firstPages(requests)).toEqual([]);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
+      const requests = watchRequests(sandbox);
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect(requests[0]!.token).toBe(failed.next_token);
+      expect(firstPages(requests)).toEqual([]);
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    },
+  );
 
-  it('on a first page, because it lacks a token, is begun anew by a rerun', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('on a first page, because it lacks a token, is begun anew by a rerun', async ({ db, sandbox }) => {
     sandbox.script([{ kind: 'missing-token', match: ({ token }) => token === null }]);
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
@@ -48,12 +47,9 @@ describe('a cursor that is broken', () => {
   });
 });
 
-it.each(['\0', '\ud800'])(
+it.for(['\0', '\ud800'])(
   'a next_token that holds %j costs one request, fails its window with a sentence, and costs one more a rerun',
-  async (character) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  async (character, { db, sandbox }) => {
     const one = { ...scope, countries: ['US'] };
     const run = { job: aJobFor(one, { service }), db, sandbox, clock };
     const requests = watchRequests(sandbox);
@@ -76,10 +72,7 @@ it.each(['\0', '\ud800'])(
 );
 
 describe('an empty page that has a token', () => {
-  it('is followed, be it the first, one in the middle or several in a row', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('is followed, be it the first, one in the middle or several in a row', async ({ db, sandbox }) => {
     sandbox.script([
       { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
       { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
@@ -95,16 +88,14 @@ describe('a token that the service takes no longer', () => {
   const oneJob = aJobFor(one, { service });
   const hour = 3_600_000;
 
-  it.each([400, 404, 422])(
+  it.for([400, 404, 422])(
     'because it expired between two runs (%i), restarts its window from the first page',
-    async (tokenErrorStatus) => {
-      await using warehouse = await aWarehouse();
+    async (tokenErrorStatus, { db }) => {
       let now = clock().getTime();
       const moving = () => new Date(now);
       await using sandbox = await startSandbox({
         ...{ limits: null, clock: moving, volume: 0.3, tokenLifetimeMs: hour, tokenErrorStatus },
       });
-      const { db } = warehouse;
       const stop = new AbortController();
       let pages = 0;
       const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
@@ -126,10 +117,7 @@ describe('a token that the service takes no longer', () => {
     },
   );
 
-  it('time and again, restarts twice and then fails with the words of the service', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it("time and again, restarts twice, then fails with the service's words", async ({ db, sandbox }) => {
     const requests = watchRequests(sandbox, [
       { kind: 'refuse', times: 1e6, detail: 'Expired next_token', match: ({ token }) => token !== null },
     ]);

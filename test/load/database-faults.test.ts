@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
@@ -8,6 +8,7 @@ import { retried } from '../../src/warehouse/retries.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -20,15 +21,15 @@ const covered = {
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
 };
 
+const it = serving({ limits: null, clock, volume: 0.15 });
+
 describe('a load whose connections are cut again and again', () => {
-  it('commits every page once', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
+  it('commits every page once', async ({ warehouse, db, sandbox }) => {
     const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
     let cut = 0;
     let asked = 0;
     const result = await runBackfill({
-      ...{ job, db: warehouse.db, sandbox, clock },
+      ...{ job, db, sandbox, clock },
       // Asked for while the page before is being committed.
       aroundPage: async (ask) => {
         const page = await ask();
@@ -46,8 +47,8 @@ describe('a load whose connections are cut again and again', () => {
     expect(cut).toBeGreaterThan(2);
     expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await coverageOf(warehouse.db)).toEqual(covered);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(db)).toEqual(covered);
   });
 });
 
@@ -86,10 +87,7 @@ describe('a reply that is lost after the server has done its work', () => {
 });
 
 describe('a warehouse whose disk is full', () => {
-  it('ends the run with what to do about it, and a rerun goes on', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
-    const { db } = warehouse;
+  it('ends the run with what to do about it, and a rerun goes on', async ({ db, sandbox }) => {
     await sql`
       create function gmsi.fill_disk() returns trigger language plpgsql as $$
       begin
@@ -119,15 +117,12 @@ describe('a warehouse whose disk is full', () => {
 });
 
 describe('the log of a load', () => {
-  it.each([
+  it.for([
     ['53100', 'the disk is full'],
     ['53300', 'the server takes no more connections'],
     ['25006', 'the server can only be read'],
     ['57P01', 'the server shuts down'],
-  ])('has no stack if %s says that %s', async (code, message) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
-    const { db } = warehouse;
+  ] as const)('has no stack if %s says that %s', async ([code, message], { db, sandbox }) => {
     // Neither heartbeats nor the end of a load are tried again.
     await sql`
       create function gmsi.refuse() returns trigger language plpgsql as
@@ -144,10 +139,7 @@ describe('the log of a load', () => {
     );
   });
 
-  it('has no stack if the schema is dropped meanwhile, and the error says so', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
-    const { db } = warehouse;
+  it('has no stack if the schema is dropped meanwhile, and the error says so', async ({ db, sandbox }) => {
     const { log, lines } = aLog();
     let asked = 0;
     const loading = runBackfill({

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
@@ -26,6 +27,8 @@ const rejected: Record<string, string> = {
   'no-score': 'no directional or semantic score',
   'not-an-object': 'not a JSON object',
 };
+
+const it = serving({ limits: null, clock, volume: 0.5 });
 
 describe('records that drift', () => {
   const drifts = [...kept, ...(Object.keys(rejected) as DriftKind[])];
@@ -93,12 +96,9 @@ describe('a window of which too many records cannot be read', () => {
     (await sql<{ days: string }>`select days::text from gmsi.coverage where not isempty(days)`.execute(db))
       .rows;
 
-  it.each(['no-time', 'not-an-object'] as const)(
+  it.for(['no-time', 'not-an-object'] as const)(
     'by %s fails and covers no day, though its rows and its rejected records stay; read well, it is drained',
-    async (drift) => {
-      await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
-      const { db } = warehouse;
+    async (drift, { warehouse, db, sandbox }) => {
       // The first page drifts; of the window, that is more than a tenth.
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => drift) }]);
       const of = aJobFor(scope, { service: paged });
@@ -119,10 +119,7 @@ describe('a window of which too many records cannot be read', () => {
     },
   );
 
-  it('is counted from its first page on, also if its drain was interrupted; a job may allow more', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
-    const { db } = warehouse;
+  it('is counted from its first page on; a job may allow more', async ({ warehouse, db, sandbox }) => {
     const drain = async (service: object) => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
       const of = aJobFor(scope, { service: { ...paged, ...service } });
@@ -156,10 +153,7 @@ test.each([
 });
 
 describe('field names that come or go', () => {
-  it('are noted once per load, and not at all by the load after it', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
-    const { db } = warehouse;
+  it('are noted once per load, and not at all by the load after it', async ({ db, sandbox }) => {
     const plan = { fullRefresh: true, retryRefused: false };
     const drain = async (drifts: readonly DriftKind[] | undefined) => {
       const { log, lines } = aLog();

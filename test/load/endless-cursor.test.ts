@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { webServer } from '../support/other-servers.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -38,7 +38,7 @@ async function aService(
   let pages = 0;
   let stamp = 0;
   const tokens: (string | null)[] = [];
-  const server = createServer((request: IncomingMessage, response) => {
+  const server = await webServer((request, response) => {
     const url = new URL(request.url!, 'http://service');
     const body = () => {
       if (url.pathname === '/v1/countries') return ['US'];
@@ -57,21 +57,13 @@ async function aService(
     };
     response.setHeader('content-type', 'application/json').end(JSON.stringify(body()));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    tokens,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
-  };
+  return { ...server, tokens };
 }
 
 const page = (from: number, many = 40) => Array.from({ length: many }, (_, n) => record(from + n));
 
 describe('a cursor without end', () => {
-  it.each([
+  it.for([
     ['sends the first page for any token', () => ({ data: page(0) }), 1],
     ['goes round through three pages', ({ pages }: Asked) => ({ data: page(40 * (pages % 3)) }), 3],
     ['sends empty pages', () => ({ data: [] }), 0],
@@ -97,9 +89,7 @@ describe('a cursor without end', () => {
     ],
   ] as const)(
     'of a service that %s fails its window after a few requests, and so does every rerun',
-    async (_, answer, withNews) => {
-      await using warehouse = await aWarehouse();
-      const { db } = warehouse;
+    async ([_, answer, withNews], { db }) => {
       await using endless = await aService(answer);
       const job = aJobFor(scope, { service });
       for (let run = 1; run <= 2; run++) {
@@ -133,9 +123,7 @@ describe('a cursor without end', () => {
     }
   });
 
-  it('is loaded whole by a rerun once the service is well again', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is loaded whole by a rerun once the service is well again', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const job = aJobFor(scope, { service });
     // Sends the page before once more, under a new token, from the third one on.
@@ -158,9 +146,7 @@ describe('a cursor without end', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('is found out again by a process that takes the window up half drained', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is found out again by a process that takes the window up half drained', async ({ db }) => {
     await using endless = await aService(({ pages }) => ({ data: page(40 * (pages % 5)) }));
     const job = aJobFor(scope, { service });
     const stop = new AbortController();
@@ -179,35 +165,19 @@ describe('a cursor without end', () => {
     expect(endless.tokens.length - before).toBe(5 - asked + limit);
   });
 
-  it('of a lookup ends the run instead of the budget', async () => {
-    await using warehouse = await aWarehouse();
+  it('of a lookup ends the run instead of the budget', async ({ db }) => {
     let asked = 0;
-    const server = createServer((_, response) => {
+    await using sandbox = await webServer((_, response) => {
       response.end(JSON.stringify({ data: ['US', 'DE'], has_more: true, next_token: `fresh ${asked++}` }));
     });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    try {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const run = runBackfill({
-        job: aJobFor(scope),
-        db: warehouse.db,
-        sandbox: { url },
-        clock,
-        servedBy: 'service',
-      });
-      await expect(run).rejects.toThrow('without a new record');
-      expect(asked).toBe(4);
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
+    const run = runBackfill({ job: aJobFor(scope), db, sandbox, clock, servedBy: 'service' });
+    await expect(run).rejects.toThrow('without a new record');
+    expect(asked).toBe(4);
   });
 });
 
 describe('a window whose cursor is well', () => {
-  it('may have empty pages in a row, one less than the limit, time and again', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('may have empty pages in a row, one less than the limit, time and again', async ({ db }) => {
     await using quiet = await aService(({ pages }) => {
       const isNews = pages % limit === limit - 1;
       return { data: isNews ? page(40 * pages) : [], has_more: pages < 5 * limit - 1 };
@@ -222,9 +192,7 @@ describe('a window whose cursor is well', () => {
     expect(result).toMatchObject({ outcome: 'done', totals: { pages: 20, records: 200 } });
   });
 
-  it('may bring on every page what the table holds already, also when it is taken up half drained', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('may bring only rows the table has, also when taken up half drained', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
     await runBackfill({ job, db, sandbox, clock });
@@ -244,9 +212,7 @@ describe('a window whose cursor is well', () => {
     expect(result.totals.pages).toBeGreaterThan(5);
   });
 
-  it('may bring unreadable records alone, if they are others each time', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('may bring unreadable records alone, if they are others each time', async ({ db }) => {
     await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 9 }));
     const result = await runSync({
       ...{

@@ -1,11 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
 import { WarehouseFull } from '../../src/warehouse/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -15,14 +15,13 @@ const scope = {
 };
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
 
+const it = serving({ limits: null, clock, volume: 0.1 });
+
 describe('a run in which windows fail', () => {
   const service = { concurrency: 1, page_size: 1000 };
   const budget = { requests_per_month: 14, reserve: 0 };
 
-  it('and that then spends the budget ends as one whose budget is spent (75): until it is free, no rerun helps', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
+  it('and that then spends the budget ends as budget (75)', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', service, budget });
     let asked = 0;
     sandbox.script([{ ...refusal, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
@@ -39,21 +38,19 @@ describe('a run in which windows fail', () => {
     expect(rerun, 'takes up both').toMatchObject({ outcome: 'done', windows: { failed: 0, pending: 0 } });
   });
 
-  it('and whose live feed then finds the budget spent ends like that as well', async () => {
-    await using warehouse = await aWarehouse();
+  it('and whose live feed then finds the budget spent ends like that as well', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const recent = { ...scope, from: '2026-11-17', to: '2026-11-20' };
     // Two lists, the windows of two series, one live answer.
     const few = { requests_per_month: 5, reserve: 0 };
     const job = aJobFor(recent, { end_date: 'today', service, budget: few });
     sandbox.script([{ ...refusal, times: 1, match: ({ path }) => path.includes('/historical/') }]);
-    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox, clock });
     expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
 
-  it('on the way out, because the warehouse is full, still ends as one whose budget is spent', async () => {
-    await using warehouse = await aWarehouse();
+  it('on the way out, because the warehouse is full, still ends as budget', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
     let spend = () => {};
@@ -62,7 +59,7 @@ describe('a run in which windows fail', () => {
     });
     let asked = 0;
     const result = await runBackfill({
-      ...{ job, db: warehouse.db, sandbox, clock },
+      ...{ job, db, sandbox, clock },
       async aroundPage() {
         if (++asked === 1) {
           await whenSpent;
@@ -76,10 +73,8 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
   });
 
-  it('and that meets a refused key on its way out ends as failed (2), whatever made it end', async () => {
-    await using warehouse = await aWarehouse();
+  it('and that meets a refused key on its way out ends as failed (2)', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
-    const { db } = warehouse;
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
     // One request is under way, and held, until so many others have failed that the run is hopeless.
     let failed = 0;
@@ -135,24 +130,20 @@ describe('failures of the live feed', () => {
   const isLive = ({ path }: { path: string }) => path.includes('/live/');
   const job = aJobFor(many, { end_date: 'today', service: { concurrency: 1 } });
 
-  it('that are scattered do not end a sync, however many they are', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+  it('that are scattered do not end a sync, however many they are', async ({ db, sandbox }) => {
     let asked = 0;
     sandbox.script([{ ...refusal, match: (request) => isLive(request) && ++asked % 2 === 0 }]);
-    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox, clock });
     expect(asked).toBe(24);
     expect(result).toMatchObject({ outcome: 'incomplete', error: undefined });
     expect(result.live).toMatchObject({ series: 12, failed: 12 });
   });
 
-  it('one after the other end it, long before all of its series were asked for', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+  it('one after the other end it, long before all of its series were asked for', async ({ db, sandbox }) => {
     sandbox.script([{ ...refusal, match: isLive }]);
-    const result = await runSync({ job, db: warehouse.db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox, clock });
     expect(result.live).toMatchObject({ series: 0, failed: 11 });
     expect(String(result.error)).toContain('422');
-    expect(await countRows(warehouse.db, 'live_sightings')).toBe(0);
+    expect(await countRows(db, 'live_sightings')).toBe(0);
   });
 });

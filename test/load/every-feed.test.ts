@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
@@ -8,7 +8,7 @@ import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 type Days = { readonly from: string; readonly to: string };
@@ -56,10 +56,10 @@ async function rowsOf(db: Warehouse, source: RawBuilder<unknown>): Promise<unkno
   return (await sql`select t::text as row from ${source} as t order by 1`.execute(db)).rows;
 }
 
+const it = serving({ limits: null, clock });
+
 describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $name', (one) => {
-  it('is read by a sync, and what both bring is one row', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is read by a sync, and what both bring is one row', async ({ db }) => {
     await using sandbox = await startSandbox({
       limits: null,
       clock,
@@ -83,9 +83,7 @@ describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $nam
 });
 
 describe.each(feeds)('feed $name', (one) => {
-  it('is loaded exactly as the service has it, kept covered, has what the service no longer returns retracted, and can be asked for as it was', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is loaded exactly, stays covered, retracts, and can be asked for as it was', async ({ db }) => {
     let now: string;
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
@@ -139,9 +137,7 @@ describe.each(feeds)('feed $name', (one) => {
   });
 });
 
-it('a headline of an asset that is sent under several topics has a row for each, and none of them flips', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+it('a headline of an asset has a row for each of its topics, and none flips', async ({ db, sandbox }) => {
   const topics = ['Regulation', 'Adoption', null];
   await using proxy = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
     ...page,
@@ -151,17 +147,11 @@ it('a headline of an asset that is sent under several topics has a row for each,
     ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
     ...{ start_date: '2026-11-10', end_date: '2026-11-12' },
   });
-  const run = {
-    job,
-    db: warehouse.db,
-    sandbox: proxy,
-    clock,
-    plan: { fullRefresh: true, retryRefused: false },
-  };
+  const run = { job, db, sandbox: proxy, clock, plan: { fullRefresh: true, retryRefused: false } };
   expect(await runBackfill(run)).toMatchObject({ outcome: 'done', totals: { rows_changed: 0 } });
   const { rows } = await sql<{ all: number; headlines: number }>`
     select count(*)::int as all, count(distinct headline_id)::int as headlines from gmsi.ticker_headlines`.execute(
-    warehouse.db,
+    db,
   );
   expect(rows[0]!.headlines).toBeGreaterThan(10);
   expect(rows[0]!.all).toBe(rows[0]!.headlines * topics.length);
@@ -171,20 +161,18 @@ it('a headline of an asset that is sent under several topics has a row for each,
   });
 });
 
-it('a job asks for presets, one value or a list, and each combination is a series of its own', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock });
+it("each combination of a job's presets is a series of its own", async ({ db, sandbox }) => {
   const of = { from: '2026-11-10', to: '2026-11-12' };
   const job = aJob({
     ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
     ...{ start_date: of.from, end_date: of.to },
     parameters: { language_preset: ['en', 'de,fr'], topic_preset: 'Supply,Price Action' },
   });
-  expect(await runBackfill({ job, db: warehouse.db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+  expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
   const { rows } = await sql<{ variant: string; ids: string[] }>`
     select variant, array_agg(headline_id::text order by headline_id) as ids from gmsi.ticker_headlines
     where (published_at at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
-    group by 1 order by 1`.execute(warehouse.db);
+    group by 1 order by 1`.execute(db);
   expect(rows).toEqual(
     ['language_preset=de%2Cfr', 'language_preset=en'].map((language) => {
       const variant = `${language}&topic_preset=Supply%2CPrice+Action`;
@@ -197,14 +185,10 @@ it('a job asks for presets, one value or a list, and each combination is a serie
 });
 
 describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants))('hours of $name', (one) => {
-  it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({
-      limits: null,
-      clock,
-      tickerHistoryLimitDays: null,
-    });
+  it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async ({
+    db,
+  }) => {
+    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
     const table = sql.table(`gmsi.${one.feed.table.name}`);
     const asked: Record<string, string>[] = [];
     const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) => {

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type RecordLook, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
@@ -47,16 +48,15 @@ describe('what is held after a backfill is exactly what is served', () => {
     await holdsTheTruth({ order, volume }, { service: { page_size: pageSize } });
   });
 
-  it.each([[true], [false]])(
+  it.for([[true], [false]] as const)(
     'for headlines under several countries and topics: a row for each, and one id (sent: %s)',
-    async (ids) => {
+    async ([ids], { db }) => {
       const world = {
         ...{ countries: ['DE', 'FR'], topics: ['Inflation-Food', 'Inflation-Energy'] },
         ...{ from: '2026-09-21', to: '2026-09-30' },
       };
-      await using warehouse = await aWarehouse();
       await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, records: { ids } });
-      await runBackfill({ job: aJobFor(world), db: warehouse.db, sandbox, clock });
+      await runBackfill({ job: aJobFor(world), db, sandbox, clock });
       const truth = world.countries.flatMap((country) =>
         world.topics.flatMap((topic) => sandbox.truth({ ...world, country, topic })),
       );
@@ -65,15 +65,13 @@ describe('what is held after a backfill is exactly what is served', () => {
       const counted = sql<Record<string, number>>`
         select count(*)::int as rows, count(distinct headline_id)::int as headlines,
                count(distinct (published_at, headline, source, language))::int as texts
-        from gmsi.headlines where published_at < '2026-10-01 00:00+00'`.execute(warehouse.db);
+        from gmsi.headlines where published_at < '2026-10-01 00:00+00'`.execute(db);
       expect((await counted).rows).toEqual([{ rows: truth.length, headlines: distinct, texts: distinct }]);
     },
   );
 
-  it('for each match type, without one disturbing the rows or the coverage of another', async () => {
-    await using warehouse = await aWarehouse();
+  it('for each match type, without one disturbing the rows or the coverage of another', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
     const one = { ...scope, countries: ['US'], topics: ['Governance/Corruption'] };
     const types = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
     for (const matchType of types) {
@@ -91,15 +89,14 @@ describe('what is held after a backfill is exactly what is served', () => {
     });
   });
 
-  it('also in the fields that have no column, and in the scores that follow from others', async () => {
-    await using warehouse = await aWarehouse();
+  it('also in the fields that have no column, and in the scores that follow from others', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
     const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
-    await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    await runBackfill({ job, db, sandbox, clock });
     const { rows } = await sql<{ headline_id: string; extra: unknown; directional_score: number }>`
       select headline_id, extra, directional_score from gmsi.headlines where country = 'DE'
         and topic = 'Governance/Corruption' order by headline_id
-    `.execute(warehouse.db);
+    `.execute(db);
     const truth = sandbox
       .truth({ country: 'DE', topic: 'Governance/Corruption', from: scope.from, to: scope.to })
       .sort((a, b) => (a.id! < b.id! ? -1 : 1));

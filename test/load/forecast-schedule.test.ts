@@ -1,25 +1,21 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
 import { aJob } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 
 const moment = { now: new Date('2026-11-20T12:00:00Z'), firstUnsettled: '2026-11-17' };
 const scope = {
   ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
   ...{ countries: ['US', 'NO'], topics: ['Inflation-Food', 'Tension'], from: '2024-01-01', to: '2026-11-20' },
 };
-const hourly = {
-  end_date: 'today',
-  schedule: { sync: '15 * * * *', backfill: '0 1 * * *' },
-};
+const hourly = { end_date: 'today', schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } };
 
 const seldom = { ...hourly, schedule: { ...hourly.schedule, sync: '15 */6 * * *' } };
 
 describe('the forecast of a schedule', () => {
-  it('says what it costs, and what would cost less', async () => {
-    await using warehouse = await aWarehouse();
-    expect(await forecastSchedule(warehouse.db, aJob(hourly), scope, moment)).toEqual({
+  it('says what it costs, and what would cost less', async ({ db }) => {
+    expect(await forecastSchedule(db, aJob(hourly), scope, moment)).toEqual({
       ...{ days: 30, syncs: 720, backfills: 30, refreshes: 0, refreshRequests: 0 },
       ...{ syncRequests: 4 * 720 * 2, backfillRequests: 4 * 30, adaptiveSyncRequests: null },
       choices: [
@@ -32,10 +28,9 @@ describe('the forecast of a schedule', () => {
     });
   });
 
-  it('says what refreshes cost: their share of the budget, but no more than there is to load again', async () => {
-    await using warehouse = await aWarehouse();
+  it('says what refreshes cost: at most their share of the budget', async ({ db }) => {
     const cost = async (more: object) =>
-      forecastSchedule(warehouse.db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
+      forecastSchedule(db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
     // Five Sundays; the period has ended, so nothing else costs requests.
     const budget = { requests_per_month: 1_000, refresh_percent: 10 };
     const ended = { ...{ syncs: 0, backfills: 0, syncRequests: 0, backfillRequests: 0 }, choices: [] };
@@ -45,18 +40,15 @@ describe('the forecast of a schedule', () => {
     expect(await cost({ end_date: 'today', budget })).toMatchObject({ refreshRequests: 100 });
   });
 
-  it('knows what a shorter lookback and longer windows would save, if they change windows', async () => {
-    await using warehouse = await aWarehouse();
+  it('knows what a shorter lookback and longer windows would save', async ({ db }) => {
     const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
-    const { choices } = (await forecastSchedule(warehouse.db, job, scope, moment))!;
+    const { choices } = (await forecastSchedule(db, job, scope, moment))!;
     expect(choices.map(({ change }) => change)).toEqual(
       expect.arrayContaining(['lookback: P1D', 'step: P90D']),
     );
   });
 
-  it('reckons with how quiet series are, if they have been polled', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('reckons with how quiet series are, if they have been polled', async ({ db }) => {
     // Silent for four days: polled once a day.
     await sql`
       insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls)
@@ -82,10 +74,9 @@ describe('the forecast of a schedule', () => {
     expect(spaced!.choices.find(({ change }) => change.startsWith('cadence'))).toBeUndefined();
   });
 
-  it('is none of a job without a schedule, or whose period is over', async () => {
-    await using warehouse = await aWarehouse();
-    expect(await forecastSchedule(warehouse.db, aJob({ end_date: 'today' }), scope, moment)).toBeUndefined();
+  it('is none of a job without a schedule, or whose period is over', async ({ db }) => {
+    expect(await forecastSchedule(db, aJob({ end_date: 'today' }), scope, moment)).toBeUndefined();
     const over = aJob({ schedule: hourly.schedule });
-    expect(await forecastSchedule(warehouse.db, over, scope, moment)).toBeUndefined();
+    expect(await forecastSchedule(db, over, scope, moment)).toBeUndefined();
   });
 });

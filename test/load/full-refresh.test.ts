@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { countRows, coverageOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -14,11 +14,9 @@ const scope = {
 const refresh = { fullRefresh: true, retryRefused: false };
 
 describe('draining covered days again', () => {
-  it('asks for every window again and no more, writes no row, keeps no revision and rejects nothing twice', async () => {
-    await using warehouse = await aWarehouse();
+  it('asks for every window again, and writes and rejects nothing twice', async ({ db }) => {
     const records = { ids: false };
     await using sandbox = await startSandbox({ limits: null, clock, records, volume: 0.15 });
-    const { db } = warehouse;
     const job = aJobFor(scope, { service: { page_size: 30 } });
     const drift = ['no-time', 'no-score', 'not-an-object', 'nul-character', 'lone-surrogate'] as const;
     // Each window's first page drifts in the same way both times.

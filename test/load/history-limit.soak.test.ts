@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
@@ -63,10 +64,8 @@ describe('whatever the service refuses, and however often', () => {
   }, 320_000);
 });
 
-it('series do not keep others from being loaded, though many that have nothing at all go first', async () => {
-  await using warehouse = await aWarehouse();
+it('series keep no others from being loaded, though many empty ones go first', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-  const { db } = warehouse;
   const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
   // Countries are drained from the last one on.
   const many = { countries: ['AU', 'ZA', 'US', 'SE', 'NO'], topics, from: '2026-08-01', to: '2026-11-15' };

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, seriesOf, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -18,16 +18,16 @@ const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food',
 /** Requests that one series may cost beyond its pages: two refusals, and the search for its first day in a window. */
 const perSeries = (step: number) => 2 + 2 + Math.ceil(Math.log2(step));
 
+const it = serving({ limits: null, clock, volume: 0.03 });
+
 describe('a service that does not answer windows older than its history limit', () => {
-  it.each([
+  it.for([
     ['one series, newest first', ['US'], 'newest-first', 2],
     ['two series, oldest first, many at a time', ['US', 'DE'], 'oldest-first', 8],
-  ] as const)('is asked for little in vain: %s', async (_, countries, order, concurrency) => {
+  ] as const)('is asked for little in vain: %s', async ([_, countries, order, concurrency], { db }) => {
     // Most windows are never asked for, and cost nothing.
     const scope = { ...one, countries, from: '2026-01-01' };
-    await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const { db } = warehouse;
     const series = scope.countries.length * scope.topics.length;
     const job = aJobFor(scope, { step: 'P10D', order, service: { concurrency } });
     const requests = watchRequests(sandbox);
@@ -67,10 +67,8 @@ describe('a service that does not answer windows older than its history limit', 
     );
   });
 
-  it('costs a run of many series no more than the bound, and gives each of them its turn', async () => {
-    await using warehouse = await aWarehouse();
+  it('costs a run of many series no more than the bound, and gives each of them its turn', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.02 });
-    const { db } = warehouse;
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress'];
     const many = {
       topics,
@@ -93,21 +91,18 @@ describe('a service that does not answer windows older than its history limit', 
     expect(asked.size).toBe(many.countries.length * topics.length);
   });
 
-  it('is found though all of a short job is asked for at once', async () => {
-    await using warehouse = await aWarehouse();
+  it('is found though all of a short job is asked for at once', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const scope = { ...several, topics: ['Inflation-Food'], from: '2026-06-01', to: '2026-09-16' };
     const job = aJobFor(scope, { step: 'P30D', service: { concurrency: 8 } });
-    const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    const result = await runBackfill({ job, db, sandbox, clock });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
     const inReach = { ...scope, from: '2026-08-12' };
-    expect(await heldBy(warehouse.db, inReach)).toEqual(servedBy(sandbox, inReach));
+    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
   });
 
-  it('is found by the second run if only one window of each series reaches so far back', async () => {
-    await using warehouse = await aWarehouse();
+  it('is found by the second run if only one window of each series reaches so far back', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const { db } = warehouse;
     const scope = { ...several, topics: ['Inflation-Food'], from: '2026-07-19' };
     const job = aJobFor(scope, { step: 'P30D' });
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ windows: { failed: 2 } });
@@ -121,30 +116,24 @@ describe('a service that does not answer windows older than its history limit', 
     expect(requests.length).toBeLessThanOrEqual(askedAgain);
   });
 
-  it('that has come to answer them is asked for all of the rest if that is wanted', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('that has come to answer them is asked for the rest if that is wanted', async ({ db, sandbox }) => {
     const job = aJobFor(one, { step: 'P15D' });
     {
       await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
       expect((await runBackfill({ job, db, sandbox, clock })).windows.refused).toBeGreaterThan(5);
     }
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     const plan = { fullRefresh: false, retryRefused: true };
     const result = await runBackfill({ job, db, sandbox, clock, plan });
     expect(result).toMatchObject({ outcome: 'done', windows: { refused: 0, failed: 0 } });
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
 
-  it('that has come to answer them is noticed by the next runs by themselves', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('that has come to answer them is noticed by the next runs by themselves', async ({ db, sandbox }) => {
     const job = aJobFor(several, { step: 'P30D' });
     {
       await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
       await runBackfill({ job, db, sandbox, clock });
     }
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
     await runBackfill({ job, db, sandbox, clock });
     expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
@@ -152,10 +141,8 @@ describe('a service that does not answer windows older than its history limit', 
 });
 
 describe('a history limit of a job', () => {
-  it('cuts windows that an earlier run has left across it, and leaves their older part as it was', async () => {
-    await using warehouse = await aWarehouse();
+  it('cuts windows that an earlier run left across it, and keeps their rest', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const { db } = warehouse;
     const scope = { ...one, from: '2026-01-01', to: '2026-11-15' };
     // Two lists, and one page: everything else is planned only.
     const budget = { requests_per_month: 3, reserve: 0 };
@@ -198,11 +185,8 @@ describe('series that begin at different dates', () => {
       'NO Policy Outlook': '2026-10-01',
     })[series]!;
 
-  it('are all loaded from their beginning on', async () => {
+  it('are all loaded from their beginning on', async ({ db, sandbox }) => {
     const concurrency = 4;
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
     const job = aJobFor(scope, { step: 'P30D', service: { concurrency } });
     const { refused } = refusing(sandbox, (series, from) => from < begins(series));
     expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
@@ -217,10 +201,7 @@ describe('series that begin at different dates', () => {
 });
 
 describe('refusals that pass', () => {
-  it('of two series, one each, give up no other window, and the next run has the two', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
+  it('of two series, one each, give up no other window', async ({ db, sandbox }) => {
     const job = aJobFor(several, { step: 'P30D' });
     const left = new Map([
       ['US Inflation-Food', 1],
@@ -239,10 +220,7 @@ describe('refusals that pass', () => {
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
   });
 
-  it('twice in a row for one series give up nothing for good', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
+  it('twice in a row for one series give up nothing for good', async ({ db, sandbox }) => {
     const job = aJobFor(several, { step: 'P30D', service: { concurrency: 1 } });
     let left = 2;
     const { requests } = refusing(
@@ -258,10 +236,7 @@ describe('refusals that pass', () => {
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
   });
 
-  it('are asked again by syncs, too', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
+  it('are asked again by syncs, too', async ({ db, sandbox }) => {
     const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
     const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
     refusing(sandbox, (series) => series === 'US Policy Outlook');
@@ -275,10 +250,7 @@ describe('refusals that pass', () => {
 });
 
 describe('a hole in a series', () => {
-  it('hides what lies below it only until it is asked for again', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
-    const { db } = warehouse;
+  it('hides what lies below it only until it is asked for again', async ({ db, sandbox }) => {
     const scope = { ...several, countries: ['US'], from: '2026-05-01', to: '2026-09-27' };
     const job = aJobFor(scope, { step: 'P30D' });
     const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';

@@ -75,9 +75,7 @@ describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores
     expect(others).toEqual([]);
     expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
     expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, all).length);
-    expect(await coverageOf(db)).toEqual({
-      'US Inflation-Food COMBINED': '{[2026-08-01,2026-11-17)}',
-    });
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-08-01,2026-11-17)}' });
     const [window] = await windowsOf(db);
     expect(window).toMatchObject({ state: 'drained', last_day: today, records_outside: 0 });
 
@@ -102,9 +100,7 @@ it('once a probe has learned it, the windows that failed become one', async () =
     await readLookups(db),
   );
   expect(await forecast(db, asRead, scope, { fullRefresh: false, retryRefused: false }, today)).toMatchObject(
-    {
-      leastRequests: 1,
-    },
+    { leastRequests: 1 },
   );
   const requests = watchRequests(sandbox);
   expect((await runBackfill({ job, ...service })).outcome).toBe('done');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -6,6 +6,7 @@ import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { runProbe } from '../support/run-probe.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -15,11 +16,9 @@ const now = Date.UTC(2026, 10, 20, 12);
 const period = { from: '2026-01-01', to: '2026-06-30' };
 const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
 
-it.each(['inclusive', 'exclusive'] as const)(
+it.for(['inclusive', 'exclusive'] as const)(
   'once a probe has learned that end_date is %s, a job asks without overlap; one that says otherwise is followed, and warned about',
-  async (endDate) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  async (endDate, { db }) => {
     const clock = jumpingClock(now);
     await using sandbox = await startSandbox({
       ...{ limits: null, volume: 0.2, endDate, clock: () => new Date(clock.now()) },
@@ -56,11 +55,10 @@ it.each(['inclusive', 'exclusive'] as const)(
   },
 );
 
-it('what was learned of one feed says nothing of another', async () => {
-  await using warehouse = await aWarehouse();
+it('what was learned of one feed says nothing of another', async ({ db }) => {
   const fact = { feed: 'ticker-headlines', fact: 'end_date', value: '"inclusive"', evidence: 'a test' };
-  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
-  const { job, endDate } = await withLearnedReading(warehouse.db, aJobFor(one));
+  await db.insertInto('gmsi.learned_facts').values(fact).execute();
+  const { job, endDate } = await withLearnedReading(db, aJobFor(one));
   expect(job.service.endDate).toBe('unknown');
   expect(endDate).toEqual({ reading: 'unknown', by: 'nobody', contradicted: null });
 });

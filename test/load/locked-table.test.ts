@@ -1,11 +1,11 @@
 import pg from 'pg';
-import { expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import { aLog } from '../support/a-log.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -14,8 +14,7 @@ const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', pag
 
 it('a table that somebody has locked is waited for, asking for nothing twice, and the log says for whom', {
   timeout: 90_000,
-}, async () => {
-  await using warehouse = await aWarehouse();
+}, async ({ warehouse }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
   const { db, url } = warehouse;
   await setAsOfDelay(db, 2_000);

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { planRefresh } from '../../src/plan/plan-refresh.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJob } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 
 const when = { now: new Date('2026-11-20T12:00:00Z'), today: Temporal.PlainDate.from('2026-11-20') };
 /** Ten days from a day on which every grid of five or ten days begins. */
@@ -44,9 +44,7 @@ async function planned(db: Warehouse) {
   return rows.map(({ window }) => window);
 }
 
-it('takes days by when they were last drained, whatever windows they were in', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('takes days by when they were last drained, whatever windows they were in', async ({ db }) => {
   // All of US long ago, then its first days again, in two windows; NO between these.
   await aWindow(db, 'US', ['2025-02-12', '2025-03-10'], '2025-04-01');
   await aWindow(db, 'US', ['2025-02-15', '2025-02-18'], '2026-01-01');
@@ -64,9 +62,9 @@ it('takes days by when they were last drained, whatever windows they were in', a
   expect(await planned(db)).toEqual([...rest, 'US 2025-02-21 2025-02-25']);
 });
 
-it("takes no more than the rest of the month's share, by what earlier refreshes really sent", async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it("takes no more than the rest of the month's share, by what earlier refreshes really sent", async ({
+  db,
+}) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-25'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-02-26)}');
   const sent = (requests: number, startedAt: string, reason: string | null) =>
@@ -80,9 +78,7 @@ it("takes no more than the rest of the month's share, by what earlier refreshes 
   expect(await planRefresh(db, aRefresh(5), scope, when)).toBe(1);
 });
 
-it('takes no days that are missing, settling, only imported, or to be drained anyway', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('takes no days that are missing, settling, only imported, or to be drained anyway', async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-20'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-02-20),[2025-02-21,2025-02-26)}');
   await covers(db, 'NO', '{[2025-02-16,2025-02-26)}');
@@ -95,9 +91,7 @@ it('takes no days that are missing, settling, only imported, or to be drained an
   expect(await planRefresh(db, aRefresh(100), { ...scope, countries: ['US'] }, settling)).toBe(0);
 });
 
-it('loads the whole period again if answers run to now, because each includes all later days', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('loads the whole period again if answers run to now', async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-28'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-03-01)}');
   const openEnded = { ...scope, isOpenEnded: true };

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -11,27 +11,25 @@ const series = 'US Inflation-Food COMBINED';
 /** One window at a time, so that requests come in the order of the plan. */
 const inTurn = { end_date: 'inclusive', concurrency: 1 };
 
+const it = serving({ limits: null, volume: 0.1 });
+
 describe('the order of draining', () => {
-  it.each([
+  it.for([
     ['newest-first', ['2026-03-11', '2026-03-11', '2026-03-01', '2026-03-01']],
     ['oldest-first', ['2026-03-01', '2026-03-01', '2026-03-11', '2026-03-11']],
-  ])('is %s, with all series in turn', async (order, starts) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  ])('is %s, with all series in turn', async ([order, starts], { db, sandbox }) => {
     const requests = watchRequests(sandbox);
     const two = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-03-01', to: '2026-03-20' };
     const job = aJobFor(two, { step: 'P10D', order, service: inTurn });
-    await runBackfill({ job, db: warehouse.db, sandbox });
+    await runBackfill({ job, db, sandbox });
     expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(starts);
     const countries = requests.map(({ path }) => path.split('/').at(-1));
     expect(new Set(countries.slice(0, 2))).toEqual(new Set(['US', 'DE']));
     expect(new Set(countries.slice(2))).toEqual(new Set(['US', 'DE']));
   });
 
-  it('begins with what is half drained, however old it is', async () => {
-    await using warehouse = await aWarehouse();
+  it('begins with what is half drained, however old it is', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null });
-    const { db } = warehouse;
     const scope = { ...us, from: '2026-03-01', to: '2026-03-30' };
     const service = { ...inTurn, page_size: 20 };
     const oldest = aJobFor(scope, { step: 'P10D', order: 'oldest-first', service });
@@ -58,41 +56,40 @@ describe('the order of draining', () => {
 });
 
 describe('days that may still change', () => {
-  it.each([
+  it.for([
     ['at the end of a month', '2026-10-31', '2026-10-28', '2026-11-01'],
     ['after a 29 February', '2028-03-02', '2028-02-28', '2028-03-03'],
     ["at the year's turn", '2027-01-01', '2026-12-29', '2027-01-02'],
-  ])('%s are loaded, not covered, and loaded again the next day', async (_, today, settled, tomorrow) => {
-    await using warehouse = await aWarehouse();
-    let now = new Date(`${today}T00:00:01Z`);
-    const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
-    const { db } = warehouse;
-    const from = '2026-10-20';
-    const begin = today.startsWith('2028') ? '2028-02-20' : today.startsWith('2027') ? '2026-12-20' : from;
-    const scope = { ...us, from: begin, to: today };
-    const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: inTurn }, today);
+  ] as const)(
+    '%s are loaded, not covered, and loaded again the next day',
+    async ([_, today, settled, tomorrow], { db }) => {
+      let now = new Date(`${today}T00:00:01Z`);
+      const clock = () => now;
+      await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
+      const from = '2026-10-20';
+      const begin = today.startsWith('2028') ? '2028-02-20' : today.startsWith('2027') ? '2026-12-20' : from;
+      const scope = { ...us, from: begin, to: today };
+      const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: inTurn }, today);
 
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await coverageOf(db)).toEqual({ [series]: `{[${begin},${settled})}` });
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+      expect(await coverageOf(db)).toEqual({ [series]: `{[${begin},${settled})}` });
 
-    now = new Date(`${tomorrow}T23:59:59Z`);
-    const requests = watchRequests(sandbox);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(requests.map(({ query }) => `${query.start_date}/${query.end_date}`)).toEqual([
-      `${settled}/${tomorrow}`,
-    ]);
-    const wider = { ...scope, to: tomorrow };
-    expect(await heldBy(db, wider)).toEqual(servedBy(sandbox, wider));
-  });
+      now = new Date(`${tomorrow}T23:59:59Z`);
+      const requests = watchRequests(sandbox);
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect(requests.map(({ query }) => `${query.start_date}/${query.end_date}`)).toEqual([
+        `${settled}/${tomorrow}`,
+      ]);
+      const wider = { ...scope, to: tomorrow };
+      expect(await heldBy(db, wider)).toEqual(servedBy(sandbox, wider));
+    },
+  );
 
-  it('are judged by the day on which a drain begins, though it ends after midnight', async () => {
-    await using warehouse = await aWarehouse();
+  it('are judged by the day on which a drain begins, though it ends after midnight', async ({ db }) => {
     let now = new Date('2026-11-19T23:59:59Z');
     const clock = () => now;
     await using sandbox = await startSandbox({ limits: null, clock });
-    const { db } = warehouse;
     const scope = { ...us, from: '2026-11-10', to: '2026-11-19' };
     const job = aJobFor(scope, { end_date: 'today', lookback: 'P0D', service: { ...inTurn, page_size: 20 } });
     const result = await runBackfill({
@@ -108,11 +105,9 @@ describe('days that may still change', () => {
     expect(await coverageOf(db)).toEqual({ [series]: '{[2026-11-10,2026-11-19)}' });
   });
 
-  it('within the lookback of a job are asked for at each run, also if the job ends before today', async () => {
-    await using warehouse = await aWarehouse();
+  it('within the lookback are asked for at each run of a job that has ended', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock });
-    const { db } = warehouse;
     const job = aJobFor({ ...us, from: '2026-11-01', to: '2026-11-18' }, { service: inTurn });
     await runBackfill({ job, db, sandbox, clock });
     const requests = watchRequests(sandbox);
@@ -123,33 +118,30 @@ describe('days that may still change', () => {
   });
 });
 describe('a window that failed', () => {
-  it.each([
+  it.for([
     // What has no page yet is cut at the beginning of the job.
     ['first', { from: '2026-03-10', to: '2026-03-20' }, ['2026-03-11', '2026-03-10']],
     ['last', { from: '2026-02-20', to: '2026-03-01' }, ['2026-02-20', '2026-03-01']],
-  ])('stands for the %s day of a job that has but this one in common with it', async (_, days, asked) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    const { db } = warehouse;
-    const scope = { ...us, from: '2026-03-01', to: '2026-03-10' };
-    sandbox.script([{ kind: 'server-error', match: ({ query }) => 'start_date' in query }]);
-    const once = { service: { ...inTurn, max_attempts: 1 } };
-    const first = await runBackfill({ job: aJobFor(scope, once), db, sandbox });
-    expect(first.windows).toMatchObject({ failed: 1 });
-    const requests = watchRequests(sandbox);
-    const other = { ...us, ...days };
-    expect(await runBackfill({ job: aJobFor(other, { service: inTurn }), db, sandbox })).toMatchObject({
-      outcome: 'done',
-      windows: { drained: 2, failed: 0 },
-    });
-    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(asked);
-    expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
-  });
+  ] as const)(
+    'stands for the %s day of a job that has but this one in common with it',
+    async ([_, days, asked], { db, sandbox }) => {
+      const scope = { ...us, from: '2026-03-01', to: '2026-03-10' };
+      sandbox.script([{ kind: 'server-error', match: ({ query }) => 'start_date' in query }]);
+      const once = { service: { ...inTurn, max_attempts: 1 } };
+      const first = await runBackfill({ job: aJobFor(scope, once), db, sandbox });
+      expect(first.windows).toMatchObject({ failed: 1 });
+      const requests = watchRequests(sandbox);
+      const other = { ...us, ...days };
+      expect(await runBackfill({ job: aJobFor(other, { service: inTurn }), db, sandbox })).toMatchObject({
+        outcome: 'done',
+        windows: { drained: 2, failed: 0 },
+      });
+      expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(asked);
+      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
+    },
+  );
 
-  it('is cut anew if the job now asks for shorter ones', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    const { db } = warehouse;
+  it('is cut anew if the job now asks for shorter ones', async ({ db, sandbox }) => {
     const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
     sandbox.script([
       {
@@ -171,12 +163,10 @@ describe('a window that failed', () => {
     expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-03-11', '2026-03-01']);
   });
 
-  it.each(['failed', 'draining'] as const)(
+  it.for(['failed', 'draining'] as const)(
     'or is %s half-way keeps the pages that it has paid for though the job now asks for shorter ones',
-    async (state) => {
-      await using warehouse = await aWarehouse();
+    async (state, { db }) => {
       await using sandbox = await startSandbox({ limits: null });
-      const { db } = warehouse;
       const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
       sandbox.script([
         { kind: 'server-error', times: 1e6, match: ({ token }) => token !== null },
@@ -199,10 +189,7 @@ describe('a window that failed', () => {
     },
   );
 
-  it('whole because it was too long is asked for in shorter ones, also if it counts as refused', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    const { db } = warehouse;
+  it('because it was too long is asked for in shorter ones', async ({ db, sandbox }) => {
     const scope = { ...us, from: '2026-03-01', to: '2026-05-29' };
     const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
     const match = ({ query: { start_date, end_date } }: SeenRequest) =>
@@ -222,10 +209,8 @@ describe('a window that failed', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('half-way begins again with smaller pages if the job now asks for those', async () => {
-    await using warehouse = await aWarehouse();
+  it('half-way begins again with smaller pages if the job now asks for those', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null });
-    const { db } = warehouse;
     const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
     sandbox.script([
       { kind: 'refuse', status: 422, detail: 'too large', times: 3, match: ({ token }) => token !== null },

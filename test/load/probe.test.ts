@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
@@ -9,6 +9,7 @@ import { BudgetSpent } from '../../src/service/errors.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
@@ -167,8 +168,7 @@ describe('a probe of a service', () => {
 });
 
 describe('a probe that meets trouble', () => {
-  it('sends no more than 12 requests, tries that failed included', async () => {
-    await using warehouse = await aWarehouse();
+  it('sends no more than 12 requests, tries that failed included', async ({ warehouse }) => {
     const random = { 'server-error': 0.25, reset: 0.1, html: 0.1 };
     for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const { report, found } = await probed({ faults: { random, seed } }, warehouse).catch((error) => {
@@ -181,21 +181,19 @@ describe('a probe that meets trouble', () => {
     }
   });
 
-  it('says why if nothing is answered, and leaves what was learned before', async () => {
-    await using warehouse = await aWarehouse();
+  it('says why if nothing is answered, and leaves what was learned before', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     await using service = await aService();
     const refuse = { kind: 'refuse', status: 400, detail: 'closed today', times: 100 } as const;
     service.sandbox.script([refuse]);
-    const report = await runProbe({ db: warehouse.db, ...service });
+    const report = await runProbe({ db, ...service });
     expect(report.lessons.every(({ standing }) => standing === 'not learned')).toBe(true);
     expect(evidenceFor(report, 'end_date')).toBe('refused with 400: closed today');
     expect((await storedIn(warehouse)).end_date).toBe('inclusive');
     expect(describeProbe(report)).toContain('inclusive (stays)');
   });
 
-  it('tries a second series if the first has no news, and says so if there is none', async () => {
-    await using warehouse = await aWarehouse();
+  it('tries a second series if the first has no news, or says so', async ({ warehouse }) => {
     const { report, found } = await probed({ volume: 0 }, warehouse);
     expect(new Set(Object.values(found))).toEqual(new Set([null]));
     expect(evidenceFor(report, 'end_date')).toContain('no readable records');
@@ -203,19 +201,17 @@ describe('a probe that meets trouble', () => {
     expect(await storedIn(warehouse)).toEqual({});
   });
 
-  it('sends nothing once the budget is spent', async () => {
-    await using warehouse = await aWarehouse();
+  it('sends nothing once the budget is spent', async ({ warehouse, db }) => {
     await using service = await aService();
     await probed({}, warehouse);
-    await warehouse.db.updateTable('gmsi.api_usage').set({ requests: 250_000 }).execute();
-    await expect(runProbe({ db: warehouse.db, ...service })).rejects.toThrow(BudgetSpent);
+    await db.updateTable('gmsi.api_usage').set({ requests: 250_000 }).execute();
+    await expect(runProbe({ db, ...service })).rejects.toThrow(BudgetSpent);
     expect(service.sandbox.stats().requests).toBe(0);
   });
 });
 
 describe('what is probed', () => {
-  it("is the job's feed, with its series and its settings", async () => {
-    await using warehouse = await aWarehouse();
+  it("is the job's feed, with its series and its settings", async ({ warehouse, db }) => {
     const feed = { feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BTC_CRY'] };
     const { report, found } = await probed({ endDate: 'exclusive' }, warehouse, { job: aJob(feed) });
     expect(report.series).toMatchObject({ ticker: 'BTC_CRY' });
@@ -224,12 +220,11 @@ describe('what is probed', () => {
       time_zone: 'stated',
       history_limit: { answered: '2026-08-22', refused: '2026-08-21' },
     });
-    const rows = await warehouse.db.selectFrom('gmsi.learned_facts').select('feed').distinct().execute();
+    const rows = await db.selectFrom('gmsi.learned_facts').select('feed').distinct().execute();
     expect(rows).toEqual([{ feed: 'ticker-headlines' }]);
   });
 
-  it('is the busiest series that the warehouse has loaded', async () => {
-    await using warehouse = await aWarehouse();
+  it('is the busiest series that the warehouse has loaded', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     const series = {
       feed: 'gmsi-headlines',
@@ -239,7 +234,7 @@ describe('what is probed', () => {
       state: 'drained',
     } as const;
     const days = { first_day: '2026-10-01', last_day: '2026-10-02' };
-    await warehouse.db
+    await db
       .insertInto('gmsi.windows')
       .values([
         { ...series, ...days, country: 'NO', topic: 'Elections', records: 50 },
@@ -252,16 +247,14 @@ describe('what is probed', () => {
 });
 
 describe('a later probe', () => {
-  it('confirms what it finds again', async () => {
-    await using warehouse = await aWarehouse();
+  it('confirms what it finds again', async ({ warehouse }) => {
     await probed({ historyLimitDays: 500 }, warehouse);
     const { report } = await probed({ historyLimitDays: 500 }, warehouse);
     const standings = new Set(report.lessons.map(({ standing }) => standing));
     expect([...standings].filter((standing) => standing !== 'not learned')).toEqual(['confirmed']);
   });
 
-  it('that differs says what changed, from what to what, and leaves it until the fact is forgotten', async () => {
-    await using warehouse = await aWarehouse();
+  it('that differs says what changed, and leaves it until it is forgotten', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     const before = await storedIn(warehouse);
     const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
@@ -276,7 +269,7 @@ describe('a later probe', () => {
     expect(await storedIn(warehouse)).toEqual(before);
 
     const [, forget] = /gmsi psql -c "(.*?)"/.exec(fix)!;
-    await sql.raw(forget!).execute(warehouse.db);
+    await sql.raw(forget!).execute(db);
     await probed(other, warehouse);
     const { time_zone, history_limit } = before;
     expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', time_zone, history_limit });

@@ -1,27 +1,19 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 
-it('all faults at random at once end in the exact truth', async () => {
-  await using warehouse = await aWarehouse();
-  const passing = {
-    reset: 0.05,
-    truncate: 0.05,
-    html: 0.05,
-    malformed: 0.05,
-    'server-error': 0.05,
-  } as const;
+it('all faults at random at once end in the exact truth', async ({ db }) => {
+  const passing = { reset: 0.05, truncate: 0.05, html: 0.05, malformed: 0.05, 'server-error': 0.05 } as const;
   const paging = {
     ...{ 'repeat-token': 0.03, 'cycle-token': 0.03, 'missing-token': 0.03 },
     ...{ 'empty-page': 0.05, 'duplicate-record': 0.05 },
   } as const;
   const random = { ...passing, ...paging, hang: 0.02, refuse: 0.02, latency: 0 } as const;
   await using sandbox = await startSandbox({ limits: null, volume: 0.3, faults: { random, seed: 'one' } });
-  const { db } = warehouse;
   // No faults for lookups: a lookup of unknown shape ends a run before it begins.
   sandbox.script([{ kind: 'latency', ms: 0, times: 1e6, match: ({ path }) => !path.includes('/feed/') }]);
   const small = aJobFor(scope, {

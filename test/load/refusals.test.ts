@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type ScriptedFault, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -14,11 +14,10 @@ const scope = {
 };
 const job = aJobFor(scope, { step: 'P10D' });
 
+const it = serving({ limits: null, clock, volume: 0.1 });
+
 describe('a key that is refused', () => {
-  it('in the middle ends the run at once', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
+  it('in the middle ends the run at once', async ({ db, sandbox }) => {
     let served = 0;
     const requests = watchRequests(sandbox, [
       { kind: 'auth', status: 403, times: 1e6, match: ({ path }) => path.includes('/feed/') && ++served > 5 },
@@ -37,10 +36,8 @@ describe('a key that is refused', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('from the start is asked about once, and nothing is planned', async () => {
-    await using warehouse = await aWarehouse();
+  it('from the start is asked about once, and nothing is planned', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, keys: ['another'] });
-    const { db } = warehouse;
     await expect(runBackfill({ job, db, sandbox, clock })).rejects.toBeInstanceOf(KeyRefused);
     expect(sandbox.stats().requests).toBe(1);
     expect(await countRows(db, 'windows')).toBe(0);
@@ -48,46 +45,44 @@ describe('a key that is refused', () => {
 });
 
 describe('a request that is refused', () => {
-  it.each([404, 422])('with %i fails its window alone, with the words of the service', async (status) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
-    const detail = 'this window is under repair';
-    const refusal: ScriptedFault = {
-      ...{ kind: 'refuse', status, detail, times: 1e6 },
-      match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
-    };
-    sandbox.script([refusal]);
-    const first = await runBackfill({ job, db, sandbox, clock });
-    expect(first.outcome).toBe('incomplete');
-    const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-    expect(failed).toHaveLength(1);
-    for (const window of failed) {
-      expect(window).toMatchObject({ state: 'failed', country: 'DE', attempts: 1 });
-      expect(window.first_day).toMatch(/^2026-05/);
-      expect(window.last_error).toContain(String(status));
-      expect(window.last_error).toContain(detail);
-    }
-    const other = { ...scope, countries: ['US'] };
-    expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
+  it.for([404, 422])(
+    'with %i fails its window alone, with the words of the service',
+    async (status, { db, sandbox }) => {
+      const detail = 'this window is under repair';
+      const refusal: ScriptedFault = {
+        ...{ kind: 'refuse', status, detail, times: 1e6 },
+        match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
+      };
+      sandbox.script([refusal]);
+      const first = await runBackfill({ job, db, sandbox, clock });
+      expect(first.outcome).toBe('incomplete');
+      const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+      expect(failed).toHaveLength(1);
+      for (const window of failed) {
+        expect(window).toMatchObject({ state: 'failed', country: 'DE', attempts: 1 });
+        expect(window.first_day).toMatch(/^2026-05/);
+        expect(window.last_error).toContain(String(status));
+        expect(window.last_error).toContain(detail);
+      }
+      const other = { ...scope, countries: ['US'] };
+      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
 
-    sandbox.script([]);
-    const before = sandbox.stats().requests;
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(sandbox.stats().requests - before).toBe(failed.length);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+      sandbox.script([]);
+      const before = sandbox.stats().requests;
+      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect(sandbox.stats().requests - before).toBe(failed.length);
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 
-    // It has been answered since, so to be refused is new again; nothing older is there to take it back.
-    sandbox.script([refusal]);
-    await runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
-    const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-    expect(again).toMatchObject([{ state: 'failed', country: 'DE', attempts: 3 }]);
-  });
+      // It has been answered since, so to be refused is new again; nothing older is there to take it back.
+      sandbox.script([refusal]);
+      await runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+      const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+      expect(again).toMatchObject([{ state: 'failed', country: 'DE', attempts: 3 }]);
+    },
+  );
 
-  it('of every series ends the run as hopeless before every window has been tried', async () => {
-    await using warehouse = await aWarehouse();
+  it('of every series ends the run as hopeless before every window has been tried', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock });
-    const { db } = warehouse;
     const match = ({ path }: { path: string }) => path.includes('/feed/');
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'no', times: 1e6, match }]);
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];

@@ -1,19 +1,21 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, untilOneWaits } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const volume = 0.4;
@@ -59,20 +61,6 @@ async function stateOf(db: Warehouse) {
   return Promise.all(states.map(async (query) => (await query.execute(db)).rows));
 }
 
-/** Resolves once a session waits for the lock of another one. */
-async function untilOneWaits(db: Warehouse): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
-        db,
-      );
-      expect(rows).toHaveLength(1);
-    },
-    { timeout: 20_000, interval: 10 },
-  );
-}
-
 const more = { ...scope, topics: ['Elections'] };
 const bothAliases = { ...timeAlias, ...scoreAliases };
 
@@ -93,17 +81,11 @@ async function bothWaysRenamed() {
 
 const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFilled: {} };
 
-let sandbox: Sandbox;
-beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume, clock, tickerHistoryLimitDays: null });
-});
-afterAll(() => sandbox.stop());
+const sandbox = await aSandboxForAll({ limits: null, volume, clock, tickerHistoryLimitDays: null });
 
 describe('records that were rejected', () => {
-  it('become the rows that the service serves once an alias is known, without a request', async () => {
-    await using warehouse = await aWarehouse();
+  it('become the rows that the service serves once an alias is known, without a request', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     expect(totals).toMatchObject({ rows_inserted: 0, records_rejected: totals.records });
     const { requests } = sandbox.stats();
@@ -132,8 +114,7 @@ describe('records that were rejected', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('stay, with the present reason, if they still cannot be read', async () => {
-    await using warehouse = await aWarehouse();
+  it('stay, with the present reason, if they still cannot be read', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
       ...page,
       data: data.map(({ publication_time: time, topic_probability: _, ...record }, index) => {
@@ -142,7 +123,6 @@ describe('records that were rejected', () => {
         return { ...record, pubTime: time };
       }),
     }));
-    const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     const result = await repairAll(db, timeAlias);
     const without = result.stillRejected['no directional or semantic score']!;
@@ -154,8 +134,7 @@ describe('records that were rejected', () => {
     );
   });
 
-  it('never replace what a load has brought since, and are let go', async () => {
-    await using warehouse = await aWarehouse();
+  it('never replace what a load has brought since, and are let go', async ({ db }) => {
     let now = new Date('2026-09-11T00:00:00Z');
     const changing = () => now;
     await using sandbox = await startSandbox({
@@ -165,7 +144,6 @@ describe('records that were rejected', () => {
       changes: { revised: 0.4 },
     });
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
     const first = await runBackfill({ job, db, sandbox: drifting, clock: changing });
     now = clock();
     await runBackfill({ job, db, sandbox, clock: changing, plan: refresh });
@@ -180,10 +158,8 @@ describe('records that were rejected', () => {
     expect(await countRows(db, 'rejected_records')).toBe(0);
   });
 
-  it('never replace what a load brings at the same moment', async () => {
-    await using warehouse = await aWarehouse();
+  it('never replace what a load brings at the same moment', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
     await runBackfill({ job, db, sandbox, clock });
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock, plan: refresh });
     const other = await db.startTransaction().execute();
@@ -201,8 +177,7 @@ describe('records that were rejected', () => {
     expect(rows).toEqual([{ headline: 'newer' }]);
   });
 
-  it('give the newer of two versions, whether the repair was interrupted between them or not', async () => {
-    await using warehouse = await aWarehouse();
+  it('give the newer of two versions, also if the repair was interrupted', async ({ db }) => {
     let now = new Date('2026-09-11T00:00:00Z');
     const changing = () => now;
     await using sandbox = await startSandbox({
@@ -212,7 +187,6 @@ describe('records that were rejected', () => {
       changes: { revised: 0.4 },
     });
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
     const first = await runBackfill({ job, db, sandbox: drifting, clock: changing });
     now = clock();
     await runBackfill({ job, db, sandbox: drifting, clock: changing, plan: refresh });
@@ -230,10 +204,8 @@ describe('records that were rejected', () => {
 });
 
 describe('columns that stayed empty', () => {
-  it('are filled from extra as if they had been read from the start, without a request; each version before is kept', async () => {
-    await using warehouse = await aWarehouse();
+  it('are filled from extra as if read from the start; old versions are kept', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     const old = await versions(db);
     const { requests } = sandbox.stats();
@@ -278,8 +250,7 @@ describe('columns that stayed empty', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('are filled by the very row that the same record gives when it has neither id nor text', async () => {
-    await using warehouse = await aWarehouse();
+  it('are filled by the row of a record that has neither id nor text', async ({ db }) => {
     await using sandbox = await startSandbox({
       limits: null,
       volume,
@@ -287,7 +258,6 @@ describe('columns that stayed empty', () => {
       records: { ids: false, texts: false },
     });
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     expect(await repairAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
     const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
@@ -296,11 +266,9 @@ describe('columns that stayed empty', () => {
     expect(await countRows(db, 'headlines')).toBe(totals.rows_inserted);
   });
 
-  it('are left alone if the alias would make the row known by something else', async () => {
-    await using warehouse = await aWarehouse();
+  it('are left alone if the alias would make the row known by something else', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume, clock, records: { ids: false } });
     await using drifting = await aRewritingProxy(sandbox, renaming({ headline: 'caption' }));
-    const { db } = warehouse;
     await runBackfill({ job, db, sandbox: drifting, clock });
     const before = await stateOf(db);
     expect(await repairAll(db, { headline: ['caption'] })).toMatchObject({
@@ -310,10 +278,8 @@ describe('columns that stayed empty', () => {
     expect(await stateOf(db)).toEqual(before);
   });
 
-  it('are left alone if something else changes the row meanwhile', async () => {
-    await using warehouse = await aWarehouse();
+  it('are left alone if something else changes the row meanwhile', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { db } = warehouse;
     await runBackfill({ job, db, sandbox: drifting, clock });
     // A repair adds its load once it has read the first rows that it is to fill.
     await sql`
@@ -383,8 +349,7 @@ describe('a repair', () => {
     expect(await countRows(db, 'headline_revisions')).toBe(loaded.filling);
   });
 
-  it('loses and doubles nothing if the reply to the commit of every batch is lost', async () => {
-    await using warehouse = await aWarehouse();
+  it('loses and doubles nothing if the reply to the commit of every batch is lost', async ({ warehouse }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     await runBackfill({ job, db: warehouse.db, sandbox: drifting, clock });
     await using proxy = await aCuttingProxy(warehouse.url);
@@ -401,10 +366,8 @@ describe('a repair', () => {
     expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
   });
 
-  it('may run twice at once', async () => {
-    await using warehouse = await aWarehouse();
+  it('may run twice at once', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { db } = warehouse;
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
     const both = await Promise.all([repairAll(db, timeAlias), repairAll(db, timeAlias)]);
     expect(both.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
@@ -416,16 +379,12 @@ describe('a repair', () => {
 
 describe.each([...catalog.values()])('of feed $name', (feed) => {
   const days = { from: '2026-09-01', to: '2026-09-04' };
-  it('rejected records and empty columns end as if the names had been known from the start', async () => {
-    await using warehouse = await aWarehouse();
+  it('rejected records and empty columns end as if the names were known', async ({ db }) => {
     await using reference = await aWarehouse();
     const { series, columns, value: column } = feedCases[feed.name];
     const [time] = feed.table.key;
     const [first] = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
-    const fields = {
-      time: feed.fields[time]!.find((name) => name in first!.wire)!,
-      value: columns[column]!,
-    };
+    const fields = { time: feed.fields[time]!.find((name) => name in first!.wire)!, value: columns[column]! };
     // Half of the days have the time under another name, the others a value.
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
       ...page,
@@ -435,15 +394,10 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
         return { ...rest, [`x_${from}`]: value };
       }),
     }));
-    const aliases: FieldAliases = {
-      [time]: [`x_${fields.time}`],
-      [column]: [`x_${fields.value}`],
-    };
+    const aliases: FieldAliases = { [time]: [`x_${fields.time}`], [column]: [`x_${fields.value}`] };
     const definition = { start_date: days.from, end_date: days.to, service: { max_rejected_percent: 100 } };
     const setting = { sandbox: drifting, clock };
-    expect(
-      await runBackfill({ job: aJobOf(feed.name, definition), db: warehouse.db, ...setting }),
-    ).toMatchObject({
+    expect(await runBackfill({ job: aJobOf(feed.name, definition), db, ...setting })).toMatchObject({
       outcome: 'done',
     });
     await runBackfill({
@@ -452,19 +406,15 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
       ...setting,
     });
     const { requests } = sandbox.stats();
-    const result = await repairAll(warehouse.db, aliases, { feed });
+    const result = await repairAll(db, aliases, { feed });
     expect(result).toMatchObject({ stillRejected: {}, superseded: 0, rowsOfAnotherIdentity: 0 });
     expect(result.rows).toBeGreaterThan(0);
     expect(result.columnsFilled).toHaveProperty(column);
     expect(sandbox.stats().requests).toBe(requests);
-    expect(await contentOf(warehouse.db, feed.table.name)).toEqual(
-      await contentOf(reference.db, feed.table.name),
-    );
+    expect(await contentOf(db, feed.table.name)).toEqual(await contentOf(reference.db, feed.table.name));
     if (feed.name !== 'gmsi-headlines') {
       const { rows } =
-        await sql`select table_name, reason, count(*) from gmsi.revisions group by 1, 2`.execute(
-          warehouse.db,
-        );
+        await sql`select table_name, reason, count(*) from gmsi.revisions group by 1, 2`.execute(db);
       expect(rows).toEqual([
         {
           table_name: expect.stringContaining(feed.table.name),

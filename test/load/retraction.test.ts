@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
@@ -7,6 +7,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -99,11 +100,7 @@ describe('a drain that ends without most of the rows of its days', () => {
       const page = await ask();
       return { ...page, records: [...page.records].filter((_, index) => isServed(index)) };
     };
-  const nothing: AroundPage = async (ask) => ({
-    ...(await ask()),
-    records: [],
-    nextToken: null,
-  });
+  const nothing: AroundPage = async (ask) => ({ ...(await ask()), records: [], nextToken: null });
 
   it('fails its window and retracts nothing, until the service has them again', async () => {
     await using service = await aService({ withdrawn: 0 });
@@ -187,9 +184,7 @@ describe('a drain that ends without most of the rows of its days', () => {
 });
 
 describe('a headline that only the live feed has brought', () => {
-  it('stays while the historical feed lags behind, and is retracted if it never comes there', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('stays while the historical feed lags, and is retracted if it never comes', async ({ db }) => {
     const time = { now: new Date('2026-11-20T12:00:00Z') };
     const clock = () => time.now;
     await using sandbox = await startSandbox({
@@ -230,9 +225,7 @@ describe('a headline that only the live feed has brought', () => {
     expect(new Set(rows.map(({ headline_id }) => headline_id))).toEqual(missing);
   });
 
-  it('is back if the live feed brings one that was retracted, and stays while the historical feed lacks it', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('is back if the live feed brings it, and stays while the other lacks it', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
@@ -261,9 +254,7 @@ describe('a headline that only the live feed has brought', () => {
 });
 
 describe('a service whose days begin at another hour', () => {
-  it('has nothing retracted at the edges of a window, once a probe has learned that', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('has nothing retracted at the edges of a window, once a probe has learned that', async ({ db }) => {
     const clock = () => new Date(after);
     await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
     const around = { ...scope, from: '2026-09-09', to: '2026-09-13' };

@@ -1,7 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Fault, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -26,10 +26,8 @@ const faults: Record<string, Fault> = {
 };
 
 describe('a fault that passes', () => {
-  it('of any kind is retried, and nothing is lost or doubled', async () => {
-    await using warehouse = await aWarehouse();
+  it('of any kind is retried, and nothing is lost or doubled', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.4 });
-    const { db } = warehouse;
     // Twelve windows: each kind meets the first page of one, and the second of the next.
     const windows: string[] = [];
     const isIn = (index: number, { path, query }: SeenRequest) => {
@@ -55,10 +53,8 @@ describe('a fault that passes', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('but outlasts all tries fails its window with the reason, and a rerun goes on from its page', async () => {
-    await using warehouse = await aWarehouse();
+  it('but outlasts all tries fails its window; a rerun goes on from its page', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
-    const { db } = warehouse;
     sandbox.script([
       {
         kind: 'server-error',

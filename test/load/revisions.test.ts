@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
@@ -27,6 +27,8 @@ interface Version {
   readonly is_backfilled: boolean;
 }
 
+const it = serving({ limits: null, clock: () => new Date(before), volume: 0.5 });
+
 describe('a page that has a record twice', () => {
   /** Every fifth record again, behind the others and changed so. */
   const twice =
@@ -38,32 +40,33 @@ describe('a page that has a record twice', () => {
       return { ...page, records: [...records, ...again] };
     };
 
-  it.each([
+  it.for([
     ['gmsi-headlines', 'headline_revisions', { directional_positive: 0.123 }],
     ['gmsi-index', 'revisions', { sentiment_sum: 0.123 }],
-  ])('of %s, with other content, keeps both as versions, once', async (feed, table, other) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(before), volume: 0.5 });
-    const { db } = warehouse;
-    const run = {
-      ...{ job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }), db, sandbox },
-      ...{ clock: () => new Date(before), plan: refresh },
-      aroundPage: twice((record) => ({ ...record, ...other })),
-    };
-    const { totals } = await runBackfill(run);
-    expect(totals.rows_changed).toBeGreaterThan(10);
-    expect(totals.rows_inserted + totals.rows_changed).toBe(totals.records);
-    expect(await countRows(db, table)).toBe(totals.rows_changed);
-    expect((await runBackfill(run)).totals).toMatchObject({
-      ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
-    });
-    expect(await countRows(db, table)).toBe(totals.rows_changed);
-  });
+  ] as const)(
+    'of %s, with other content, keeps both as versions, once',
+    async ([feed, table, other], { db, sandbox }) => {
+      const run = {
+        ...{
+          job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }),
+          db,
+          sandbox,
+        },
+        ...{ clock: () => new Date(before), plan: refresh },
+        aroundPage: twice((record) => ({ ...record, ...other })),
+      };
+      const { totals } = await runBackfill(run);
+      expect(totals.rows_changed).toBeGreaterThan(10);
+      expect(totals.rows_inserted + totals.rows_changed).toBe(totals.records);
+      expect(await countRows(db, table)).toBe(totals.rows_changed);
+      expect((await runBackfill(run)).totals).toMatchObject({
+        ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
+      });
+      expect(await countRows(db, table)).toBe(totals.rows_changed);
+    },
+  );
 
-  it('with its keys in another order is as if it had it once', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: () => new Date(before), volume: 0.5 });
-    const { db } = warehouse;
+  it('with its keys in another order is as if it had it once', async ({ db, sandbox }) => {
     const aroundPage = twice((record) => Object.fromEntries(Object.entries(record).reverse()));
     await runBackfill({ job, db, sandbox, clock: () => new Date(before), aroundPage });
     expect(await countRows(db, 'headline_revisions')).toBe(0);
@@ -72,12 +75,10 @@ describe('a page that has a record twice', () => {
 });
 
 describe('a headline that the service revises', () => {
-  it('has its old version kept, known until the moment at which the new one was', async () => {
-    await using warehouse = await aWarehouse();
+  it('has its old version kept, known until the moment at which the new one was', async ({ db }) => {
     let now = new Date(before);
     const clock = () => now;
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, changes: { revised: 0.4 } });
-    const { db } = warehouse;
     await runBackfill({ job, db, sandbox, clock });
     const old = new Map((await headlines(db)).map((row) => [row.headline_id, row]));
     expect(await countRows(db, 'headline_revisions')).toBe(0);
@@ -113,12 +114,10 @@ describe('a headline that the service revises', () => {
     expect(same).toEqual(same.map(({ headline_id }) => old.get(headline_id)));
   });
 
-  it('back and forth has versions that follow each other without a gap', async () => {
-    await using warehouse = await aWarehouse();
+  it('back and forth has versions that follow each other without a gap', async ({ db }) => {
     let now = new Date(before);
     const clock = () => now;
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3, changes: { revised: 1 } });
-    const { db } = warehouse;
     for (const instant of [before, after, before, after]) {
       now = new Date(instant);
       await runBackfill({ job, db, sandbox, clock, plan: refresh });

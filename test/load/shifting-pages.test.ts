@@ -1,13 +1,12 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
+import { webServer } from '../support/other-servers.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 
 /** A service whose cursor is a position: once a record is withdrawn, those behind it move up. */
-async function aServiceByPosition(ids: string[], onPage: () => void) {
-  const server = createServer((request, response) => {
+function aServiceByPosition(ids: string[], onPage: () => void) {
+  return webServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://service');
     const list = { '/v1/countries': ['US'], '/v1/headlines/topics/gmsi': ['Elections'] }[pathname];
     if (list) return void response.end(JSON.stringify(list));
@@ -21,25 +20,15 @@ async function aServiceByPosition(ids: string[], onPage: () => void) {
     response.end(JSON.stringify({ data, has_more: hasMore, next_token: hasMore ? String(until) : null }));
     onPage();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((closed) => server.close(closed));
-    },
-  };
 }
 
-it('the record that a shifting cursor skips is there once lookback has drained its days again', async () => {
-  await using warehouse = await aWarehouse();
+it('a record that a shifting cursor skips is loaded by the lookback', async ({ db }) => {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
   let pages = 0;
   await using service = await aServiceByPosition(ids, () => {
     pages += 1;
     if (pages === 1) ids.shift();
   });
-  const { db } = warehouse;
   const held = async () => {
     const { rows } = await sql<{ headline: string }>`
       select headline from gmsi.headlines where retracted_at is null order by 1`.execute(db);

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -13,10 +13,8 @@ const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', pag
 
 it('a page that is too slow though nothing is locked fails its window, naming the setting; the others are loaded', {
   timeout: 120_000,
-}, async () => {
-  await using warehouse = await aWarehouse();
+}, async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-  const { db } = warehouse;
   await setAsOfDelay(db, 2_000);
   const first = servedBy(sandbox, { ...scope, countries: ['DE'] })[0]!;
   await sql`

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -12,9 +12,7 @@ const job = aJobFor(one, { end_date: 'today' });
 const noonOf = (day: number) => new Date(Date.UTC(2026, 10, day, 12));
 
 describe('the first sync of a day', () => {
-  it('asks for the day that has settled together with the others', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('asks for the day that has settled together with the others', async ({ db }) => {
     let now = noonOf(10);
     const clock = () => now;
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
@@ -30,9 +28,7 @@ describe('the first sync of a day', () => {
     expect(rows).toEqual([]);
   });
 
-  it('asks again for days that are covered, if the job now says that they may still change', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('asks again for covered days that the job now says may still change', async ({ db }) => {
     const clock = () => noonOf(10);
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     await runBackfill({ job: aJobFor(one, { end_date: 'today', lookback: 'P1D' }), db, sandbox, clock });
@@ -45,9 +41,7 @@ describe('the first sync of a day', () => {
 });
 
 describe('a job that nothing but syncs load', () => {
-  it('forgets none of its days because another job of the series begins later', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('forgets none of its days because another job of the series begins later', async ({ db }) => {
     let now = noonOf(10);
     const clock = () => now;
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
@@ -59,9 +53,7 @@ describe('a job that nothing but syncs load', () => {
     expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-07,2026-11-17)}' });
   });
 
-  it('covers its days once they have settled, and catches up after a pause', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('covers its days once they have settled, and catches up after a pause', async ({ db }) => {
     // Late headlines come within four days.
     const patient = aJobFor(one, { end_date: 'today', lookback: 'P5D' });
     let now = noonOf(10);

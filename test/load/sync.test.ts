@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -12,11 +12,10 @@ const open = { end_date: 'today' };
 const at = (time: string) => () => new Date(time);
 const noon = at('2026-11-20T12:00:00Z');
 
+const it = serving({ limits: null, clock: noon, volume: 0.2 });
+
 describe('a sync', () => {
-  it('drains the lookback days again, reads the live feed, and keeps a headline that both bring once', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('drains the lookback again, and keeps once what the live feed brings too', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     await runBackfill({ job, db, sandbox, clock: noon });
 
@@ -34,9 +33,7 @@ describe('a sync', () => {
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
 
-  it('brings what the live feed has before the historical one, as seen when it appeared', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('brings what the live feed has before the historical one, as seen when it appeared', async ({ db }) => {
     await using sandbox = await startSandbox({
       limits: null,
       clock: noon,
@@ -51,9 +48,7 @@ describe('a sync', () => {
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
-  it('catches up after a week in which nothing ran, and marks what it finds late as backfilled', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('catches up after a week without runs, and marks late rows as backfilled', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     {
       await using sandbox = await startSandbox({
@@ -63,7 +58,6 @@ describe('a sync', () => {
       });
       await runBackfill({ job, db, sandbox, clock: at('2026-11-08T12:00:00Z') });
     }
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
     const { rows } = await sql<{ day: string; late: boolean }>`
@@ -79,10 +73,7 @@ describe('a sync', () => {
     ]);
   });
 
-  it('leaves years that a backfill has still to drain to the backfill', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('leaves years that a backfill has still to drain to the backfill', async ({ db, sandbox }) => {
     const job = aJobFor({ ...one, from: '2024-06-01' }, open);
     const requests = watchRequests(sandbox);
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
@@ -92,9 +83,7 @@ describe('a sync', () => {
     expect((await runBackfill({ job, db, sandbox, clock: noon })).outcome).toBe('done');
   });
 
-  it('does not take a live answer as long as its limit for all there is', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('does not take a live answer as long as its limit for all there is', async ({ db }) => {
     // More than 1000 headlines in 24 hours.
     await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 33 });
     const job = aJobFor({ ...one, from: '2026-11-18' }, open);
@@ -110,10 +99,7 @@ describe('a sync', () => {
     );
   });
 
-  it('of a job that another process is syncing leaves it to that one', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('of a job that another process is syncing leaves it to that one', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     const namesake = aJobFor({ ...one, from: '2026-11-18' }, open);
     const [first, second, another] = await Promise.all([
@@ -127,10 +113,7 @@ describe('a sync', () => {
     expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({ isElsewhere: false });
   });
 
-  it('plans days that were drained before again, and not a second time', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('plans days that were drained before again, and not a second time', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
     const requests = watchRequests(sandbox);
     for (let run = 0; run < 3; run++) await runSync({ job, db, sandbox, clock: noon });
@@ -139,10 +122,7 @@ describe('a sync', () => {
     expect(requests).toHaveLength(3 * 2);
   });
 
-  it('goes on if the live feed refuses a series, and says that it is not complete', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('goes on if the live feed refuses a series, but is not complete', async ({ db, sandbox }) => {
     sandbox.script([
       {
         kind: 'refuse',
@@ -157,16 +137,13 @@ describe('a sync', () => {
     expect(result).toMatchObject({ outcome: 'incomplete', live: { failed: 2 }, windows: { drained: 2 } });
   });
 
-  it('takes up a window in the middle that failed, and asks for none of the covered days around it again', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('takes up a failed window, and no covered day around it', async ({ db, sandbox }) => {
     const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive' } });
     {
       const clock = at('2026-10-08T12:00:00Z');
       await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
       await runSync({ job, db, sandbox, clock });
     }
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
     const isBroken = ({ query }: { query: { start_date?: string } }) =>
       query.start_date! > '2026-10-20' && query.start_date! < '2026-11-01';
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'broken', times: 2, match: isBroken }]);
@@ -190,9 +167,7 @@ describe('a sync', () => {
     expect(await heldBy(db, since)).toEqual(servedBy(sandbox, since));
   });
 
-  it('that is hopeless says why, and is not taken for interrupted', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('that is hopeless says why, and is not taken for interrupted', async ({ db, sandbox }) => {
     sandbox.script([
       {
         kind: 'refuse',
@@ -204,21 +179,19 @@ describe('a sync', () => {
     ]);
     const countries = 'US NO DE GB JP BR FR IT CA ES SE DK FI NL BE AT CH PL PT IE'.split(' ');
     const job = aJobFor({ ...one, countries }, open);
-    const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
+    const result = await runSync({ job, db, sandbox, clock: noon });
     expect(result.outcome).toBe('incomplete');
     expect(String(result.error)).toContain('nothing here');
   });
 
-  it('ends as failed if the live feed refuses the key, whatever else fails on the way', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: noon, volume: 0.2 });
+  it('ends as failed if the live feed refuses the key, whatever else fails', async ({ db, sandbox }) => {
     const isLive = ({ path }: { path: string }) => path.includes('/live/');
     sandbox.script([
       { kind: 'auth', status: 401, times: 1, match: isLive },
       { kind: 'refuse', status: 404, detail: 'no live feed', times: 1e6, match: isLive },
     ]);
     const job = aJobFor({ ...one, countries: ['US', 'NO', 'DE', 'GB', 'JP', 'BR'] }, open);
-    const result = await runSync({ job, db: warehouse.db, sandbox, clock: noon });
+    const result = await runSync({ job, db, sandbox, clock: noon });
     expect(result).toMatchObject({ outcome: 'failed' });
     expect(String(result.error)).toContain('401');
   });

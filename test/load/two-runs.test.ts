@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, onTestFinished, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -17,6 +18,8 @@ const covered = {
   'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
 };
+
+const it = serving({ limits: null, clock, volume: 0.3 });
 
 describe('runs of one job at once', () => {
   it('do not hand a window that fails back and forth, and neither ends as if it were loaded', async () => {
@@ -62,45 +65,42 @@ describe('a load that falls silent', () => {
   const one = { ...scope, countries: ['US'] };
   const oneJob = aJobFor(one, { service: { ...service, concurrency: 1 } });
 
-  it.each([
+  it.for([
     { seenBy: 'none of its clocks', asked: 2 },
     // As while the machine sleeps: its monotonic clock stands still.
     { seenBy: 'the wall clock alone', asked: 1, sleep: () => jump(Date) },
     // As after the wall clock was set back.
     { seenBy: 'the monotonic clock alone', asked: 1, sleep: () => jump(performance) },
-  ])('loses its window to another one, and its late page is given up: seen by $seenBy', async (silence) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
-    const { log, lines } = aLog();
-    let asked = 0;
-    const silent = await runBackfill({
-      ...{ job: oneJob, db, sandbox, clock, log },
-      aroundPage: async (ask) => {
-        const page = await ask();
-        if (++asked === 3) {
-          // Its page is there, but before it is committed an hour goes by, as far as others can see.
-          await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
-          const other = await runBackfill({ job: oneJob, db, sandbox, clock });
-          expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
-          silence.sleep?.();
-        }
-        return page;
-      },
-    });
-    expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
-    expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
-    // The page that the silent run had in hand and, unless a clock told it, the one that it asked for meanwhile.
-    expect(sandbox.stats().pagesServedTwice).toBe(silence.asked);
-    expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
-    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-    expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
-  });
+  ])(
+    'loses its window to another one, and its late page is given up: seen by $seenBy',
+    async (silence, { db, sandbox }) => {
+      const { log, lines } = aLog();
+      let asked = 0;
+      const silent = await runBackfill({
+        ...{ job: oneJob, db, sandbox, clock, log },
+        aroundPage: async (ask) => {
+          const page = await ask();
+          if (++asked === 3) {
+            // Its page is there, but before it is committed an hour goes by, as far as others can see.
+            await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
+            const other = await runBackfill({ job: oneJob, db, sandbox, clock });
+            expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+            silence.sleep?.();
+          }
+          return page;
+        },
+      });
+      expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
+      expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
+      // The page that the silent run had in hand and, unless a clock told it, the one that it asked for meanwhile.
+      expect(sandbox.stats().pagesServedTwice).toBe(silence.asked);
+      expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
+      expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+      expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
+    },
+  );
 
-  it('for as long as its lease asks the warehouse before it reads its cursor on', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-    const { db } = warehouse;
+  it('for as long as its lease asks the warehouse before it reads its cursor on', async ({ db, sandbox }) => {
     const leaseSeconds = 2;
     const reads: string[] = [];
     const noted = (name: string) => (ask: () => Promise<Page>) => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { expect } from 'vitest';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -13,10 +12,12 @@ function until(end_date: string, unknown_fields = 'fail', more = {}) {
   return aJob({ ...scope, unknown_fields, service: { end_date: 'inclusive' }, ...more });
 }
 
-it('unknown_fields: fail fails a window with a new field before anything of its page is stored, until a load keeps it', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
-  const { db } = warehouse;
+const it = serving({ limits: null, clock, volume: 0.5 });
+
+it('unknown_fields: fail fails a window with a new field before anything of its page is stored, until a load keeps it', async ({
+  db,
+  sandbox,
+}) => {
   const load = (job: ReturnType<typeof aJob>) => runBackfill({ job, db, sandbox, clock });
   expect(await load(until('2026-09-05'))).toMatchObject({ outcome: 'done' });
   const before = await countRows(db, 'headlines');
@@ -44,10 +45,7 @@ it('unknown_fields: fail fails a window with a new field before anything of its 
   expect(await load(until('2026-09-30'))).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
 });
 
-it('unknown_fields: fail refuses a live answer with a new field', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
-  const { db } = warehouse;
+it('unknown_fields: fail refuses a live answer with a new field', async ({ db, sandbox }) => {
   const sync = () =>
     runSync({ job: until('today', 'fail', { start_date: '2026-11-15' }), db, sandbox, clock });
   expect(await sync()).toMatchObject({ outcome: 'done' });

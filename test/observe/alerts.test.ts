@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
 import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
 import { standingsReader } from '../../src/observe/job-standing.ts';
@@ -7,7 +7,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { aConfig, now } from './a-telemetry.ts';
 import { aWebhook, type Webhook } from './a-webhook.ts';
 
@@ -38,11 +38,11 @@ async function twoMinutesLater(db: Warehouse) {
   await sql`update gmsi.alerts set sending_since = sending_since - interval '2 minutes'`.execute(db);
 }
 
+const it = serving({ limits: null, volume: 0.1 });
+
 describe('a webhook gets', () => {
-  it('that a field is new, for a job that says so', async () => {
-    await using warehouse = await aWarehouse();
+  it('that a field is new, for a job that says so', async ({ db }) => {
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     await sql`insert into gmsi.loads (command, job, feed, run_by, started_at) values
       ('backfill', 'j', 'gmsi-headlines', 'test', now() - interval '30 days'), ('sync', 'j', 'gmsi-headlines', 'test', now())`.execute(
       db,
@@ -63,11 +63,8 @@ describe('a webhook gets', () => {
     ]);
   });
 
-  it('once of windows that fail ten times, whoever looks and how often, and once when they no longer do', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  it('once of windows that fail ten times, and once when they no longer do', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     await check(db, webhook);
     expect(webhook.tries).toBe(0);
 
@@ -93,11 +90,8 @@ describe('a webhook gets', () => {
     expect(webhook.taken.map(({ status }) => status)).toEqual(['raised', 'resolved']);
   });
 
-  it('not that windows are well again while they are only being tried again', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  it('not that windows are well again while they are only being tried again', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     const inUS = ({ path }: { path: string }) => path.includes('/gmsi/US');
     sandbox.script([{ kind: 'server-error', times: 2, match: inUS }]);
     await runBackfill({ job, db, sandbox });
@@ -112,11 +106,9 @@ describe('a webhook gets', () => {
     expect(webhook.taken.map(({ status }) => status)).toEqual(['raised']);
   });
 
-  it('of a job that is late, and of a budget that will not last the month, once each', async () => {
-    await using warehouse = await aWarehouse();
+  it('of a job that is late, and of a budget that will not last the month, once each', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.1, clock: () => now });
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     const hourly = aJob({
       ...{ start_date: '2026-11-01', end_date: 'today', schedule: { sync: '15 * * * *' } },
       ...{ budget: { requests_per_month: 500 }, alerts: { max_lag: 'P5D' } },
@@ -133,11 +125,8 @@ describe('a webhook gets', () => {
     ]);
   });
 
-  it('later, if it does not answer; the load goes on', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  it('later, if it does not answer; the load goes on', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     sandbox.script([{ kind: 'server-error', times: 1_000, match: ({ path }) => path.includes('/gmsi/US') }]);
     await runBackfill({ job, db, sandbox });
     webhook.answer = 503;
@@ -154,24 +143,20 @@ describe('a webhook gets', () => {
     expect(webhook.taken).toHaveLength(1);
   });
 
-  it.each([
+  it.for([
     [302, 1],
     [404, 1],
     [429, 2],
-  ])('again only where that may help: %i is tried %i times', async (status, tries) => {
-    await using warehouse = await aWarehouse();
+  ] as const)('again only where that may help: %i is tried %i times', async ([status, tries], { db }) => {
     await using webhook = await aWebhook();
     webhook.answer = status;
     const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
-    await check(warehouse.db, webhook, { jobs: [late] });
+    await check(db, webhook, { jobs: [late] });
     expect(webhook.tries).toBe(tries);
   });
 
-  it('never if an alert was over before it could be sent', async () => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  it('never if an alert was over before it could be sent', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    const { db } = warehouse;
     sandbox.script([{ kind: 'server-error', times: 2, match: ({ path }) => path.includes('/gmsi/US') }]);
     await runBackfill({ job, db, sandbox });
     webhook.answer = 503;
@@ -183,19 +168,16 @@ describe('a webhook gets', () => {
     expect(webhook.taken).toEqual([]);
   });
 
-  it('at the address that its job names, before the one of the environment', async () => {
-    await using warehouse = await aWarehouse();
+  it('at the address that its job names, before the one of the environment', async ({ db }) => {
     await using own = await aWebhook();
     await using usual = await aWebhook();
     const alerts = { max_lag: 'P5D', webhook_url: own.url.reveal() };
-    await check(warehouse.db, usual, { jobs: [aJob({ end_date: 'today', alerts })] });
+    await check(db, usual, { jobs: [aJob({ end_date: 'today', alerts })] });
     expect([own.taken.length, usual.taken.length]).toEqual([1, 0]);
   });
 });
 
-it('the address of a webhook is neither logged nor stored, and an unreachable one is reported without it', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('the address of a webhook is neither logged nor stored nor reported', async ({ db }) => {
   const webhook = await aWebhook();
   await webhook[Symbol.asyncDispose]();
   const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
@@ -206,10 +188,9 @@ it('the address of a webhook is neither logged nor stored, and an unreachable on
   expect(JSON.stringify([lines, rows])).not.toContain('t0ken');
 });
 
-it('nothing is checked if nobody would get an alert', async () => {
-  await using warehouse = await aWarehouse();
+it('nothing is checked if nobody would get an alert', async ({ db }) => {
   const late = aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } });
-  await check(warehouse.db, { url: undefined as never }, { jobs: [late] });
-  const { rows } = await sql`select from gmsi.alerts`.execute(warehouse.db);
+  await check(db, { url: undefined as never }, { jobs: [late] });
+  const { rows } = await sql`select from gmsi.alerts`.execute(db);
   expect(rows).toEqual([]);
 });

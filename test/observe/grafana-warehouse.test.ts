@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { root } from '../docs/pages.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 interface DataSource {
   readonly type: string;
@@ -72,11 +72,10 @@ function asSent(text: string, { from, to, ...lists }: typeof chosen = chosen): s
     );
 }
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let grafana: pg.Client;
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   const match = ({ path }: { path: string }) => path.endsWith('/NO');
   await using sandbox = await startSandbox({
     ...{ limits: null, volume: 0.3 },
@@ -107,7 +106,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await grafana?.end();
   await sql`drop role if exists grafana`.execute(warehouse.db);
-  await warehouse[Symbol.asyncDispose]();
 });
 
 describe('the dashboard of what is loaded', () => {

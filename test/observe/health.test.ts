@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Readiness } from '../../src/observe/server.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
-import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
+import { anEmptyDatabase } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
 
 async function ask(warehouse: Warehouse, path: string, stop = new AbortController().signal) {
@@ -11,10 +12,9 @@ async function ask(warehouse: Warehouse, path: string, stop = new AbortControlle
   return { status: answer.status, body: (await answer.json()) as Partial<Readiness> };
 }
 
-it('/readyz says yes if work can be done, and no while the program shuts down', async () => {
-  await using warehouse = await aWarehouse();
-  expect(await ask(warehouse.db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] } });
-  expect(await ask(warehouse.db, '/readyz', AbortSignal.abort())).toEqual({
+it('/readyz says yes if work can be done, and no while the program shuts down', async ({ db }) => {
+  expect(await ask(db, '/readyz')).toEqual({ status: 200, body: { ready: true, reasons: [] } });
+  expect(await ask(db, '/readyz', AbortSignal.abort())).toEqual({
     status: 503,
     body: { ready: false, reasons: ['shutting down'] },
   });

@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { accessTo, startGmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aPlace } from '../cli/place.ts';
 import { aJob } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { aConfig, aTelemetry } from './a-telemetry.ts';
 import { aWebhook } from './a-webhook.ts';
 
@@ -58,21 +58,22 @@ it('a refused key is reported after a run by cron, too', async () => {
   expect(said(webhook)).toEqual(['key refused: job raised']);
 });
 
-it('a worker takes a refusal for its end, whatever else is still answered, and a good answer for the end of an older one', async () => {
-  await using warehouse = await aWarehouse();
+it('a worker takes a refusal for its end, whatever else is still answered, and a good answer for the end of an older one', async ({
+  db,
+}) => {
   await using webhook = await aWebhook();
   const config = { ...aConfig, alertWebhook: webhook.url };
   const request = { type: 'request', path: '/v1/countries', ms: 1, bytes: 1 } as const;
   const good = { ...request, outcome: 'ok', status: 200 } as const;
   for (const time of ['the first time', 'after a restart']) {
-    await using telemetry = await aTelemetry(warehouse.db, [aJob()], { config });
+    await using telemetry = await aTelemetry(db, [aJob()], { config });
     await telemetry.checkAlerts();
     telemetry.onClientEvent({ ...request, outcome: '4xx', status: 401 });
     telemetry.onClientEvent(good);
     await telemetry.checkAlerts();
     expect(said(webhook), time).toEqual(['key refused: test raised']);
   }
-  await using telemetry = await aTelemetry(warehouse.db, [aJob()], { config });
+  await using telemetry = await aTelemetry(db, [aJob()], { config });
   await telemetry.checkAlerts();
   telemetry.onClientEvent({ ...request, outcome: '4xx', status: 404 });
   await telemetry.checkAlerts();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { lagSeconds } from '../../src/observe/job-standing.ts';
 import { feedOfPath } from '../../src/observe/metrics.ts';
@@ -9,17 +9,15 @@ import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { aConfig, aTelemetry, byLabel, now, scrape } from './a-telemetry.ts';
 
 const quarter = { start_date: '2026-09-01', end_date: '2026-09-30' };
 const hourly = { end_date: 'today', schedule: { sync: '15 * * * *' }, alerts: { max_lag: 'P5D' } };
 
 describe('a scrape', () => {
-  it('counts as the sandbox counts, and as the warehouse holds', async () => {
-    await using warehouse = await aWarehouse();
+  it('counts as the sandbox counts, and as the warehouse holds', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
-    const { db } = warehouse;
     const job = aJob({ ...quarter, service: { page_size: 40, end_date: 'inclusive' } });
     await using telemetry = await aTelemetry(db, [job]);
     const inUS = ({ path }: SeenRequest) => path.endsWith('/US');
@@ -69,11 +67,9 @@ describe('a scrape', () => {
     expect(JSON.stringify(samples)).not.toContain('sandbox-key');
   });
 
-  it('says how far a job lags, and whether its budget lasts', async () => {
-    await using warehouse = await aWarehouse();
+  it('says how far a job lags, and whether its budget lasts', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const { db } = warehouse;
     const job = aJob({ ...hourly, start_date: '2026-11-01', budget: { requests_per_month: 3_000 } });
     await using never = await aTelemetry(db, [job]);
     expect(await scrape(never)).toMatchObject({ 'gmsi_job_lag_seconds{job_name="test"}': 19.5 * 86_400 });
@@ -92,9 +88,7 @@ describe('a scrape', () => {
     });
   });
 
-  it('says how many workers live', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('says how many workers live', async ({ db }) => {
     await sql`
       insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency, heartbeat_at, stopped_at)
       values ('alive', '', '', '', 8, now(), null), ('silent', '', '', '', 8, now() - interval '31 s', null),
@@ -120,21 +114,19 @@ describe('a scrape', () => {
 });
 
 describe('the port', () => {
-  it('is refused in words if it is taken and was asked for', async () => {
-    await using warehouse = await aWarehouse();
-    await using first = await aTelemetry(warehouse.db, []);
+  it('is refused in words if it is taken and was asked for', async ({ db }) => {
+    await using first = await aTelemetry(db, []);
     const port = Number(new URL(first.url).port);
     const config = { ...aConfig, metrics: { ...aConfig.metrics, port } };
-    await expect(aTelemetry(warehouse.db, [], { config })).rejects.toMatchObject({
+    await expect(aTelemetry(db, [], { config })).rejects.toMatchObject({
       ...{ name: 'ConfigError', hint: expect.stringContaining('--metrics-port') },
     });
   });
 
-  it('is another one if the usual one is taken and none was asked for', async () => {
-    await using warehouse = await aWarehouse();
+  it('is another one if the usual one is taken and none was asked for', async ({ db }) => {
     const config = { ...aConfig, metrics: { ...aConfig.metrics, port: undefined } };
-    await using first = await aTelemetry(warehouse.db, [], { config });
-    await using second = await aTelemetry(warehouse.db, [], { config });
+    await using first = await aTelemetry(db, [], { config });
+    await using second = await aTelemetry(db, [], { config });
     expect(second.url).not.toBe(first.url);
     expect((await scrape(second)).gmsi_warehouse_up).toBe(1);
   });

@@ -107,7 +107,5 @@ it('answers that fit no reading are reported', () => {
   const service = { times: [], reading: 'exclusive', shift: 0, order: 'newest-first' } as const;
   const far = answerOf({ ...service, times: [begin] }, { start: '2026-10-20', end: '2026-10-21', limit: 9 });
   const moved = { ...far, range: { ...far.range, start: '2026-11-01', end: '2026-11-02' } };
-  expect(inferDays([moved]).end_date).toMatchObject({
-    reason: expect.stringContaining('fit no reading'),
-  });
+  expect(inferDays([moved]).end_date).toMatchObject({ reason: expect.stringContaining('fit no reading') });
 });

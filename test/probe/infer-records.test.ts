@@ -5,11 +5,7 @@ import { inferRounding, orderOf } from '../../src/probe/infer-records.ts';
 const noon = Date.UTC(2026, 10, 20, 12);
 
 function anAnswer(minutes: readonly number[]): Answer {
-  const records = minutes.map((past) => ({
-    time: noon + past * 60_000,
-    writtenTime: '',
-    record: {},
-  }));
+  const records = minutes.map((past) => ({ time: noon + past * 60_000, writtenTime: '', record: {} }));
   return { records, count: records.length, nextToken: null, at: 0 };
 }
 

@@ -33,9 +33,14 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
         pageCap: fc.constantFrom(25, 1000),
       }),
       fc.integer({ min: 1, max: 4 }),
-      fc.integer({ min: 10, max: 1000 }),
+      fc.integer({ min: 5, max: 1000 }),
       async (name, options, days, limit) => {
-        await using sandbox = await startSandbox({ ...options, limits: null, clock: () => NOON });
+        await using sandbox = await startSandbox({
+          ...options,
+          limits: null,
+          volume: 0.3,
+          clock: () => NOON,
+        });
         const [from, to] = ['2026-10-29', `2026-11-0${days}`];
         const end_date = options.endDate === 'inclusive' ? to : `2026-11-0${days + 1}`;
         const pages = await drainFeed(sandbox, name, { start_date: from, end_date, limit });

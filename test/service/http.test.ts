@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
 import { type Http, type HttpOptions, openHttp } from '../../src/service/http.ts';
+import { tcpServer } from '../support/other-servers.ts';
 import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
 
 const never = new AbortController().signal;
@@ -24,18 +25,9 @@ function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
 
 /** A TCP server with a handler for each connection. */
 async function socketServer(onConnection: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    onConnection(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return `127.0.0.1:${(server.address() as { port: number }).port}`;
+  const server = await tcpServer(onConnection);
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return `127.0.0.1:${server.port}`;
 }
 
 describe('openHttp', () => {

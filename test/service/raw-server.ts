@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { webServer } from '../support/other-servers.ts';
 
 export interface RawServer {
   readonly url: string;
@@ -14,23 +15,16 @@ export interface RawServer {
 /** A plain HTTP server with a handler for answers, closed when the test ends. */
 export async function rawServer(answer: RequestListener): Promise<RawServer> {
   const seen: Omit<RawServer, 'url'> = { targets: [], headers: [], connections: 0 };
-  const server = createServer((request, response) => {
+  const sockets = new Set<Socket>();
+  const server = await webServer((request, response) => {
+    sockets.add(request.socket);
+    seen.connections = sockets.size;
     seen.targets.push(request.url ?? '');
     seen.headers.push(request.headers);
     answer(request, response);
   });
-  server.on('connection', () => {
-    seen.connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return Object.assign(seen, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return Object.assign(seen, { url: server.url });
 }
 
 /** Answers the first request with the first of `answers`, and so on; the last one answers all further ones. */

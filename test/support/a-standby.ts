@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { appendFile, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { findBinaries } from '../../src/warehouse/embedded/binaries.ts';
 import { locateCluster, sharedRoot } from '../../src/warehouse/embedded/location.ts';
 import { anEmbeddedHome } from './embedded-home.ts';
+import { freePort } from './other-servers.ts';
 
 /** A primary and a standby that streams from it; both are gone when disposed. */
 export async function aPrimaryAndStandby() {
@@ -48,12 +48,4 @@ export async function aPrimaryAndStandby() {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((done) => probe.listen(0, '127.0.0.1', done));
-  const { port } = probe.address() as { port: number };
-  await new Promise((done) => probe.close(done));
-  return port;
 }

@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { aFolder } from '../cli/gmsi.ts';
+import { relay } from './other-servers.ts';
 
 interface Context {
   readonly path: string;
@@ -96,21 +97,9 @@ export interface Way extends AsyncDisposable {
 }
 
 export async function aWayTo(storage: Storage): Promise<Way> {
-  const target = new URL(storage.endpoint);
-  const open = new Set<Socket>();
   let armed: { beginning: string; how: 'cut' | 'hold'; left: number } | undefined;
   let broken = 0;
-  const server = createServer((client) => {
-    const upstream = dial(Number(target.port), target.hostname);
-    for (const socket of [client, upstream]) {
-      open.add(socket);
-      socket.on('error', () => {});
-      socket.on('close', () => {
-        open.delete(socket);
-        client.destroy();
-        upstream.destroy();
-      });
-    }
+  const server = await relay(storage.endpoint, (client, upstream) => {
     upstream.pipe(client);
     client.on('data', (chunk) => {
       if (!armed || armed.left === 0 || !chunk.toString('latin1').startsWith(armed.beginning))
@@ -122,9 +111,8 @@ export async function aWayTo(storage: Storage): Promise<Way> {
       return false;
     });
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: server.url,
     breakWrites(key, how, times = Number.POSITIVE_INFINITY) {
       const beginning = `PUT /${bucket}/${key.replaceAll('=', '%3D')}`;
       armed = { beginning, how, left: times };
@@ -132,9 +120,6 @@ export async function aWayTo(storage: Storage): Promise<Way> {
     get broken() {
       return broken;
     },
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

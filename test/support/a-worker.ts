@@ -84,6 +84,7 @@ export function aWorkerContext(
   const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
     ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
+    longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     databaseClock: async () => databaseClock(),

@@ -1,4 +1,4 @@
-import { createServer, connect as dial, type Socket } from 'node:net';
+import { relay } from './other-servers.ts';
 
 /**
  * A proxy before a PostgreSQL server that can lose a reply: the server has done its work, but the client does not learn of
@@ -13,25 +13,18 @@ export interface CuttingProxy extends AsyncDisposable {
 }
 
 export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
-  const target = new URL(url);
   let armed: { pattern: RegExp; left: number } | undefined;
   /** Prepared statements with the NUL at their end, by their names: sent again, they are nothing but their name. */
   const prepared = new Map<string, string>();
   let lost = 0;
-  const open = new Set<Socket>();
 
   function isSought(message: string, pattern: RegExp): boolean {
     const names = message.match(/gmsi_\d+/g) ?? [];
     return pattern.test(message) || names.some((name) => pattern.test(prepared.get(name) ?? ''));
   }
 
-  const server = createServer((client) => {
-    const upstream = dial(Number(target.port || 5432), target.hostname);
+  const server = await relay(url, (client, upstream) => {
     let isDoomed = false;
-    const cut = () => {
-      client.destroy();
-      upstream.destroy();
-    };
     client.on('data', (chunk) => {
       const message = chunk.toString('latin1');
       for (const [, name, text] of message.matchAll(/(gmsi_\d+)\0([^\0]+\0)/g)) prepared.set(name!, text!);
@@ -44,22 +37,13 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
     upstream.on('data', (chunk) => {
       if (!isDoomed) return client.write(chunk);
       lost++;
-      cut();
+      client.destroy();
+      return false;
     });
-    for (const socket of [client, upstream]) {
-      open.add(socket);
-      socket.on('error', cut);
-      socket.on('close', () => {
-        open.delete(socket);
-        cut();
-      });
-    }
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as { port: number };
   const through = new URL(url);
   through.hostname = '127.0.0.1';
-  through.port = String(port);
+  through.port = String(server.port);
 
   return {
     url: through.href,
@@ -69,9 +53,6 @@ export async function aCuttingProxy(url: string): Promise<CuttingProxy> {
     get lost() {
       return lost;
     },
-    async [Symbol.asyncDispose]() {
-      for (const socket of open) socket.destroy();
-      await new Promise((closed) => server.close(closed));
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -81,9 +81,7 @@ async function dropAll(admin: pg.Client, template: string): Promise<void> {
 
 /** Tests that run the program as a process must not meet an older one in `dist`; types are `npm run check`'s affair. */
 async function build(): Promise<void> {
-  await promisify(execFile)('npm', ['run', 'build'], {
-    cwd: new URL('../..', import.meta.url),
-  });
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: new URL('../..', import.meta.url) });
 }
 
 /** Sets up an embedded server once for all that tests start: its data and its schema take seconds, copying them does not. */

@@ -2,7 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcp,
+  connect as dial,
+  type Server,
+  type Socket,
+} from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,6 +30,28 @@ export function tcpServer(onConnection: (socket: Socket) => void): Promise<Other
   return listening(createTcp(onConnection));
 }
 
+/** Connects each client with the server at an address; a handler decides what passes between them. */
+export function relay(
+  address: string,
+  between: (client: Socket, upstream: Socket) => void,
+  host?: string,
+): Promise<OtherServer> {
+  const { hostname, port } = new URL(address);
+  const onConnection = (client: Socket) => {
+    const upstream = dial(Number(port || 5432), hostname);
+    upstream.on('error', () => {}).on('close', () => client.destroy());
+    client.on('close', () => upstream.destroy());
+    between(client, upstream);
+  };
+  return listening(createTcp(onConnection), host);
+}
+
+/** Returns a port that nobody listens on. */
+export async function freePort(): Promise<number> {
+  await using server = await tcpServer(() => {});
+  return server.port;
+}
+
 /** Begins to talk at once, as a mail server does. */
 export const mailServer = () =>
   tcpServer((socket) => {
@@ -33,17 +61,17 @@ export const mailServer = () =>
 
 export const hangsUp = () => tcpServer((socket) => socket.destroy());
 
-async function listening(server: Server): Promise<OtherServer> {
+async function listening(server: Server, host = '127.0.0.1'): Promise<OtherServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => {});
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     [Symbol.asyncDispose]: () =>
       new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -32,7 +32,7 @@ const free: Reusable[] = [];
 /** How many connections a warehouse is used by. */
 const usual = 6;
 
-interface Wanted {
+export interface Wanted {
   /** Another number than usual is for a test of connections, which gets new ones. */
   readonly connections?: number;
   readonly prepare?: Preparation;

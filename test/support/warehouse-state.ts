@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { expect, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 /** Every window, in the order of planning. */
@@ -24,4 +25,12 @@ export async function countRows(db: Warehouse, table: string): Promise<number> {
 export async function requestsBooked(db: Warehouse): Promise<number> {
   const months = await db.selectFrom('gmsi.api_usage').select('requests').execute();
   return months.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+/** Resolves once a session waits for the lock of another one. */
+export async function untilOneWaits(db: Warehouse): Promise<void> {
+  const waiting = sql`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const isSo = async () => expect((await waiting.execute(db)).rows).toHaveLength(1);
+  await vi.waitFor(isSo, { timeout: 20_000, interval: 10 });
 }

@@ -1,19 +1,11 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ColumnType, Row } from '../../src/feeds/feed.ts';
 import { arrayParameter } from '../../src/warehouse/arrays.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 
-let warehouse: TestWarehouse;
-
-beforeAll(async () => {
-  warehouse = await aWarehouse({ connections: 1 });
-});
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-});
+const warehouse = await aWarehouseForAll({ connections: 1 });
 
 /** What PostgreSQL makes of a column of such values. */
 async function unnested(values: readonly (string | number | null)[], type: ColumnType): Promise<unknown[]> {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { test as plain } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
@@ -25,9 +26,9 @@ async function tableAsOf(db: Warehouse, moment: string) {
     .rows;
 }
 
-it('as of any moment, the table is what it was then, whatever has happened since', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
+const it = plain.extend({ wanted: { connections: 1 } });
+
+it('as of any moment, the table is what it was then, whatever has happened since', async ({ db }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 12 }), async (steps) => {
       await empty(db);
@@ -55,9 +56,9 @@ async function around(db: Warehouse) {
   return { at: await asOf('0'), before: await asOf('1 microsecond') };
 }
 
-it('at the instant of a change the new version counts, and a microsecond earlier the one that it replaced', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
+it('at the instant of a change the new version counts, and a microsecond earlier the one that it replaced', async ({
+  db,
+}) => {
   const standing = async () =>
     (
       await sql`select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`.execute(
@@ -92,9 +93,9 @@ it('at the instant of a change the new version counts, and a microsecond earlier
   }
 });
 
-it('a version may be used from when it was published and here until the next one, and not while it was retracted', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
+it('a version may be used from when it was published and here until the next one, and not while it was retracted', async ({
+  db,
+}) => {
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 10 }), async (steps) => {
       await empty(db);
@@ -119,9 +120,9 @@ it('a version may be used from when it was published and here until the next one
   );
 });
 
-it('what a repair has filled counts in place of the first version, what the service has changed does not', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
+it('what a repair has filled counts in place of the first version, what the service has changed does not', async ({
+  db,
+}) => {
   await upsert(db, [aRow()]);
   const change = sql`
     update gmsi.headlines set semantic_score = coalesce(semantic_score, 0) + 1, changed_at = clock_timestamp()`;

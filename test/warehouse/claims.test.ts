@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { isCommitted } from '../../src/warehouse/tables/checkpoint.ts';
@@ -7,6 +7,7 @@ import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
 import { aJob } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -63,9 +64,7 @@ describe('a load that has lost its window to another one', () => {
     expect(await windowsOf(db)).toEqual(before);
   });
 
-  it('cannot claim it while that drains it, nor can anybody once it is drained or refused', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('cannot claim it while that drains it, nor once it is drained or refused', async ({ db }) => {
     const { first, second } = await taken(db);
     for (const loadId of [first, second]) expect(await claim(db, loadId)).toBeUndefined();
     for (const state of ['drained', 'refused'] as const) {
@@ -74,9 +73,7 @@ describe('a load that has lost its window to another one', () => {
     }
   });
 
-  it('does not take a page of the other load for its own, whose commit had no reply', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('does not take a page of the other load for its own, whose commit had no reply', async ({ db }) => {
     const { windowId, first, second } = await taken(db);
     await sql`update gmsi.windows set pages = 1, next_token = 'two'`.execute(db);
     const committedBy = (loadId: number) =>

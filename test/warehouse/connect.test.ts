@@ -1,10 +1,11 @@
-import { createServer } from 'node:net';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { prepareSession } from '../../src/warehouse/session-settings.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { tcpServer } from '../support/other-servers.ts';
+import { test } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
 test('a statement with parameters is prepared once a connection, one without is not', async () => {
@@ -105,15 +106,9 @@ const losses: [string, (client: pg.Client, url: string) => Promise<unknown>][] =
   [
     'never comes to stand',
     async () => {
-      const server = createServer(() => {});
-      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-      const { port } = server.address() as { port: number };
-      const connectionString = `postgres://nobody@127.0.0.1:${port}/none`;
-      try {
-        await new pg.Client({ connectionString, connectionTimeoutMillis: 20 }).connect();
-      } finally {
-        server.close();
-      }
+      await using server = await tcpServer(() => {});
+      const connectionString = `postgres://nobody@127.0.0.1:${server.port}/none`;
+      await new pg.Client({ connectionString, connectionTimeoutMillis: 20 }).connect();
     },
   ],
 ];
@@ -137,8 +132,9 @@ async function asSomebodyElse(url: string, statement: string): Promise<void> {
   await client.end();
 }
 
-test("a new connection on which the server is too slow for the user's own statement_timeout is tried again", async () => {
-  await using warehouse = await aWarehouse();
+test("a new connection on which the server is too slow for the user's own statement_timeout is tried again", async ({
+  warehouse,
+}) => {
   const client = new pg.Client({ connectionString: warehouse.url, statement_timeout: 20 });
   await client.connect();
   const query = client.query.bind(client) as (text: string) => Promise<pg.QueryResult>;

@@ -1,18 +1,16 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D', order: 'oldest-first' });
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
-it('every headline leads to its load and its window, or came by the live feed', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('every headline leads to its load and its window, or came by the live feed', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 0.3 });
   await runBackfill({ job, db, sandbox, clock });
   await runSync({ job, db, sandbox, clock });
@@ -32,9 +30,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
   expect(rows.reduce((sum, { headlines }) => sum + headlines, 0)).toBe(all[0]!.count);
 });
 
-it('shows for every day what is loaded of it, and why not more', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('shows for every day what is loaded of it, and why not more', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock });
   await runBackfill({
     ...{ job, db, sandbox, clock },
@@ -57,9 +53,7 @@ it('shows for every day what is loaded of it, and why not more', async () => {
   ]);
 });
 
-it('a series of which nothing is covered yet has all of its days in the gaps', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a series of which nothing is covered yet has all of its days in the gaps', async ({ db }) => {
   await sql`
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
     values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`.execute(db);
@@ -67,9 +61,7 @@ it('a series of which nothing is covered yet has all of its days in the gaps', a
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'not loaded']]);
 });
 
-it('a series that is wholly covered has no gap, also if no window ever asked for its days', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a wholly covered series has no gap, also if no window asked for it', async ({ db }) => {
   await sql`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
     values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`.execute(db);
@@ -81,9 +73,7 @@ it('a series that is wholly covered has no gap, also if no window ever asked for
   expect(await gaps(db)).toEqual([['2026-01-11', '2026-01-20', 10, 'not loaded', null]]);
 });
 
-it('a day that is being drained is partly loaded, and stays so when it is drained again', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a day that is being drained is partly loaded, and stays so when it is drained again', async ({ db }) => {
   await sql`
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
     values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-02')`.execute(db);
@@ -100,9 +90,7 @@ it('a day that is being drained is partly loaded, and stays so when it is draine
   expect(await stateAfter("state = 'failed'")).toEqual(['partial']);
 });
 
-it('the rollups say of a day that nobody asked for that it is not whole', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('the rollups say of a day that nobody asked for that it is not whole', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
   await runBackfill({ job: aJobFor({ ...scope, to: '2026-09-03' }), db, sandbox, clock });
   const { rows } = await sql`
@@ -133,9 +121,7 @@ async function states(db: Warehouse) {
   return rows.map(Object.values);
 }
 
-it('has a row for every day in sentiment_by_day: 0 if there was no news, null if it is not loaded', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('has a row for every day in sentiment_by_day: 0 without news, or null', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
   await runBackfill({
     ...{ job, db, sandbox, clock },
@@ -179,9 +165,7 @@ it('has a row for every day in sentiment_by_day: 0 if there was no news, null if
   expect(rows.reduce((sum, { days }) => sum + days, 0)).toBe(81);
 });
 
-it('sentiment_by_day counts each headline once, whichever model has scored it, and gives the mean over any days', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('sentiment_by_day counts each headline once, whichever model scored it', async ({ db }) => {
   await sql`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
     values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`.execute(db);
@@ -209,11 +193,10 @@ it('sentiment_by_day counts each headline once, whichever model has scored it, a
 });
 
 const oil = 'Oil prices climb as exporters cut output';
-it('headlines that say the same have the same story key', async () => {
-  await using warehouse = await aWarehouse();
+it('headlines that say the same have the same story key', async ({ db }) => {
   const keyOf = async (text: string | null, collation = 'default') => {
     const { rows } = await sql<{ key: string | null }>`
-      select gmsi.story_key(${text}::text collate ${sql.id(collation)}) as key`.execute(warehouse.db);
+      select gmsi.story_key(${text}::text collate ${sql.id(collation)}) as key`.execute(db);
     return rows[0]!.key;
   };
   const key = await keyOf(oil);
@@ -248,12 +231,11 @@ it('headlines that say the same have the same story key', async () => {
     expect(await keyOf(odd)).toMatch(/^[0-9a-f]{8}-/);
 });
 
-it('stories that differ in a number, or in its sign or unit, are not one', async () => {
-  await using warehouse = await aWarehouse();
+it('stories that differ in a number, or in its sign or unit, are not one', async ({ db }) => {
   const keysOf = async (texts: readonly string[]) => {
     const { rows } = await sql<{ key: string }>`
       select gmsi.story_key(text) as key from unnest(${[...texts]}::text[]) with ordinality as t (text, n) order by n`.execute(
-      warehouse.db,
+      db,
     );
     return rows.map(({ key }) => key);
   };
@@ -280,9 +262,7 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
   for (const texts of same) expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(1);
 });
 
-it('story keys join the reprints of a story, unless they leave an outlet in it, and hardly ever two stories', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('story keys join the reprints of a story, and hardly ever two stories', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 2 });
   const world = {
     ...{ countries: ['US', 'DE', 'JP', 'RU', 'SA'], topics: ['Market Stress'] },
@@ -324,10 +304,9 @@ function setsBy<Name extends string>(
   return [...sets.values()];
 }
 
-it('a story key is a part of the query that asks for it, and costs nothing else', async () => {
-  await using warehouse = await aWarehouse();
+it('a story key is a part of the query that asks for it, and costs nothing else', async ({ db }) => {
   const { rows } = await sql<{ 'QUERY PLAN': string }>`
-    explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`.execute(warehouse.db);
+    explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`.execute(db);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).toMatch(/sha256/);
   expect(plan).not.toMatch(/story_key/);

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
 import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 
 const names = (await readdir(new URL('../../migrations', import.meta.url)))
@@ -45,9 +46,7 @@ describe('migrating', () => {
     expect(await relations(database.db)).toEqual(await relations(template.db));
   });
 
-  it('refuses a warehouse that a newer gmsi has migrated, and changes nothing', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('refuses a warehouse that a newer gmsi has migrated, and changes nothing', async ({ db }) => {
     await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
       db,
     );
@@ -57,9 +56,7 @@ describe('migrating', () => {
     await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
   });
 
-  it('refuses a warehouse from before the first release, says what to do, and changes nothing', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('refuses a warehouse from before the first release, and changes nothing', async ({ db }) => {
     await sql`delete from gmsi.kysely_migration`.execute(db);
     await sql`insert into gmsi.kysely_migration (name, timestamp)
       values ('0001_warehouse', '2026-01-01'), ('0002_headlines', '2026-01-01')`.execute(db);
@@ -109,8 +106,7 @@ describe('a warehouse of somebody else', () => {
   }
   const last = names.at(-1)!;
 
-  it('is used by a loader while it is current; once it is not, the error names who has to migrate', async () => {
-    await using warehouse = await aWarehouse();
+  it('is used by a loader while current; then the error names who migrates', async ({ warehouse }) => {
     await asUser(warehouse, 'grant gmsi_loader to $', async (db, name) => {
       expect(await migrate(db)).toEqual([]);
       await sql`delete from gmsi.kysely_migration where name = ${last}`.execute(warehouse.db);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -13,7 +13,8 @@ import { jobFor, quarter } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { test } from '../support/serving.ts';
+import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
 /** As unlike the defaults as PostgreSQL takes them: what people set for other programs of theirs. */
@@ -96,8 +97,7 @@ async function loadAndCompare(db: Warehouse): Promise<void> {
   expect(rows[0]!.revisions).toBeGreaterThan(0);
 }
 
-test('whatever is set for a database, each connection has what the program relies on', async () => {
-  await using warehouse = await aWarehouse();
+test('each connection has what the program relies on, whatever is set', async ({ warehouse }) => {
   const ours = async (db: Warehouse) =>
     (
       await sql<{ name: string; setting: string }>`
@@ -128,9 +128,8 @@ test('migrating, loading, syncing and revising do not notice odd settings, nor f
   }
 });
 
-test('every command works in a database with odd settings', async () => {
-  await using warehouse = await aWarehouse();
-  await sql.raw(traps).execute(warehouse.db);
+test('every command works in a database with odd settings', async ({ warehouse, db }) => {
+  await sql.raw(traps).execute(db);
   await setOddly(warehouse);
   await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
   await using folder = await aFolder();
@@ -150,7 +149,7 @@ test('every command works in a database with odd settings', async () => {
     ['export', 'job.yaml', '--out', 'as-of', '--as-of', new Date().toISOString()],
   ]) {
     // Nothing is written any more when a past moment is asked for.
-    if (args.includes('--as-of')) await setAsOfDelay(warehouse.db, 0);
+    if (args.includes('--as-of')) await setAsOfDelay(db, 0);
     const { code, stderr, stdout } = await gmsiHere(args, setting);
     expect([args.join(' '), code, code === 0 ? '' : stdout + stderr]).toEqual([args.join(' '), 0, '']);
   }
@@ -158,14 +157,13 @@ test('every command works in a database with odd settings', async () => {
 
 test.for(['LATIN1', 'SQL_ASCII'])(
   'a database in %s is refused at once, with what to do',
-  async (encoding) => {
-    await using warehouse = await aWarehouse();
+  async (encoding, { warehouse, db }) => {
     const name = `${new URL(warehouse.url).pathname.slice(1)}_other`;
     await sql
       .raw(
-        `create database ${name} template template0 encoding ${encoding} lc_collate 'C' lc_ctype 'C' ${await localeProvider(warehouse.db)}`,
+        `create database ${name} template template0 encoding ${encoding} lc_collate 'C' lc_ctype 'C' ${await localeProvider(db)}`,
       )
-      .execute(warehouse.db);
+      .execute(db);
     const url = new URL(warehouse.url);
     url.pathname = `/${name}`;
     await using sandbox = await startSandbox({ limits: null, clock });
@@ -183,7 +181,7 @@ test.for(['LATIN1', 'SQL_ASCII'])(
         expect(stdout + stderr).toContain('createdb --template=template0 --encoding=UTF8');
       }
     } finally {
-      await sql.raw(`drop database ${name} with (force)`).execute(warehouse.db);
+      await sql.raw(`drop database ${name} with (force)`).execute(db);
     }
   },
 );
@@ -195,8 +193,7 @@ async function localeProvider(db: Warehouse): Promise<string> {
   return rows[0]!.number >= 150_000 ? 'locale_provider libc' : '';
 }
 
-test('a user or a database that can only be read is named as such', async () => {
-  await using warehouse = await aWarehouse();
+test('a user or a database that can only be read is named as such', async ({ warehouse }) => {
   await setOddly(warehouse, { default_transaction_read_only: 'on' });
   const db = newConnections(warehouse);
   try {

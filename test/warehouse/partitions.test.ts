@@ -1,9 +1,12 @@
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { test as plain } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
+
+const it = plain.extend({ wanted: { isNew: true } });
 
 describe('month partitions', () => {
   it('are made once, though many connections want the same ones at once', async () => {
@@ -28,8 +31,7 @@ describe('month partitions', () => {
     expect(await countRows(warehouse.db, 'headlines')).toBe(90);
   });
 
-  it('are made for odd months, too', async () => {
-    await using warehouse = await aWarehouse({ isNew: true });
+  it('are made for odd months, too', async ({ db }) => {
     const months = ['1900-01', '1999-12', '2000-02', '2030-06', '2100-12'];
     for (const month of months) {
       const [year, number] = month.split('-').map(Number) as [number, number];
@@ -37,11 +39,9 @@ describe('month partitions', () => {
       const rows = [`${month}-01T00:00:00Z`, `${lastDay}T23:59:59.999999Z`].map((published_at, n) =>
         aRow({ headline_id: idOf(n), published_at }),
       );
-      await upsert(warehouse.db, rows);
+      await upsert(db, rows);
     }
-    expect(await partitions(warehouse.db)).toEqual(
-      months.map((month) => `headlines_${month.replace('-', '_')}`),
-    );
+    expect(await partitions(db)).toEqual(months.map((month) => `headlines_${month.replace('-', '_')}`));
   });
 
   it('meet without a gap, in UTC, whatever the time zone of the session that makes them', async () => {
@@ -61,9 +61,7 @@ describe('month partitions', () => {
     ]);
   });
 
-  it('that were detached and left in the way are named, with what to do', async () => {
-    await using warehouse = await aWarehouse({ isNew: true });
-    const { db } = warehouse;
+  it('that were detached and left in the way are named, with what to do', async ({ db }) => {
     await upsert(db, [aRow()]);
     await sql`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`.execute(db);
     await expect(upsert(db, [aRow()])).rejects.toThrow(
@@ -74,9 +72,9 @@ describe('month partitions', () => {
     expect(await upsert(db, [aRow()])).toEqual({ inserted: 1, changed: 0 });
   });
 
-  it('are analyzed from fewer rows, and without the columns whose statistics change no plan', async () => {
-    await using warehouse = await aWarehouse({ isNew: true });
-    const { db } = warehouse;
+  it('are analyzed from fewer rows, and without the columns whose statistics change no plan', async ({
+    db,
+  }) => {
     await upsert(db, [aRow()]);
     const targets = await sql<{ target: number }>`
       select distinct attstattarget as target from pg_attribute
@@ -93,9 +91,7 @@ describe('month partitions', () => {
     expect(rows.map(({ column }) => column)).toEqual(['extra', 'url']);
   });
 
-  it('are made while other transactions write to the table, without waiting for them', async () => {
-    await using warehouse = await aWarehouse({ isNew: true });
-    const { db } = warehouse;
+  it('are made while other transactions write to the table, without waiting for them', async ({ db }) => {
     await upsert(db, [aRow()]);
     // Of another series: writers of one series wait for each other, to sum it up.
     await sql`update gmsi.headlines set country = 'NO'`.execute(db);

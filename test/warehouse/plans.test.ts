@@ -1,15 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { coverageOfSeries } from '../../src/warehouse/questions/coverage.ts';
 import { sqlText } from '../../src/warehouse/questions/reading.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 
 /** Two years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll({ isNew: true });
 
 beforeAll(async () => {
-  warehouse = await aWarehouse({ isNew: true });
   await warehouse.db.transaction().execute(async (trx) => {
     // Without its triggers: this is about reading.
     await sql`set local session_replication_role = replica`.execute(trx);
@@ -17,8 +16,6 @@ beforeAll(async () => {
   });
   await sql`analyze`.execute(warehouse.db);
 }, 120_000);
-
-afterAll(() => warehouse[Symbol.asyncDispose]());
 
 const series = sql`
   unnest(array['US', 'GB', 'DE', 'FR', 'JP', 'NO', 'BR', 'IN', 'CN', 'ZA']) as country,

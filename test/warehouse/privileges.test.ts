@@ -3,18 +3,17 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from './a-row.ts';
 
 /** A headline in a warehouse, and people who may read it, load into it, or only connect. */
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let reader: pg.Client;
 let loader: pg.Client;
 let stranger: pg.Client;
 const roles: string[] = [];
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
   reader = await someoneWith('gmsi_reader');
   loader = await someoneWith('gmsi_loader');
@@ -26,7 +25,6 @@ afterAll(async () => {
     await sql.raw(`drop owned by ${role} cascade`).execute(warehouse.db);
     await sql.raw(`drop role ${role}`).execute(warehouse.db);
   }
-  await warehouse[Symbol.asyncDispose]();
 });
 
 /** A login of its own, as a person has one: `set role` alone would still be the superuser's session. */

@@ -1,19 +1,17 @@
 import { sql, type Transaction } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused, takeBackRefusals } from '../../src/warehouse/tables/refusals.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let db: Warehouse;
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   db = warehouse.db;
 });
-afterAll(() => warehouse[Symbol.asyncDispose]());
 beforeEach(() => sql`delete from gmsi.windows`.execute(db));
 
 const series = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', match_type: 'COMBINED' };

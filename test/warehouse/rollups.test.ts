@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { sql, type Transaction } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { Database } from '../../src/warehouse/database.ts';
 import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { untilOneWaits } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
@@ -28,48 +30,38 @@ it('the rollups are at any moment what the headlines add up to, and a rebuild ch
   );
 });
 
-it.each([
+it.for([
   ['the same hour', '2026-10-31T22:50:00Z'],
   ['another hour of the same day', '2026-10-31T20:00:00Z'],
-])('of two transactions at once the later one sees the rows of the earlier: it writes %s', async (_, at) => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
-  const row = (number: number, published_at: string, directional_score: number) =>
-    aRow({ headline_id: idOf(number), published_at, directional_score });
-  // So that there is a partition, and a sum of the day that both change.
-  await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
-  const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
-  // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
-  const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
-    upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
-  const first = await db.startTransaction().execute();
-  await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
-  const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
-  try {
-    await vi.waitFor(
-      async () => {
-        const { rows } = await sql`
-          select from pg_locks where not granted and pid in (
-            select pid from pg_stat_activity where datname = current_database())
-        `.execute(db);
-        expect(rows).toHaveLength(1);
-      },
-      { timeout: 20_000, interval: 10 },
+] as const)(
+  'of two transactions at once the later one sees the rows of the earlier: it writes %s',
+  async ([_, at], { db }) => {
+    const row = (number: number, published_at: string, directional_score: number) =>
+      aRow({ headline_id: idOf(number), published_at, directional_score });
+    // So that there is a partition, and a sum of the day that both change.
+    await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
+    const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
+    // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
+    const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
+      upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
+    const first = await db.startTransaction().execute();
+    await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
+    const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
+    try {
+      await untilOneWaits(db);
+    } finally {
+      await first.commit().execute();
+      await second;
+    }
+    const written = await rollups(db);
+    expect(written).toEqual(await recomputed(db));
+    expect(written.filter(({ span, headline_count }) => span === 'day' && headline_count === 3)).toHaveLength(
+      1,
     );
-  } finally {
-    await first.commit().execute();
-    await second;
-  }
-  const written = await rollups(db);
-  expect(written).toEqual(await recomputed(db));
-  expect(written.filter(({ span, headline_count }) => span === 'day' && headline_count === 3)).toHaveLength(
-    1,
-  );
-});
+  },
+);
 
-it('a transaction at repeatable read, which cannot see the hours of a later one, is tried again', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a transaction that cannot see the hours of a later one is tried again', async ({ db }) => {
   await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);
   const rows = [2, 3].map((n) => aRow({ headline_id: idOf(n), directional_score: n / 10 }));
   await ensurePartitions(db, gmsiHeadlines.table, sorted(rows).times, new Set());
@@ -104,9 +96,7 @@ it('any number of transactions that write the same hours at once are all in thei
   expect(written).toHaveLength(2 * (3 + 2));
 });
 
-it('what is no score does not stop a load, and does not count', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('what is no score does not stop a load, and does not count', async ({ db }) => {
   const scores = [0.5, 1e300, -1e300, 1e-320, 1e12, null];
   await upsert(
     db,
@@ -119,9 +109,7 @@ it('what is no score does not stop a load, and does not count', async () => {
   expect(rows).toEqual([{ all_count: 6, headline_count: 2, sentiment_sum: 0.5 }]);
 });
 
-it('a transaction that is rolled back leaves no trace in the rollups', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a transaction that is rolled back leaves no trace in the rollups', async ({ db }) => {
   await upsert(db, [aRow()]);
   const before = await versionsOfRollups(db);
   const attempt = writeTransaction(db, async (trx) => {
@@ -134,9 +122,7 @@ it('a transaction that is rolled back leaves no trace in the rollups', async () 
   expect(await versionsOfRollups(db)).toEqual(before);
 });
 
-it('a rebuild corrects what was broken by hand, of the days that it is asked for, and says how much that was', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a rebuild corrects the days that it is asked for, and counts them', async ({ db }) => {
   await upsert(db, [aRow({ directional_score: 0.5 })]);
   await sql`update gmsi.daily_sums set sentiment_sum = 7 where sentiment_type = 'directional'`.execute(db);
   await sql`insert into gmsi.hourly_sums select country, topic, match_type, sentiment_type, hour - interval '1 year',
@@ -150,9 +136,7 @@ it('a rebuild corrects what was broken by hand, of the days that it is asked for
   expect(await rollups(db)).toEqual(await recomputed(db));
 });
 
-it('a table that is truncated, thinned out or moved by hand takes its rollups along', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('a table that is truncated, thinned out or moved by hand takes its rollups along', async ({ db }) => {
   await upsert(
     db,
     [1, 2].map((n) => aRow({ headline_id: idOf(n), directional_score: n })),

@@ -1,15 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 
-let warehouse: TestWarehouse;
-
-beforeAll(async () => {
-  warehouse = await aWarehouse();
-});
-afterAll(() => warehouse[Symbol.asyncDispose]());
+const warehouse = await aWarehouseForAll();
 
 /** Tables and views of the warehouse: not its partitions, not Kysely's own. */
 const ours = sql`

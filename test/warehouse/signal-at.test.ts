@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
@@ -125,9 +126,7 @@ async function clock(db: Warehouse): Promise<string> {
   return rows[0]!.at;
 }
 
-it('of a whole day, once all is known, is what the rollup of that day says', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('of a whole day, once all is known, is what the rollup of that day says', async ({ db }) => {
   const rows = [0.3, -0.1, null, 1e300, 0.7].map((directional_score, n) =>
     aRow({
       ...{ headline_id: idOf(n), directional_score, topic_probability: n === 1 ? null : n / 10 },
@@ -165,19 +164,16 @@ it('has days of 24 hours, wherever the session is', async () => {
   expect(rows).toEqual([{ headline_count: 1 }, { headline_count: 0 }]);
 });
 
-it.each([
+it.for([
   ['model', sql`sentiment_type => 'semantic'`, 'no sentiment_type: semantic'],
   ['rounding', sql`rounding => 'hours'`, 'no rounding: hours'],
-])('fails for a %s that there is not', async (_, argument, message) => {
-  await using warehouse = await aWarehouse();
+])('fails for a %s that there is not', async ([_, argument, message], { db }) => {
   await expect(
-    sql`select * from gmsi.signal_at(now(), 'US', 'Inflation-Food', ${argument})`.execute(warehouse.db),
+    sql`select * from gmsi.signal_at(now(), 'US', 'Inflation-Food', ${argument})`.execute(db),
   ).rejects.toThrow(message);
 });
 
-it('counts each headline of a season in exactly one of the daily decisions, the first one after it was published', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('counts each headline in one daily decision, the first after it came', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null });
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
@@ -211,9 +207,7 @@ it('counts each headline of a season in exactly one of the daily decisions, the 
   expect(decisions.at(-1)!.state).toBe('partial');
 });
 
-it('counts each headline that syncs brought in exactly one decision, in the version that was held then', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('counts each synced headline in one decision, in the version of then', async ({ db }) => {
   const minute = 60_000;
   const begin = Date.parse('2026-03-01T21:00:00Z');
   // Every 17 minutes for ten days, held here up to five days later; each second one was rescored at half past ten the next day.
@@ -266,9 +260,7 @@ describe('says why there are no headlines', () => {
     return Object.values(rows[0]!);
   };
 
-  it('of a series', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('of a series', async ({ db }) => {
     await sql`insert into gmsi.topics (topic) values ('Inflation-Food'), ('Wars')`.execute(db);
     await sql`insert into gmsi.countries (country, name) values ('US', 'United States')`.execute(db);
     const moment = '2026-03-05 21:00+00';
@@ -277,9 +269,7 @@ describe('says why there are no headlines', () => {
     expect(await ask(db, moment, sql``, ['US', 'Wars'])).toEqual(['series not loaded', 0]);
   });
 
-  it('of days', async () => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  it('of days', async ({ db }) => {
     await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
       values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
       db,
@@ -303,9 +293,7 @@ describe('says why there are no headlines', () => {
   });
 });
 
-it('uses no headline before it was published, although the service rounds times down to the hour', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('uses no headline before it was published, though times are rounded down', async ({ db }) => {
   await using sandbox = await startSandbox({ limits: null, volume: 2 });
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-14' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
@@ -339,7 +327,7 @@ it('uses no headline before it was published, although the service rounds times 
   }
 });
 
-it.each([
+it.for([
   ['second', '0 min', '0 min'],
   ['minute', '1 min', '1 min'],
   ['hour', '60 min', '60 min'],
@@ -348,9 +336,7 @@ it.each([
   ['day', '1440 min', '1440 min'],
 ])(
   'counts a time that is rounded by the %s from when it was published for certain',
-  async (rounding, onTheHour, other) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
+  async ([rounding, onTheHour, other], { db }) => {
     await upsert(db, [
       aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z', directional_score: 0.5 }),
       aRow({ headline_id: idOf(2), published_at: '2026-10-31T22:07:00Z', directional_score: 0.5 }),

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer, connect as dial, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -11,6 +11,7 @@ import { Secret } from '../../src/secret.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
+import { relay } from '../support/other-servers.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 
 /** A separate server that encrypts, with a self-signed certificate for `localhost`. */
@@ -56,9 +57,7 @@ async function aCertificate(name: string, host: string): Promise<string> {
   execFileSync(
     'openssl',
     [...request, '-addext', `subjectAltName=DNS:${host}`, '-keyout', key, '-out', certificate],
-    {
-      stdio: 'ignore',
-    },
+    { stdio: 'ignore' },
   );
   return certificate;
 }
@@ -245,26 +244,13 @@ describe('gmsi doctor', () => {
       .flat()
       .find((one) => one && !one.internal && one.family === 'IPv4');
     if (!outside) return;
-    const relay = await aRelay(outside.address, Number(new URL(server.url.reveal()).port));
+    // Another address of the same server: of this machine, but not its loopback.
+    const join = (client: Socket, upstream: Socket) => client.pipe(upstream).pipe(client);
+    await using other = await relay(server.url.reveal(), join, outside.address);
     const url = new URL(address({}, outside.address));
-    url.port = String((relay.address() as { port: number }).port);
-    try {
-      const { line, all } = await doctor({ DATABASE_URL: url.href });
-      expect(line).toMatch(/! encryption +none: anybody on the network path/);
-      expect(all).toMatch(/→ Add \?sslmode=verify-full/);
-    } finally {
-      relay.close();
-    }
+    url.port = String(other.port);
+    const { line, all } = await doctor({ DATABASE_URL: url.href });
+    expect(line).toMatch(/! encryption +none: anybody on the network path/);
+    expect(all).toMatch(/→ Add \?sslmode=verify-full/);
   });
 });
-
-/** Another address of the same server: of this machine, but not its loopback. */
-async function aRelay(host: string, port: number): Promise<Server> {
-  const relay = createServer((socket: Socket) => {
-    const onward = dial(port, '127.0.0.1');
-    socket.pipe(onward).pipe(socket);
-    for (const end of [socket, onward]) end.on('error', () => {});
-  });
-  await new Promise<void>((listening) => relay.listen(0, host, listening));
-  return relay;
-}

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -9,6 +9,7 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { saveTopics } from '../../src/warehouse/tables/lookups.ts';
 import { claim, takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
 import { aJob } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
 
 const scope = {
@@ -119,13 +120,12 @@ it('a claim is left to another process of gmsi, and refused with a reason if a r
   }
 });
 
-it('no session waits for ever for a lock in the server', async () => {
-  await using warehouse = await aWarehouse();
-  const { rows } = await sql`show lock_timeout`.execute(warehouse.db);
+it('no session waits for ever for a lock in the server', async ({ db }) => {
+  const { rows } = await sql`show lock_timeout`.execute(db);
   expect(rows).toEqual([{ lock_timeout: '5min' }]);
-  const trx = await warehouse.db.startTransaction().execute();
+  const trx = await db.startTransaction().execute();
   await sql`lock table gmsi.topics`.execute(trx);
-  const refused = warehouse.db.transaction().execute(async (other) => {
+  const refused = db.transaction().execute(async (other) => {
     await sql`set local lock_timeout = '10ms'`.execute(other);
     await sql`select from gmsi.topics`.execute(other);
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { storableJson, storableText } from '../../src/feeds/reading/storable-json.ts';
@@ -9,16 +9,13 @@ import { retried } from '../../src/warehouse/retries.ts';
 import { upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { countRows, untilOneWaits } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll({ connections: 8 });
 
-beforeAll(async () => {
-  warehouse = await aWarehouse({ connections: 8 });
-});
-afterAll(() => warehouse[Symbol.asyncDispose]());
 beforeEach(async () => {
   await sql`delete from gmsi.headlines; delete from gmsi.headline_revisions`.execute(warehouse.db);
 });
@@ -151,15 +148,7 @@ describe('rows of a page', () => {
     };
     const second = retried(writeAgain, { log }).finally(() => vi.restoreAllMocks());
     try {
-      await vi.waitFor(
-        async () => {
-          const { rows } = await sql`
-            select from pg_locks where not granted and pid in (
-              select pid from pg_stat_activity where datname = current_database())`.execute(db);
-          expect(rows).toHaveLength(1);
-        },
-        { timeout: 20_000, interval: 10 },
-      );
+      await untilOneWaits(db);
     } finally {
       await first.commit().execute();
     }

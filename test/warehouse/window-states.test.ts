@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowState } from '../../src/warehouse/database.ts';
 import { ClaimLost } from '../../src/warehouse/errors.ts';
@@ -8,7 +8,7 @@ import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
 type WindowEvent =
@@ -104,11 +104,7 @@ async function page(db: Warehouse, loadId: number, nextToken: string | null): Pr
 const states = Object.keys(after) as WindowState[];
 const events = Object.keys(happen) as WindowEvent[];
 
-let warehouse: TestWarehouse;
-beforeAll(async () => {
-  warehouse = await aWarehouse();
-});
-afterAll(() => warehouse[Symbol.asyncDispose]());
+const warehouse = await aWarehouseForAll();
 
 it.each(states.flatMap((state) => events.map((event) => [state, event] as const)))(
   'a window that is %s: %s',

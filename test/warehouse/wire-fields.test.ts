@@ -1,11 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { rememberFields } from '../../src/warehouse/tables/learned.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
-it('remembers a thousand names of a feed, and no more, however many loads make up new ones', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('remembers a thousand names of a feed, and no more, of however many loads', async ({ db }) => {
   const names = (load: number, count: number) =>
     new Map(Array.from({ length: count }, (_, index) => [`${load}-${index}`, 'extra' as const]));
   const known = new Map([['publication_time', 'column' as const]]);

@@ -1,21 +1,20 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { WriteCutOff, WriteLocked, WriteTooSlow } from '../../src/warehouse/errors.ts';
 import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll({ isNew: true });
 
 beforeAll(async () => {
-  warehouse = await aWarehouse({ isNew: true });
   await setAsOfDelay(warehouse.db, 4_000);
 });
-afterAll(() => warehouse[Symbol.asyncDispose]());
 beforeEach(async () => {
   await sql`delete from gmsi.headlines`.execute(warehouse.db);
   await ensurePartitions(warehouse.db, gmsiHeadlines.table, sorted([aRow()]).times, new Set());

@@ -1,8 +1,8 @@
-import { expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -11,9 +11,7 @@ const service = { end_date: 'inclusive', page_size: 10, concurrency: 2 };
 const budget = { requests_per_month: 40, reserve: 25 };
 const share = 15;
 
-it('keeps the reserve for syncs, and goes on by itself at the first of the month, UTC', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('keeps the reserve for syncs, and goes on at the first of the month', async ({ warehouse, db }) => {
   let now = new Date('2026-11-20T12:00:00Z');
   const clock = () => now;
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });

@@ -6,7 +6,6 @@ import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { dueExports, markExportDue } from '../../src/warehouse/tables/schedules.ts';
 import { claim } from '../../src/warehouse/turns.ts';
@@ -16,7 +15,7 @@ import { jobFor, quarter } from '../cli/jobs.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered } from '../support/a-worker.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
 /** Of the job's period: its last window may bring a day more. */
@@ -25,16 +24,14 @@ const days = `(select * from gmsi.sentiment_daily where day < '2024-04-01')`;
 const schedule = { backfill: '0 * * * *' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
-let sandbox: Sandbox;
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.1 });
 let storage: Storage;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let folder: Folder;
 const kept: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ limits: null, volume: 0.1 });
   storage = await aStorage();
-  warehouse = await aWarehouse();
   folder = await aFolder();
   for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
     kept[name] = process.env[name];
@@ -47,9 +44,7 @@ afterAll(async () => {
     else process.env[name] = value;
   }
   await folder[Symbol.asyncDispose]();
-  await warehouse[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 /** Of a worker that has the files of these jobs. */

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -17,10 +17,9 @@ const scope = {
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
-it('does not ask for a window again that was refused; the next load does', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  const { db } = warehouse;
+const it = serving({ limits: null, volume: 0.2 });
+
+it('does not ask for a refused window again; the next load does', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'refused', jobFor(scope, { schedule, service }), lastNight);
   const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
@@ -40,10 +39,7 @@ it('does not ask for a window again that was refused; the next load does', async
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it('pauses a job whose windows fail one after the other, and goes on by itself', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  const { db } = warehouse;
+it('pauses a job whose windows all fail, and goes on by itself', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const job = jobFor(scope, { schedule, step: 'P3D', service: { ...service, concurrency: 2 } });
   await registered(db, 'hopeless', job, lastNight);
@@ -71,18 +67,14 @@ it('pauses a job whose windows fail one after the other, and goes on by itself',
   ]);
 });
 
-it('ends if it cannot be listed, instead of working unseen', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  await sql`drop table gmsi.workers`.execute(warehouse.db);
+it('ends if it cannot be listed, instead of working unseen', async ({ warehouse, db, sandbox }) => {
+  await sql`drop table gmsi.workers`.execute(db);
   await using worker = aWorker({ warehouse, sandbox });
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
 });
 
-it('ends the load of a job whose budget is spent, also if the job was taken out of the schedule meanwhile', async () => {
-  await using warehouse = await aWarehouse();
+it('ends the load of a spent budget, also if its job was unscheduled', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
   const budget = { requests_per_month: 12, reserve: 0 };
   await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
   let asked = 0;
@@ -96,10 +88,7 @@ it('ends the load of a job whose budget is spent, also if the job was taken out 
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
 });
 
-it('pauses a job whose load cannot begin, for twice as long each time, and goes on by itself', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  const { db } = warehouse;
+it('pauses a job whose load cannot begin, twice as long each time', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'unplanned', jobFor(scope, { schedule, service }), lastNight);
   sandbox.script([{ kind: 'server-error', times: 1000 }]);
@@ -122,9 +111,7 @@ it('pauses a job whose load cannot begin, for twice as long each time, and goes 
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it('pauses for failures for an hour at most', async () => {
-  await using warehouse = await aWarehouse();
-  const { db } = warehouse;
+it('pauses for failures for an hour at most', async ({ db }) => {
   await registered(db, 'hopeless', jobFor(scope, { schedule }), lastNight);
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;

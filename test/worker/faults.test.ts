@@ -1,10 +1,10 @@
 import pg from 'pg';
-import { expect, it, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWorker, loadsEnded, registered } from '../support/a-worker.ts';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -13,9 +13,9 @@ const lastNight = new Date('2026-11-19T20:00:00Z');
 const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
 const schedule = { backfill: '0 1 * * *' };
 
-it('outlives connections that break', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+const it = serving({ limits: null, clock, volume: 0.2 });
+
+it('outlives connections that break', async ({ warehouse, sandbox }) => {
   const { db, url } = warehouse;
   await registered(db, 'cut off', jobFor(january, { schedule, step: 'P3D' }), lastNight);
   await using worker = aWorker({ warehouse, sandbox });
@@ -43,10 +43,8 @@ it('outlives connections that break', async () => {
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
 });
 
-it('loads series from their beginnings on, and after refusals that pass', async () => {
-  await using warehouse = await aWarehouse();
+it('loads series from their beginnings on, and after refusals that pass', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-  const { db } = warehouse;
   const several = {
     ...{ from: '2026-03-01', to: '2026-07-27' },
     ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
@@ -82,10 +80,7 @@ it('loads series from their beginnings on, and after refusals that pass', async 
   ).toBe(true);
 });
 
-it('ends once the service refuses its key, and leaves the windows to others', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+it('ends once the service refuses its key, and leaves the windows', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'keyless', jobFor(january, { schedule }), lastNight);
   await using worker = aWorker({ warehouse, sandbox, apiKey: 'not-a-key' });
   await expect(worker.ended).rejects.toThrow('refused the API key');

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { it } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-06-30' };
@@ -35,10 +35,8 @@ async function stale(db: Warehouse) {
   return rows.map(({ month }) => month);
 }
 
-it('a refresh loads again what was drained longest ago, as much as its share of the budget allows, and finds revisions', async () => {
-  await using warehouse = await aWarehouse();
+it('a refresh loads what was drained longest ago, within its share', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({ limits: null, volume: 0.05 });
-  const { db } = warehouse;
   const budget = { requests_per_month: 1_000, refresh_percent: 0.2 };
   const schedule = { backfill: '0 20 31 10 *', refresh: '0 3 1 * *' };
   const job = jobFor(scope, { schedule, budget, service: { ...service, page_size: 1000 } });

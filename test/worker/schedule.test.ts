@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { markDue } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
@@ -14,17 +13,16 @@ import {
   registered,
   type WorkerInTest,
 } from '../support/a-worker.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
-it('loads a job once, though two workers find it due, and catches up what was missed once', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+const it = serving({ limits: null, volume: 0.1 });
+
+it('loads a job once, though two workers find it due', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const clock = () => now;
   const { log, lines } = aLog();
@@ -48,10 +46,7 @@ it('loads a job once, though two workers find it due, and catches up what was mi
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-it('does not begin a job that it is still loading, and begins it again afterwards', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('does not begin a job that it is still loading, but afterwards', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const { log, lines } = aLog();
   await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '0 * * * *' } }), lastNight);
@@ -74,10 +69,7 @@ it('does not begin a job that it is still loading, and begins it again afterward
   expect(dueIn(lines)[1]).toMatchObject({ since: '2026-11-20T09:00:00.000Z' });
 });
 
-it('stays due if somebody queues it while it is being loaded', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('stays due if somebody queues it while it is being loaded', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'queued', jobFor(scope), lastNight);
   const of = { job: 'queued', command: 'backfill' } as const;
   await markDue(db, of, new Date('2026-11-20T08:00:00Z'));
@@ -95,10 +87,7 @@ it('stays due if somebody queues it while it is being loaded', async () => {
   expect(rows).toEqual([{ due_at: null }]);
 });
 
-it('does not begin what was due before it was scheduled, nor what is no longer scheduled', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('begins nothing due before it was scheduled, or unscheduled', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   const { log, lines } = aLog();
   const hourly = jobFor(scope, { schedule: { backfill: '0 * * * *', sync: '30 * * * *' } });
@@ -117,10 +106,7 @@ it('does not begin what was due before it was scheduled, nor what is no longer s
   ]);
 });
 
-it('runs a job that only another machine has the file of, as it was read last', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('runs a job that only another machine has the file of', async ({ warehouse, db, sandbox }) => {
   const schedule = { backfill: '0 * * * *' };
   await registered(db, 'far', jobFor({ ...scope, countries: ['US'] }, { schedule }), lastNight);
   await registered(db, 'far', jobFor(scope, { schedule }), lastNight);
@@ -130,10 +116,7 @@ it('runs a job that only another machine has the file of, as it was read last', 
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
 
-it('begins the other jobs, too, if one that is paused cannot be read by this version', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('begins the other jobs, too, if a paused one cannot be read', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
   await registered(db, 'a newer one', { ...job, schedule: undefined }, lastNight);
   await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
@@ -143,10 +126,7 @@ it('begins the other jobs, too, if one that is paused cannot be read by this ver
   expect(await loadsEnded(db)).toMatchObject([{ job: 'plain', outcome: 'done' }]);
 });
 
-it('loads what its job asks for by now, and leaves windows that it no longer asks for to others', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('loads what its job asks for by now, and leaves other windows', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
   await registered(db, 'edited', job, lastNight);
   await stoppedAtItsFirstPage({ warehouse, sandbox });
@@ -160,10 +140,7 @@ it('loads what its job asks for by now, and leaves windows that it no longer ask
   expect(await countRows(db, 'gmsi_index')).toBeGreaterThan(0);
 });
 
-it('leaves a job that has become unreadable until it is due again', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  const { db } = warehouse;
+it('leaves a job that has become unreadable until it is due again', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'garbled', job, lastNight);
   await stoppedAtItsFirstPage({ warehouse, sandbox });
@@ -188,15 +165,12 @@ it('leaves a job that has become unreadable until it is due again', async () => 
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it.each([
+it.for([
   ['cron', '61 * * * *', { cron: '61 * * * *' }],
   ['timezone', 'Mars/Olympus', { timezone: 'Mars/Olympus' }],
 ] as const)(
   'begins the other jobs, too, where this machine does not know the %s of one (%s)',
-  async (_, __, foreign) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
-    const { db } = warehouse;
+  async ([_, __, foreign], { warehouse, db, sandbox }) => {
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
     await registered(db, 'a foreign one', job, lastNight);
     await db.updateTable('gmsi.schedules').set(foreign).where('command', '=', 'backfill').execute();

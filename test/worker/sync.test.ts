@@ -1,5 +1,4 @@
-import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { dueExports } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
@@ -13,7 +12,7 @@ import {
   type WorkerInTest,
 } from '../support/a-worker.ts';
 import { aJobFor, runSync } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -30,10 +29,9 @@ const service = { page_size: 1000 };
 const schedule = { sync: '30 * * * *' };
 const hourly = { ...jobFor(scope, { service, schedule }), end_date: 'today' };
 
-it('drains the days of a job once, and reads each live answer once, though there are two workers', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+const it = serving({ limits: null, clock, volume: 0.2 });
+
+it('drains and reads each answer once, though there are two workers', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'hourly', hourly, beforeNoon);
   const requests = watchRequests(sandbox);
   await using _one = aWorker({ warehouse, sandbox, clock });
@@ -48,10 +46,7 @@ it('drains the days of a job once, and reads each live answer once, though there
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
 });
 
-it('waits for the first of the month if its live answers spend the budget', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+it('waits for the next month if its live answers spend the budget', async ({ warehouse, db, sandbox }) => {
   // Two lists, the windows of two series, one live answer.
   const budget = { requests_per_month: 5, reserve: 0 };
   const job = jobFor({ ...scope, countries: ['US'] }, { service, schedule, budget });
@@ -63,10 +58,11 @@ it('waits for the first of the month if its live answers spend the budget', asyn
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
 });
 
-it('is incomplete if no live answer can be read, though all its days are drained', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+it('is incomplete if no live answer can be read, though days are drained', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
   const job = jobFor(scope, { service: { ...service, max_attempts: 1 }, schedule });
   await registered(db, 'deaf', { ...job, end_date: 'today' }, beforeNoon);
   sandbox.script([{ kind: 'server-error', times: 100, match: ({ path }) => path.includes('/live/') }]);
@@ -75,10 +71,7 @@ it('is incomplete if no live answer can be read, though all its days are drained
   expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true);
 });
 
-it('is left to the workers by gmsi sync while they are at it', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+it('is left to the workers by gmsi sync while they are at it', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'test', hourly, beforeNoon);
   let letGo = () => {};
   const held = new Promise<void>((resolve) => {
@@ -94,10 +87,11 @@ it('is left to the workers by gmsi sync while they are at it', async () => {
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
 });
 
-it('is left to gmsi sync by the workers while that is at it, and done afterwards', async () => {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-  const { db } = warehouse;
+it('is left to gmsi sync by the workers while that runs, and then done', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
   await registered(db, 'test', { ...hourly, exports: [{ to: '/nowhere' }] }, beforeNoon);
   await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox, clock }));
   const result = await runSync({

@@ -40,14 +40,10 @@ function mixedUp(origin: ServedBy): ConfigError {
   return origin === 'sandbox'
     ? new ConfigError(
         'This warehouse contains made-up headlines from a sandbox; gmsi does not mix real ones in.',
-        {
-          hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.',
-        },
+        { hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.' },
       )
     : new ConfigError(
         'This warehouse contains real headlines; gmsi does not mix in made-up ones from a sandbox.',
-        {
-          hint: 'Use another DATABASE_URL or GMSI_HOME for the sandbox.',
-        },
+        { hint: 'Use another DATABASE_URL or GMSI_HOME for the sandbox.' },
       );
 }

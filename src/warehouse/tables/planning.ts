@@ -6,7 +6,6 @@ import {
   askedSeries,
   inScope,
   isOpen,
-  period,
   sameSeries,
   seriesArrays,
   seriesColumns,
@@ -38,35 +37,43 @@ export async function lockPlanning(
   await takeTurn(trx, `planning ${feed}`, waiting);
 }
 
-/** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
+/**
+ * Returns the wanted days minus covered days minus days of windows, per series, in the order of time.
+ * @param wanted the days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered
+ */
 export async function findGaps(
   db: Kysely<Database>,
   scope: WindowScope,
-  options: { ignoreCoverage: boolean },
+  wanted: { readonly ignoreCoverage: boolean } | { readonly firstUnsettled: Day },
 ): Promise<Gap[]> {
+  const series =
+    'firstUnsettled' in wanted
+      ? syncSince(scope, wanted.firstUnsettled)
+      : sql`select asked.*, ${scope.from}::date as since,
+          case when ${wanted.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end as covered
+        from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}`;
   const { rows } = await sql<Gap>`
-    with standing as (${standingWindows(scope)})
-    select asked.*, lower(gap)::text as from, (upper(gap) - 1)::text as to
-    from ${askedSeries(scope)}
-    left join standing on ${sameSeries('standing', 'asked')}
-    left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+    with standing as (${standingWindows(scope)}), wanted as (${series})
+    select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
+    from wanted
+    left join standing on ${sameSeries('standing', 'wanted')}
     cross join lateral unnest(
-      datemultirange(${period(scope)}) - coalesce(standing.days, '{}')
-        - case when ${options.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end
+      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}') - covered
     ) as gap
-    order by ${seriesOf('asked')}, gap
+    where since <= ${scope.to}::date
+    order by ${seriesOf('wanted')}, gap
   `.execute(db);
   return rows;
 }
 
 /**
  * Returns the first day that a sync may drain, by series: the first uncovered day since earlier syncs began, even if later
- * days are covered, or the end of the coverage; at the latest `firstUnsettled`.
+ * days are covered, or the end of the coverage; at the latest `firstUnsettled`. And the days that are covered before that.
  */
 export function syncSince(scope: WindowScope, firstUnsettled: Day): RawBuilder<unknown> {
   const latest = sql`${firstUnsettled}::date`;
   return sql`
-      select asked.*, coalesce(c.days, '{}') as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
+      select asked.*, coalesce(c.days, '{}') * datemultirange(daterange(null, ${latest})) as covered, greatest(${scope.from}::date, least(coalesce(upper(c.days), ${latest}), ${latest},
         case when asked_for.settle_from < ${latest} then
           lower(datemultirange(daterange(asked_for.settle_from, ${latest})) - coalesce(c.days, '{}')) end)) as since
       from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
@@ -83,27 +90,6 @@ export async function findSyncBegin(
     select min(since) as since from (${syncSince(scope, firstUnsettled)}) as wanted where since <= ${scope.to}::date
   `.execute(db);
   return rows[0]!.since;
-}
-
-/** Returns the days of a sync, minus covered settled ones, minus those of existing windows. */
-export async function findSyncGaps(
-  db: Kysely<Database>,
-  scope: WindowScope,
-  firstUnsettled: Day,
-): Promise<Gap[]> {
-  const { rows } = await sql<Gap>`
-    with standing as (${standingWindows(scope)}), wanted as (${syncSince(scope, firstUnsettled)})
-    select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
-    from wanted
-    left join standing on ${sameSeries('standing', 'wanted')}
-    cross join lateral unnest(
-      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}')
-        - covered * datemultirange(daterange(null, ${firstUnsettled}::date))
-    ) as gap
-    where since <= ${scope.to}::date
-    order by ${seriesOf('wanted')}, gap
-  `.execute(db);
-  return rows;
 }
 
 /** Returns the days of a job's open and refused windows, per series, without those that planning joins. */

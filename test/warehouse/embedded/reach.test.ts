@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { readConfig } from '../../../src/config/environment.ts';
 import { ConfigError } from '../../../src/errors.ts';
 import { explain } from '../../../src/exit.ts';
@@ -9,7 +9,7 @@ import { useEmbeddedServer } from '../../../src/warehouse/embedded/server.ts';
 import { aFolder, gmsi } from '../../cli/gmsi.ts';
 import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
-import { aWarehouse } from '../../support/test-warehouse.ts';
+import { it } from '../../support/serving.ts';
 
 const isRoot = process.getuid?.() === 0;
 const select = ['psql', '-c', 'select 6 * 7 as answer'];
@@ -61,9 +61,8 @@ async function use(home: string, cwd: string): Promise<void> {
   await using _server = await useEmbeddedServer(readConfig({ GMSI_HOME: home }, cwd).home);
 }
 
-it('says what to do if an export cannot be made', async () => {
+it('says what to do if an export cannot be made', async ({ warehouse }) => {
   await using folder = await aFolder();
-  await using warehouse = await aWarehouse();
   const { code, stderr } = await gmsiHere(['export', '--out', '/proc/nosuch/export'], {
     cwd: folder.path,
     env: { DATABASE_URL: warehouse.url },

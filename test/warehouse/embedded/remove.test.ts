@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { ConfigError } from '../../../src/errors.ts';
 import { findRemains, removeRemains } from '../../../src/warehouse/embedded/remove.ts';
 import { aFolder, type Folder, gmsi, startGmsi } from '../../cli/gmsi.ts';
 import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
-import { aWarehouse } from '../../support/test-warehouse.ts';
+import { it } from '../../support/serving.ts';
 import { hasProc, processesIn } from './processes.ts';
 
 const remove = ['demo', '--remove'];
@@ -22,8 +22,7 @@ beforeEach(async () => {
 afterEach(() => folder[Symbol.asyncDispose]());
 
 describe('gmsi demo --remove', () => {
-  it('says what it would remove, and with --yes stops the server and leaves only what is not its own', async () => {
-    await using warehouse = await aWarehouse();
+  it('says what it would remove, and with --yes removes only its own', async ({ warehouse, db }) => {
     await anEmbeddedHome(home);
     const setting = { cwd: folder.path, env: { GMSI_HOME: home } };
     const user = startGmsi(['psql', '--address'], setting);
@@ -41,7 +40,7 @@ describe('gmsi demo --remove', () => {
       expect(existsSync(cluster)).toBe(false);
       if (hasProc) expect(processesIn(join(cluster, 'data'))).toEqual([]);
       expect(existsSync(join(home, 'notes.txt'))).toBe(true);
-      await sql`select from gmsi.headlines`.execute(warehouse.db);
+      await sql`select from gmsi.headlines`.execute(db);
     } finally {
       user.kill('SIGKILL');
       await user.ended;
