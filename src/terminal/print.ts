@@ -1,6 +1,7 @@
 import type { WriteStream } from 'node:tty';
 import { paint, withoutMarks } from './style.ts';
 import { printable, printableJson } from './text.ts';
+import { wrapped } from './wrap.ts';
 
 /** The part of standard output or standard error that drawing on a terminal needs. */
 export interface Output {
@@ -25,9 +26,10 @@ export function clearScreen(): void {
   if (output.isTTY) output.write('\x1b[H\x1b[2J');
 }
 
-/** Returns a text as it is written to a terminal or elsewhere: safe, and in colours only where there are any. */
-export function shown(text: string, { hasColours }: Pick<Output, 'hasColours'>): string {
-  return paint(printable(text), hasColours);
+/** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
+export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'write'>): string {
+  const safe = printable(text);
+  return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
 }
 
 /** Prints the result of a command as one JSON document. */

@@ -21,10 +21,13 @@ export function styled(style: Style, text: string): string {
   return text === '' ? '' : `${begins[style]}${text}${end}`;
 }
 
-/** Marks a command that a person copies. */
+/** Marks a command that a person copies: it is never wrapped. */
 export function command(text: string): string {
   return styled('bold', text);
 }
+
+/** Matches the spaces before a word, and the word; a command is one word. */
+export const styledWord = new RegExp(`( *)((?:${begins.bold}[^${end}]*${end}|[^ ])+)`, 'g');
 
 /** Removes marks, as from foreign text. */
 export function withoutMarks(text: string): string {
