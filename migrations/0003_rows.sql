@@ -345,10 +345,10 @@ comment on function gmsi.keep_row_revisions() is 'Stores each version that an up
 
 -- Adds what the tables of all feeds except gmsi-headlines have in common. The primary key must consist of the series, the time and
 -- the id of a row, in this order. A migration for a new feed creates a table with the feed's own columns and calls this function.
-create function gmsi.complete_feed_table(feed text, is_hourly boolean default false) returns void
+create function gmsi.complete_feed_table(table_name text, is_hourly boolean default false) returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  feed_table regclass := format('gmsi.%I', feed)::regclass;
+  feed_table regclass := format('gmsi.%I', table_name)::regclass;
   key text[] := array(select a.attname::text from pg_index i cross join unnest(i.indkey) with ordinality as k (attnum, n)
                       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
                       where i.indrelid = feed_table and i.indisprimary order by k.n);
@@ -385,9 +385,9 @@ begin
        select * from %2$s where changed_at <= moment
        union all
        select version.* from gmsi.revisions r cross join lateral jsonb_populate_record(null::%2$s, r.version) as version
-       where r.table_name = %3$L and r.known_from <= moment and r.known_to > moment $f$', feed || '_as_of', feed_table, feed);
-  execute format('comment on function gmsi.%I(timestamptz) is %L', feed || '_as_of', format(
-    'gmsi.%s exactly as it was at a moment, including retracted rows (retracted_at is set). For a moment more than gmsi.as_of_delay() ago, the answer never changes.', feed));
+       where r.table_name = %3$L and r.known_from <= moment and r.known_to > moment $f$', table_name || '_as_of', feed_table, table_name);
+  execute format('comment on function gmsi.%I(timestamptz) is %L', table_name || '_as_of', format(
+    'gmsi.%s exactly as it was at a moment, including retracted rows (retracted_at is set). For a moment more than gmsi.as_of_delay() ago, the answer never changes.', table_name));
   for note in
     select names.name, names.says
     from (values
@@ -429,12 +429,12 @@ begin
 end $$;
 comment on function gmsi.complete_feed_table(text, boolean) is 'Completes the table of a feed. Adds the columns that all feeds have (and hour_stamp and hour_ends_at to an hourly index), the trigger that keeps revisions, the as-of function, statistics, and comments on columns that have none.';
 
-create function gmsi.add_feed_column(feed text, name text, type regtype, says text) returns void
+create function gmsi.add_feed_column(feed_table text, name text, type regtype, says text) returns void
   language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  execute format('alter table gmsi.%1$I add %2$I %3$s, alter %2$I set statistics 30', feed, name, type);
-  execute format('comment on column gmsi.%I.%I is %L', feed, name, says);
-  if feed = 'headlines' then
+  execute format('alter table gmsi.%1$I add %2$I %3$s, alter %2$I set statistics 30', feed_table, name, type);
+  execute format('comment on column gmsi.%I.%I is %L', feed_table, name, says);
+  if feed_table = 'headlines' then
     execute format('alter table gmsi.headline_revisions add %1$I %2$s, alter %1$I set statistics 30', name, type);
     execute format('alter type gmsi.headline_version add attribute %I %s cascade', name, type);
     perform gmsi.define_headline_versions();

@@ -28,7 +28,7 @@ export interface PageToCommit extends ReadPage {
   readonly backfilledBefore: Provenance['backfilledBefore'];
   /** How many records the page had, readable or not. */
   readonly records: number;
-  /** First unsettled day, if it is earlier than when the drain began. It and later days do not count as covered. */
+  /** This day and later ones do not count as covered; `undefined` if that has not changed since the drain began. */
   readonly firstUnsettled: Day | undefined;
   /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;
@@ -83,7 +83,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, firstUnsettled } = page;
   const { isDrained, rejectedCount } = page;
   const { loadId, windowId } = at;
-  // A window that is not compared had no rows when its drain began. If an insert still conflicts, the retry assumes nothing.
+  // A window that is not compared had no rows when its drain began. If the insert conflicts after all, the second attempt upserts.
   const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
   const provenance = { series, loadId, windowId, backfilledBefore };
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);

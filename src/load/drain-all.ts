@@ -14,7 +14,7 @@ const pollInterval = 500;
 /**
  * Drains all open windows of a load's job, several at a time. Waits for windows that another load has claimed, and takes
  * them over once its lease has run out. After `done`, the job has no open window.
- * @param end fires the load's `stop` signal and, depending on its argument, its `abort` signal
+ * @param end stops the load; its argument says whether requests under way are aborted, too
  */
 export async function drainAll(
   load: Load,
@@ -104,7 +104,7 @@ interface FailureStreak {
   readonly refusals: number;
 }
 
-/** Windows that may fail in a row, besides those under way, which may all be older than the history limit. */
+/** Windows that may fail in a row. Those under way are allowed on top: all of them may be older than the history limit. */
 export const failuresInARow = 10;
 
 /** After this many refusals the newest windows go first: the service would probably refuse the other old ones, too. */

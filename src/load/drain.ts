@@ -219,7 +219,10 @@ function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows 
   return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
-/** Returns the first day whose rows do not count as backfilled: the earlier of two, in case a fast clock made one too late. */
+/**
+ * Returns the first day whose rows do not count as backfilled: the earlier of the load's and the present first unsettled day,
+ * because a fast clock may have made one of them too late.
+ */
 function backfilledBefore({ firstUnsettled, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
   if (firstUnsettled === null) return 'always';
   return [firstUnsettled, firstUnsettledDayAt(now, job.lookbackDays)].sort()[0]!;

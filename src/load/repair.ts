@@ -5,6 +5,7 @@ import { sortedRows } from '../warehouse/arrays.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
   type Rejected,
@@ -12,13 +13,7 @@ import {
   renewReasons,
   takeRejected,
 } from '../warehouse/tables/rejected-records.ts';
-import {
-  ensurePartitions,
-  rowsToRefill,
-  type StoredRow,
-  upsertRows,
-  writeRefilled,
-} from '../warehouse/tables/rows.ts';
+import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 

@@ -23,7 +23,7 @@ export interface Page {
   readonly records: readonly unknown[];
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** More records may exist, but there is no token for them; only for feeds with a single answer. */
+  /** The answer may be incomplete and cannot be continued. True only for live feeds. */
   readonly isCutOff: boolean;
   /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;

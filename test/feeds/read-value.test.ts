@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { valueReaders } from '../../src/feeds/reading/read-record.ts';
+import { valueReaders } from '../../src/feeds/reading/read-fields.ts';
 
 describe('a number', () => {
   test.each([

@@ -166,11 +166,11 @@ describe('field names that come or go', () => {
     };
     expect(await drain(undefined)).toEqual([]);
     expect(await drain(['new-field'])).toEqual([
-      ['records have fields that no load has seen before', ['model_version']],
+      ['records have fields that no load has seen before', ['sandbox_field']],
     ]);
     expect(await drain(['new-field'])).toEqual([]);
     expect(await drain(['vanished-field'])).toEqual([
-      ['records no longer have these fields', ['match_type', 'model_version']],
+      ['records no longer have these fields', ['match_type', 'sandbox_field']],
     ]);
     expect(await drain(['vanished-field'])).toEqual([]);
     expect(await drain(undefined)).toEqual([]);
@@ -179,7 +179,7 @@ describe('field names that come or go', () => {
 
 const asDrifted: Partial<Record<DriftKind, object>> = {
   'renamed-field': { topic_probability: null, extra: { topicProbability: expect.any(Number) } },
-  'new-field': { extra: { model_version: { name: 'drift', major: 4 } } },
+  'new-field': { extra: { sandbox_field: { name: 'drift', major: 4 } } },
   'nul-character': { headline: 'a NUL \ufffd in a text' },
   'lone-surrogate': { headline: 'half a character \ufffd in a text' },
   'bare-nan': { directional_positive: null, extra: { directional_positive: 'NaN' } },

@@ -31,15 +31,15 @@ it('unknown_fields: fail fails a window with a new field before anything of its 
   expect(rows).toEqual([
     {
       last_error:
-        'The records have fields that no load has stored yet: model_version. Ask the vendor what they are. Then set unknown_fields: keep for one load, or read them into columns with fields.',
+        'The records have fields that no load has stored yet: sandbox_field. Ask the vendor what they are. Then set unknown_fields: keep for one load, or read them into columns with fields.',
       pages: 0,
     },
   ]);
   expect(await countRows(db, 'headlines')).toBe(before);
 
-  const named = { fields: { url: 'model_version' } };
+  const named = { fields: { url: 'sandbox_field' } };
   expect(await load(until('2026-09-20', 'fail', named))).toMatchObject({ outcome: 'done' });
-  await sql`delete from gmsi.wire_fields where field = 'model_version'`.execute(db);
+  await sql`delete from gmsi.wire_fields where field = 'sandbox_field'`.execute(db);
   expect(await load(until('2026-09-25'))).toMatchObject({ outcome: 'incomplete' });
   expect(await load(until('2026-09-25', 'keep'))).toMatchObject({ outcome: 'done' });
   expect(await load(until('2026-09-30'))).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
@@ -52,6 +52,6 @@ it('unknown_fields: fail refuses a live answer with a new field', async ({ db, s
   sandbox.script([{ ...aNewField, match: ({ path }) => path.includes('/live/') }]);
   expect(await sync()).toMatchObject({ outcome: 'incomplete' });
   expect(await countRows(db, 'headlines')).toBeGreaterThan(0);
-  const { rows } = await sql`select from gmsi.headlines where extra ? 'model_version'`.execute(db);
+  const { rows } = await sql`select from gmsi.headlines where extra ? 'sandbox_field'`.execute(db);
   expect(rows).toEqual([]);
 });

@@ -95,7 +95,7 @@ test('drift spoils one record a kind and leaves the rest', async () => {
   const { data } = JSON.parse(drifted.text.replace(/:(NaN|Infinity),/g, ':null,'));
   const { topic_probability, ...withoutProbability } = plain[0];
   expect(data[0]).toEqual({ ...withoutProbability, topicProbability: topic_probability });
-  expect(data[1]).toMatchObject({ ...plain[1], model_version: { major: 4 } });
+  expect(data[1]).toMatchObject({ ...plain[1], sandbox_field: { major: 4 } });
   expect(data[2]).not.toHaveProperty('match_type');
   expect(data[3].headline).toContain('\u0000');
   expect(data[4].headline.isWellFormed()).toBe(false);

@@ -7,7 +7,6 @@ it('knows the objects of a fresh schema', async ({ db }) => {
   await expect(`${(await schemaObjects(db)).join('\n')}\n`).toMatchFileSnapshot(
     '../../migrations/objects.txt',
   );
-  expect(await schemaDrift(db)).toEqual({ gone: [], added: [] });
 });
 
 it('finds what is gone, disabled, changed or added, whatever months there are', async ({ db }) => {

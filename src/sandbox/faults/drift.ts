@@ -26,7 +26,7 @@ function driftOne(record: Fields, drift: DriftKind): unknown {
       return { ...without(record, (it) => it === name), [camelCase(name)]: record[name] };
     }
     case 'new-field':
-      return { ...record, model_version: { name: 'drift', major: 4 } };
+      return { ...record, sandbox_field: { name: 'drift', major: 4 } };
     case 'vanished-field':
       return without(record, (name) => name === firstOf(record, ['match_type', 'event_type', 'topic_name']));
     case 'nul-character':

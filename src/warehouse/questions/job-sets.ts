@@ -106,9 +106,9 @@ function textOf(table: FeedTable): RawBuilder<unknown> {
 
 /** Numbers whose range follows from their name. */
 const ranges: readonly (readonly [name: RegExp, lowest: number, highest: number])[] = [
-  [/_(probability|positive|neutral|negative)$/, 0, 1],
-  [/_(score|avg)$/, -1, 1],
-  [/_(count|abs_sum|std)$/, 0, Number.POSITIVE_INFINITY],
+  [/(^|_)(probability|positive|neutral|negative)$/, 0, 1],
+  [/(^|_)(score|avg)$/, -1, 1],
+  [/(^|_)(count|abs_sum|std)$/, 0, Number.POSITIVE_INFINITY],
 ];
 
 function numbersOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
