@@ -148,7 +148,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           {isIndex(feed) && (
             <IndexLines
               key={`${feed} ${subject}`}
-              {...{ feed, subject, days, by, isAsset }}
+              {...{ feed, subject, days, end: to, by, isAsset }}
               matches={of.map(({ match_type }) => match_type)}
               series={series.answer?.rows.filter(
                 // A macro index names no country.

@@ -34,6 +34,7 @@ export function IndexLines({
   feed,
   subject,
   days,
+  end,
   by,
   isAsset,
   matches,
@@ -43,6 +44,8 @@ export function IndexLines({
   subject: string;
   /** Days of whole buckets. */
   days: { readonly from: string; readonly to: string };
+  /** The last day of the period. */
+  end: string;
   by: Bucket;
   isAsset: boolean;
   /** Loaded match types. */
@@ -79,7 +82,7 @@ export function IndexLines({
   const fresh = useMemo(
     () =>
       isCurrent && shown.length > 0
-        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, by })
+        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, end, by })
         : undefined,
     [isCurrent, rows, covered.answer, address.value],
   );
@@ -152,7 +155,7 @@ function indexChart(
   shown: readonly IndexLine[],
   rows: readonly SentimentRow[],
   covered: readonly Covered[],
-  asked: { readonly from: string; readonly to: string; readonly by: Bucket },
+  asked: { readonly from: string; readonly to: string; readonly end: string; readonly by: Bucket },
 ): Chart {
   const { country } = rows[0]!;
   const ranges = shown.flatMap(({ topic, line, of }) =>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
-import type { SeriesPoints } from '../../draw/points.ts';
+import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
 import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -96,7 +96,7 @@ export function Headlines({
           empty={
             find !== null
               ? `No headline here has “${find}”.`
-              : series.states[index] === 'covered'
+              : isLoaded(series.states[index]!)
                 ? 'There was no news here.'
                 : 'Nothing is loaded here, so there may have been news.'
           }

@@ -5,6 +5,7 @@ import { go } from '../../address.ts';
 import type { Wire } from '../../api.ts';
 import { bucketText, bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
+import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { number, score } from '../../numbers.ts';
@@ -44,9 +45,9 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
     if (!isCurrent) return undefined;
     const series = asked.countries.length * asked.matches.length;
     return tableOf(rows!, ranges!, topics, {
-      ...{ ...days, by, series, model: asked.models[0]! },
+      ...{ ...days, end: asked.to, by, series, model: asked.models[0]! },
     });
-  }, [isCurrent, rows, ranges, topics.length, asked.models[0]]);
+  }, [isCurrent, rows, ranges, topics.length, asked.models[0], asked.to]);
   const last = useRef<Table>(undefined);
   if (fresh) last.current = fresh;
   return (
@@ -77,11 +78,13 @@ interface Bucket {
   readonly mean: number | null;
   readonly headlines: number;
   /** Whether all of its series and days are covered. */
-  readonly state: 'covered' | 'incomplete' | 'missing';
+  readonly state: State;
 }
 
 interface Table {
   readonly by: 'week' | 'month';
+  /** The last day of the period. */
+  readonly end: string;
   readonly starts: readonly number[];
   /** A category, then its topics. */
   readonly titles: readonly GridRow[];
@@ -96,6 +99,7 @@ interface Table {
 interface TableAsked {
   readonly from: string;
   readonly to: string;
+  readonly end: string;
   readonly by: 'week' | 'month';
   /** How many series a cell sums up. */
   readonly series: number;
@@ -106,23 +110,22 @@ function tableOf(
   rows: readonly Wire<Row<typeof sentimentByTopic>>[],
   covered: readonly Wire<Row<typeof coveredDays>>[],
   topics: readonly Topic[],
-  { from, to, by, series, model }: TableAsked,
+  { from, to, end, by, series, model }: TableAsked,
 ): Table {
   const starts: number[] = [];
-  const end = Date.parse(to) + aDay;
-  for (let start = Date.parse(from); start < end; start = endOf(start, by)) starts.push(start);
+  const after = Date.parse(to) + aDay;
+  for (let start = Date.parse(from); start < after; start = endOf(start, by)) starts.push(start);
   const found = new Map(rows.map((row) => [`${row.topic} ${row.at}`, row]));
   const bucketsOf = (topic: string): Bucket[] => {
     const ranges = covered.filter((range) => range.topic === topic);
+    const daysIn = (from: number, to: number) =>
+      ranges.reduce((sum, { first_day, last_day }) => sum + common(from, to, first_day, last_day), 0);
+    const isCovered = (from: number, to: number) => daysIn(from, to) >= ((to - from) / aDay) * series;
     return starts.map((start) => {
-      const stop = Math.min(endOf(start, by), end);
+      const stop = endOf(start, by);
       const row = found.get(`${topic} ${new Date(start).toISOString().slice(0, 10)}`);
-      const days = ranges.reduce(
-        (sum, { first_day, last_day }) => sum + common(start, stop, first_day, last_day),
-        0,
-      );
-      const all = ((stop - start) / aDay) * series;
-      const state = days >= all ? 'covered' : days > 0 || row ? 'incomplete' : 'missing';
+      const isAny = row !== undefined || daysIn(start, stop) > 0;
+      const state = stateOf(isCovered, [start, stop, Date.parse(end) + aDay], isAny);
       return { mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, state };
     });
   };
@@ -138,7 +141,7 @@ function tableOf(
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
   const full = counts[Math.floor(counts.length * 0.9)] ?? 1;
-  return { by, starts, titles, rows: cells, limit: limitOf(usual), full };
+  return { by, end, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
 /** Counts the days that a bucket and a range have in common. */
@@ -175,7 +178,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
 
 /** Returns how a bucket is drawn, in few enough colours and strengths. */
 function cellOf({ mean, headlines, state }: Bucket, limit: number, full: number): Cell {
-  const mark = state === 'covered' ? undefined : 'hatch';
+  const mark = isLoaded(state) ? undefined : 'hatch';
   if (mean === null) return { parts: mark ? [['var(--never)', 1]] : [], mark };
   const strength = Math.round(3 + 7 * Math.min(1, Math.sqrt(headlines / full))) / 10;
   return { parts: [[colourOf(mean, limit), 1]], strength, mark };
@@ -194,12 +197,13 @@ function headsOf(starts: readonly number[], width: number): string[] {
 }
 
 /** Describes a bucket of a topic. */
-function wordsOf({ rows, starts, by }: Table, row: number, column: number): string {
+function wordsOf(table: Table, row: number, column: number): string {
+  const { rows, starts, by } = table;
   const { mean, headlines, state } = rows[row]![column]!;
   const parts = [
     mean !== null && score(mean),
     headlines > 0 && `${number(headlines)} headline${headlines === 1 ? '' : 's'}`,
-    { covered: headlines === 0 && 'no news', incomplete: 'not complete', missing: 'not loaded' }[state],
+    (headlines === 0 || state !== 'covered') && stateWords(state, table),
   ];
   const title = bucketTitle(new Date(starts[column]!).toISOString().slice(0, 10), by);
   return `${title}: ${parts.filter(Boolean).join(' · ')}`;

@@ -12,6 +12,7 @@ import {
   type Chart,
   changeAt,
   chartOf,
+  isLoaded,
   isTrailing,
   withDifference,
 } from '../../draw/points.ts';
@@ -50,7 +51,7 @@ export function Lines({ asked }: { asked: Asked }) {
     if (!isCurrent || !isNow) return undefined;
     const series = seriesOf(asked);
     const chartFor = (means: typeof rows) => {
-      const chart = chartOf(means!, ranges!, { ...asked, ...days, series });
+      const chart = chartOf(means!, ranges!, { ...asked, ...days, end: asked.to, series });
       return asked.difference && series.length === 2 ? withDifference(chart) : chart;
     };
     return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
@@ -236,7 +237,7 @@ function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string |
   if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
   if (asOf !== null)
     return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
-  return shown.some(({ states }) => states.includes('covered'))
+  return shown.some(({ states }) => states.some(isLoaded))
     ? 'The loaded days of this period had no headlines.'
     : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
 }
