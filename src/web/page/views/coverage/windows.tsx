@@ -41,17 +41,19 @@ export function Windows({ windows }: { windows: Windows }) {
         },
         {
           title: 'state',
-          kind: 'nowrap',
           by: ({ state }) => order.indexOf(state),
-          show: ({ state, is_half_drained }) => (
+          show: ({ state, is_half_drained, attempts }) => (
             <>
-              <i class={`swatch ${state === 'drained' ? 'covered' : stateOfWindow(state)}`} />
-              {titleOf(state)}
+              <span class="nowrap">
+                <i class={`swatch ${state === 'drained' ? 'covered' : stateOfWindow(state)}`} />
+                {titleOf(state)}
+              </span>
               {is_half_drained && <span class="quiet">, half</span>}
+              {attempts > 1 && <span class="quiet">, {number(attempts)} attempts</span>}
             </>
           ),
         },
-        ...(['pages', 'records', 'attempts'] as const).map((title) => ({
+        ...(['pages', 'records'] as const).map((title) => ({
           ...{ title, kind: 'number' as const },
           by: (one: Windows[number]) => one[title],
           show: (one: Windows[number]) => number(one[title]),
