@@ -654,8 +654,9 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     const { tab, page } = await open(`view=sentiment&${series}`, /headlines/);
     await using _ = tab;
     const asked = (name: string) => new URL(page.url()).searchParams.getAll(name);
-    const country = page.getByRole('combobox', { name: 'Countr' });
+    const country = page.getByRole('combobox', { name: 'Countries' });
     await country.focus();
+    await page.getByText('Choose up to 12.').waitFor();
     await page.keyboard.type('norw');
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('country')).toEqual(['US', 'NO']);

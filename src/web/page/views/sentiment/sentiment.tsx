@@ -91,7 +91,7 @@ function Loaded() {
           <Switch label="Shown as" name="show" value={asked.show} values={shows} />
           {asked.show !== 'map' && (
             <Choose
-              label={asked.countries.length > 1 ? 'Countries' : 'Country'}
+              label="Countries"
               choices={choices('country')}
               chosen={asked.countries}
               atMost={mostLines}
@@ -100,7 +100,7 @@ function Loaded() {
           )}
           {asked.show !== 'heat' && (
             <Choose
-              label={asked.topics.length > 1 ? 'Topics' : 'Topic'}
+              label="Topics"
               choices={choices('topic')}
               chosen={asked.topics}
               atMost={mostLines}
