@@ -128,8 +128,8 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   it('shows the news alone of an asset that has no index, found by typing', async () => {
     const { tab, page } = await open('feed=ticker-events');
     await using _ = tab;
-    await page.getByRole('combobox', { name: 'Asset' }).fill('gc_');
-    await page.getByRole('option', { name: 'GC_COM' }).waitFor();
+    await page.getByRole('combobox', { name: 'Asset' }).fill('gold');
+    await page.getByRole('option', { name: 'GC_COM Gold' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'News of GC_COM' }).waitFor();
     await page

@@ -42,14 +42,18 @@ export function cellsOf(
 ): Cells {
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
-  const list = (kind: 'country' | 'topic') => (isByCountry ? listed.filter((one) => one.kind === kind) : []);
-  const codeOf = (one: Wire<SeriesCoverage>) => (isByCountry ? one.country : one.ticker);
+  const by = isByCountry ? 'country' : 'ticker';
+  const namesOf = (kind: 'country' | 'topic' | 'ticker') =>
+    new Map(listed.filter((one) => one.kind === kind).map(({ code, name }) => [code, name]));
+  const codeOf = (one: Wire<SeriesCoverage>) => one[by];
 
-  const names = new Map(list('country').map(({ code, name }) => [code, name]));
-  for (const one of found) if (!names.has(codeOf(one))) names.set(codeOf(one), null);
-  const rows = [...names].map(([code, name]) => ({ code, name })).sort((a, b) => compare(a.code, b.code));
+  const names = namesOf(by);
+  const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map(codeOf)]);
+  const rows = [...codes]
+    .map((code) => ({ code, name: names.get(code) ?? null }))
+    .sort((a, b) => compare(a.code, b.code));
 
-  const categories = new Map(list('topic').map(({ code, name }) => [code, name]));
+  const categories = isByCountry ? namesOf('topic') : new Map<string, string | null>();
   for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
   const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   const columns = [...categories].flatMap(([topic, category]) =>
@@ -75,7 +79,7 @@ export function cellsOf(
       counts[at + index] = one[state];
     });
   }
-  return { rows, columns, by: isByCountry ? 'country' : 'ticker', days, counts, timelines };
+  return { rows, columns, by, days, counts, timelines };
 }
 
 function compare(a: string, b: string): number {

@@ -1,4 +1,4 @@
-import type { loadedFeeds } from '../../../../warehouse/questions/contents.ts';
+import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import type { IndexFeed, indexSubjects, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import { address, chosen, go } from '../../address.ts';
@@ -89,6 +89,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
     isIndex(feed) ? { feed } : undefined,
     30,
   );
+  const titles = new Map(
+    useAnswer<Row<typeof listedSeries>>('series', {}, 60).answer?.rows.map(({ code, name }) => [code, name]),
+  );
   const subjects = isIndex(feed)
     ? listed.answer?.rows.map(({ subject, hours }) => ({ value: subject, hours }))
     : series.answer &&
@@ -126,7 +129,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
             choices={(subjects ?? []).map(({ value, hours }) => ({
-              ...{ value, title: value, note: hours > 0 ? `${number(hours)} rows` : '' },
+              value,
+              title: [value, titles.get(value)].filter(Boolean).join(' '),
+              note: hours > 0 ? `${number(hours)} rows` : '',
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}
