@@ -94,9 +94,9 @@ const questions: Readonly<Record<string, string>> = {
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
-  'index/subjects': 'feed=regional-index',
+  'feeds/subjects': 'feed=regional-index',
   index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
-  'assets/news': `ticker=BTC_CRY&${days}`,
+  news: `subject=BTC_CRY&${days}`,
   'sentiment/changes': 'to=2026-10-20',
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
@@ -205,7 +205,7 @@ describe('the API', () => {
 
   it.each(indexFeeds)('answers all subjects of %s with all that they counted', async (feed) => {
     let counted = 0;
-    for (const { subject } of await rowsOf(`index/subjects?feed=${feed}`)) {
+    for (const { subject } of await rowsOf(`feeds/subjects?feed=${feed}`)) {
       const points = await rowsOf(
         `index?feed=${feed}&subject=${encodeURIComponent(String(subject))}&${days}`,
       );

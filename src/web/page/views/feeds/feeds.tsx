@@ -1,6 +1,6 @@
 import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
 import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
-import type { IndexFeed, indexSubjects, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import type { feedSubjects, IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
@@ -22,6 +22,7 @@ const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
 };
 /** Feeds of news, and what they are called there. */
 const news: Readonly<Record<string, NewsKind>> = {
+  'macro-headlines': 'macro headline',
   'ticker-events': 'event',
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
@@ -30,7 +31,7 @@ const names = [...Object.keys(indices), ...Object.keys(news)];
 
 type Loaded = Answer<Row<typeof loadedFeeds>>['rows'];
 
-/** Shows the feeds that other views do not: indices as lines, and news of assets. */
+/** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
   const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
   return (
@@ -52,8 +53,8 @@ function NothingLoaded() {
   useTitle('Feeds');
   return (
     <p class="empty">
-      No index and no news of assets is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of
-      a job, such as{' '}
+      No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
+      loads those of a job, such as{' '}
       {names.map((name, index) => (
         <>
           {index === 0 ? '' : index === names.length - 1 ? ' or ' : ', '}
@@ -70,7 +71,7 @@ function isIndex(feed: string): feed is IndexFeed {
 }
 
 function isOfAssets(feed: string): boolean {
-  return !isIndex(feed) || indices[feed] === 'Asset';
+  return isIndex(feed) ? indices[feed] === 'Asset' : news[feed] !== 'macro headline';
 }
 
 /** What another subject or feed forgets. */
@@ -84,24 +85,25 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
     { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
     30,
   );
-  const listed = useAnswer<Row<typeof indexSubjects>>(
-    'index/subjects',
-    isIndex(feed) ? { feed } : undefined,
+  const isAsset = isOfAssets(feed);
+  const hasSubjects = isIndex(feed) || !isAsset;
+  const listed = useAnswer<Row<typeof feedSubjects>>(
+    'feeds/subjects',
+    hasSubjects ? { feed } : undefined,
     30,
   );
   const titles = new Map(
     useAnswer<Row<typeof listedSeries>>('series', {}, 60).answer?.rows.map(({ code, name }) => [code, name]),
   );
-  const subjects = isIndex(feed)
-    ? listed.answer?.rows.map(({ subject, hours }) => ({ value: subject, hours }))
+  const subjects = hasSubjects
+    ? listed.answer?.rows
     : series.answer &&
-      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((value) => ({ value, hours: 0 }));
-  const usual = subjects?.toSorted((a, b) => b.hours - a.hours)[0]?.value;
+      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((subject) => ({ subject, rows: 0 }));
+  const usual = subjects?.toSorted((a, b) => b.rows - a.rows)[0]?.subject;
   const subject = address.value.get('subject') ?? usual;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
   const days = wholeBuckets(from, to, by);
-  const isAsset = isOfAssets(feed);
   const error = listed.error ?? series.error;
   useTitle('Feeds', subject, feed);
   return (
@@ -128,10 +130,10 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           </label>
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
-            choices={(subjects ?? []).map(({ value, hours }) => ({
+            choices={(subjects ?? []).map(({ subject: value, rows }) => ({
               value,
               title: [value, titles.get(value)].filter(Boolean).join(' '),
-              note: hours > 0 ? `${number(hours)} rows` : '',
+              note: rows > 0 ? `${number(rows)} rows` : '',
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}
@@ -161,9 +163,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
               )}
             />
           )}
-          {isAsset && (
+          {(isAsset || !isIndex(feed)) && (
             <News
-              ticker={subject}
+              subject={subject}
               days={days}
               by={isIndex(feed) ? by : 'day'}
               usually={news[feed] ?? 'all'}

@@ -1,6 +1,6 @@
 import { useMemo, useRef } from 'preact/hooks';
 import type { coverageOfSeries, coveredDays } from '../../../../warehouse/questions/coverage.ts';
-import type { assetNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
+import type { feedNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, useAnswer, type Wire } from '../../api.ts';
@@ -62,9 +62,9 @@ export function IndexLines({
     ...{ variant: all('variant'), match_type: matches },
   };
   const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', coverage);
-  const events = useAnswer<Row<typeof assetNews>>(
-    'assets/news',
-    isAsset ? { ticker: subject, kind: 'event', ...days, limit: 1000 } : undefined,
+  const events = useAnswer<Row<typeof feedNews>>(
+    'news',
+    isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined,
     30,
   ).answer?.rows;
   const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
