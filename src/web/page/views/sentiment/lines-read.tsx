@@ -197,16 +197,21 @@ export function Numbers({ chart }: { chart: Chart }) {
               title: chart.by,
               kind: 'head',
               by: (index) => index,
-              show: (index) => titleAt(chart, index),
+              show: (index) => <span class="nowrap">{titleAt(chart, index)}</span>,
             },
-            ...[...chart.lines, ...(chart.now?.lines ?? [])].map(
-              (line): Column<number> => ({
-                title: `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
-                kind: 'number',
-                by: (index) => meanAt(line, index),
+            ...[...chart.lines, ...(chart.now?.lines ?? [])].flatMap((line) => {
+              const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
+              const hasBand = line.errors.some((error) => error !== null);
+              const mean: Column<number> = {
+                ...{ title, kind: 'number', by: (index) => meanAt(line, index) },
                 show: (index) => score(meanAt(line, index)),
-              }),
-            ),
+              };
+              const error: Column<number> = {
+                ...{ title: `${title} ±`, kind: 'number', by: (index) => line.errors[index]! },
+                show: (index) => line.errors[index]?.toFixed(3),
+              };
+              return hasBand ? [mean, error] : [mean];
+            }),
             ...chart.series
               .filter(({ isDifference }) => !isDifference)
               .map(
