@@ -26,28 +26,36 @@ export function Trouble({ error, what }: { error: Asked<unknown>['error']; what:
 }
 
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
-export function Answered<Row>({
+export function Answered<Answer extends object>({
   asked: { answer, error, isAsking },
   empty,
   children,
 }: {
-  asked: Asked<Row>;
+  asked: Omit<Asked<unknown>, 'answer'> & { readonly answer: Answer | undefined };
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
-  children: (answer: NonNullable<Asked<Row>['answer']>) => ComponentChildren;
+  children: (answer: Answer) => ComponentChildren;
 }) {
+  const isEmpty = answer && 'rows' in answer && (answer.rows as readonly unknown[]).length === 0;
   return (
     <>
       {error && <Problem error={error} />}
       {answer === undefined ? (
         isAsking && !error && <p class="quiet waiting">Asking …</p>
-      ) : answer.rows.length === 0 && empty !== undefined ? (
+      ) : isEmpty && empty !== undefined ? (
         <p class="empty">{empty}</p>
       ) : (
         <div class={isAsking || error ? 'stale' : undefined}>{children(answer)}</div>
       )}
     </>
   );
+}
+
+/** Returns the latest value that was known: a chart stays while the next one is loading. */
+export function useLast<Value>(value: Value | undefined): Value | undefined {
+  const last = useRef<Value>(undefined);
+  last.current = value ?? last.current;
+  return last.current;
 }
 
 /** A link within the page, by the values of the address. It does not load the page again. */

@@ -88,8 +88,7 @@ function OfFeed({
   cells: ReturnType<typeof cellsOf>;
 }) {
   const shown = shownOf(cells, true, new Set());
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
-  const days = daysOf(shown, every(shown.rows.length), every(shown.columns.length));
+  const days = daysOf(shown);
   return (
     <section>
       <h2>{[feed, match_type].filter(Boolean).join(' · ')}</h2>

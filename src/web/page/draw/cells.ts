@@ -120,7 +120,7 @@ export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<st
   const width = cells.columns.length;
   const isAsked = (row: number, column: number) =>
     isAnything(cells.counts, (row * width + column) * states.length);
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
+  const every = (length: number) => [...Array(length).keys()];
   const keep = (indexes: number[], isKept: (index: number) => boolean) =>
     onlyAsked ? indexes.filter(isKept) : indexes;
   const rowIndexes = keep(every(cells.rows.length), (row) => every(width).some((at) => isAsked(row, at)));
@@ -155,8 +155,12 @@ function isAnything(counts: Int32Array, at: number): boolean {
 
 export type Days = Readonly<Record<State | 'never', number>> & { readonly all: number };
 
-/** Sums the days of a cell, or of a rectangle of cells. */
-export function daysOf(shown: Shown, rows: readonly number[], columns: readonly number[]): Days {
+/** Sums the days of rows and columns, by default of all. */
+export function daysOf(
+  shown: Shown,
+  rows: Iterable<number> = shown.rows.keys(),
+  columns: readonly number[] = [...shown.columns.keys()],
+): Days {
   const days = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
   let all = 0;
   for (const row of rows)

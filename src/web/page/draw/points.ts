@@ -1,8 +1,9 @@
 import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
 import type { Bucket, sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
 import type { Wire } from '../api.ts';
-import { endOf } from '../buckets.ts';
+import { endOf, startsOf } from '../buckets.ts';
 import type { Row } from '../rows.ts';
+import { aDay } from '../time.ts';
 
 export type Model = 'directional' | 'semantic';
 
@@ -19,8 +20,6 @@ export interface SeriesKey {
 
 export type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
 type CoveredRow = Wire<Row<typeof coveredDays>>;
-
-const aDay = 86_400_000;
 
 /**
  * `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. `cut`
@@ -118,9 +117,7 @@ export function chartOf(
 ): Chart {
   const { by, smooth, models } = asked;
   const periodEnd = Date.parse(asked.end) + aDay;
-  const starts: number[] = [];
-  const end = Date.parse(asked.to) + aDay;
-  for (let start = Date.parse(asked.from); start < end; start = endOf(start, by)) starts.push(start);
+  const starts = startsOf(asked.from, asked.to, by);
   const ends = starts.map((start) => endOf(start, by));
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);

@@ -168,8 +168,7 @@ function Arranged({
     openAt(next);
     setReveal(placeOf(shown, { ...cells.columns[next.column]!, code: shown.rows[next.row]!.code }));
   };
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
-  const days = daysOf(shown, every(shown.rows.length), every(shown.columns.length));
+  const days = daysOf(shown);
   return (
     <>
       {controls(

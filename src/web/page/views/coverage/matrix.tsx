@@ -28,12 +28,9 @@ export function Matrix({
     () => shown.columns.map((_, column) => ({ ...shown.columns[column]!, title: titleOf(shown, column) })),
     [shown],
   );
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
   const down = () =>
     isReport ? 15 : Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
-  const label = isReport
-    ? inWords(daysOf(shown, every(rows.length), every(columns.length)))
-    : 'Coverage: arrow keys move, Enter opens';
+  const label = isReport ? inWords(daysOf(shown)) : 'Coverage: arrow keys move, Enter opens';
   return (
     <div class="matrix">
       <Grid

@@ -1,4 +1,4 @@
-import { useMemo, useRef } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { coverageOfSeries, coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { feedNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
@@ -6,7 +6,7 @@ import { address, go } from '../../address.ts';
 import { addressOf, useAnswer, type Wire } from '../../api.ts';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Source } from '../../parts.tsx';
+import { Answered, Source, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { zone } from '../../time.ts';
@@ -86,10 +86,7 @@ export function IndexLines({
         : undefined,
     [isCurrent, rows, covered.answer, address.value],
   );
-  // The previous chart stays while the next is loading.
-  const last = useRef<Chart>(undefined);
-  if (fresh) last.current = fresh;
-  const chart = last.current;
+  const chart = useLast(fresh);
   return (
     <Answered asked={index} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
       {({ sql }) =>

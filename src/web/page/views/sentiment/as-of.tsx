@@ -4,12 +4,11 @@ import { go } from '../../address.ts';
 import { addressOf, ask, useAnswer, type Wire } from '../../api.ts';
 import { Field, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment, zone } from '../../time.ts';
+import { aDay, moment, zone } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
 
 type Known = Row<typeof knownSince>;
 
-const aDay = 86_400_000;
 /** Steps of the slider, shorter for a warehouse of a few days. */
 const steps = [1_000, 10_000, 60_000, 600_000, 3_600_000, aDay];
 const mostSteps = 400;

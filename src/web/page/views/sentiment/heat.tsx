@@ -3,14 +3,15 @@ import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import type { Wire } from '../../api.ts';
-import { bucketText, bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
+import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { number, score } from '../../numbers.ts';
-import { Problem } from '../../parts.tsx';
+import { Answered, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { aDay } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
@@ -22,7 +23,6 @@ export interface Topic {
   readonly category: string;
 }
 
-const aDay = 86_400_000;
 /** Least width of a week in pixels; below it, months are shown. */
 const narrowest = 5;
 
@@ -48,11 +48,9 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
       ...{ ...days, end: asked.to, by, series, model: asked.models[0]! },
     });
   }, [isCurrent, rows, ranges, topics.length, asked.models[0], asked.to]);
-  const last = useRef<Table>(undefined);
-  if (fresh) last.current = fresh;
+  const table = useLast(fresh);
   return (
     <div ref={box}>
-      {error && <Problem error={error} />}
       <div class="row below">
         <span class="quiet note">
           Mean {asked.models[0]} score by {by} of {asked.countries.join(', ')}
@@ -61,14 +59,14 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
         </span>
         {source}
       </div>
-      {last.current ? (
-        <div class={fresh && !error ? undefined : 'stale'}>
-          <Drawn table={last.current} width={inner} />
-          <Scale limit={last.current.limit} isDotted={false} />
-        </div>
-      ) : (
-        !error && <p class="quiet waiting">Asking …</p>
-      )}
+      <Answered asked={{ answer: table, error, isAsking: !fresh }}>
+        {(table) => (
+          <>
+            <Drawn table={table} width={inner} />
+            <Scale limit={table.limit} isDotted={false} />
+          </>
+        )}
+      </Answered>
     </div>
   );
 }
@@ -112,9 +110,7 @@ function tableOf(
   topics: readonly Topic[],
   { from, to, end, by, series, model }: TableAsked,
 ): Table {
-  const starts: number[] = [];
-  const after = Date.parse(to) + aDay;
-  for (let start = Date.parse(from); start < after; start = endOf(start, by)) starts.push(start);
+  const starts = startsOf(from, to, by);
   const found = new Map(rows.map((row) => [`${row.topic} ${row.at}`, row]));
   const bucketsOf = (topic: string): Bucket[] => {
     const ranges = covered.filter((range) => range.topic === topic);

@@ -17,9 +17,9 @@ import {
   withDifference,
 } from '../../draw/points.ts';
 import { number } from '../../numbers.ts';
-import { Problem } from '../../parts.tsx';
+import { Answered, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { plusDays, zone } from '../../time.ts';
+import { daysBetween, plusDays, zone } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
@@ -56,16 +56,12 @@ export function Lines({ asked }: { asked: Asked }) {
     };
     return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
   }, [isCurrent, isNow, rows, ranges, now, address.value]);
-  // The previous chart stays while the next is loading.
-  const last = useRef<Chart>(undefined);
-  if (fresh) last.current = fresh;
-  const chart = last.current;
+  const chart = useLast(fresh);
   if (isTooMuch) return <TooMuch asked={asked} />;
   return (
-    <>
-      {error && <Problem error={error} />}
-      {chart ? (
-        <div class={fresh && !error ? undefined : 'stale'}>
+    <Answered asked={{ answer: chart, error, isAsking: !fresh }}>
+      {(chart) => (
+        <>
           <Drawn
             chart={chart}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
@@ -77,11 +73,9 @@ export function Lines({ asked }: { asked: Asked }) {
           </div>
           <Numbers chart={chart} />
           <Opened chart={chart} asked={asked} />
-        </div>
-      ) : (
-        !error && <p class="quiet waiting">Asking …</p>
+        </>
       )}
-    </>
+    </Answered>
   );
 }
 
@@ -111,9 +105,7 @@ function changesOf(chart: Chart): string | false {
 }
 
 function TooMuch({ asked }: { asked: Asked }) {
-  const days = Math.floor(
-    (mostPoints * (Date.parse(asked.to) - Date.parse(asked.from))) / 86_400_000 / pointsOf(asked),
-  );
+  const days = Math.floor((mostPoints * (daysBetween(asked.from, asked.to) - 1)) / pointsOf(asked));
   return (
     <p class="empty">
       These are too many points to draw by {asked.by}.{' '}
