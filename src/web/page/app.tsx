@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { servedBy } from '../../warehouse/questions/contents.ts';
 import { address, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
 import { Dialog, Link, Problem } from './parts.tsx';
-import type { Row } from './rows.ts';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -37,7 +35,7 @@ export function App() {
   const current = viewOf(address.value.get('view'));
   const Shown = views[current].view;
   const [isKeys, setKeys] = useState(false);
-  const origin = useAnswer<Row<typeof servedBy>>('origin', {}, 60).answer?.rows[0];
+  const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
   periods.set(current, { from: period('from'), to: period('to') });
   useEffect(() => {

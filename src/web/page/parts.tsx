@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
+import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
@@ -19,7 +20,7 @@ export function Problem({
 }
 
 /** Shows an error, but nothing if an older server lacks the endpoint. */
-export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
+export function Trouble({ error, what }: { error: Asked<Path>['error']; what: string }) {
   if (!error || error.status === 404) return null;
   if (error.status !== 403) return <Problem error={error} />;
   return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
@@ -31,7 +32,7 @@ export function Answered<Answer extends object>({
   empty,
   children,
 }: {
-  asked: Omit<Asked<unknown>, 'answer'> & { readonly answer: Answer | undefined };
+  asked: Omit<Asked<Path>, 'answer'> & { readonly answer: Answer | undefined };
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
   children: (answer: Answer) => ComponentChildren;

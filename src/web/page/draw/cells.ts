@@ -1,6 +1,3 @@
-import type { listedSeries } from '../../../warehouse/questions/contents.ts';
-import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
-import type { Wire } from '../api.ts';
 import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
@@ -37,15 +34,15 @@ export interface Cells {
 export function cellsOf(
   feed: string,
   days: number,
-  found: readonly Wire<SeriesCoverage>[],
-  listed: readonly Wire<Row<typeof listedSeries>>[],
+  found: readonly Row<'coverage'>[],
+  listed: readonly Row<'series'>[],
 ): Cells {
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
   const by = isByCountry ? 'country' : 'ticker';
   const namesOf = (kind: 'country' | 'topic' | 'ticker') =>
     new Map(listed.filter((one) => one.kind === kind).map(({ code, name }) => [code, name]));
-  const codeOf = (one: Wire<SeriesCoverage>) => one[by];
+  const codeOf = (one: Row<'coverage'>) => one[by];
 
   const names = namesOf(by);
   const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map(codeOf)]);

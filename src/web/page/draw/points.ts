@@ -1,6 +1,4 @@
-import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { Bucket, sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
-import type { Wire } from '../api.ts';
+import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { endOf, startsOf } from '../buckets.ts';
 import type { Row } from '../rows.ts';
 import { aDay } from '../time.ts';
@@ -18,8 +16,8 @@ export interface SeriesKey {
   readonly match: string;
 }
 
-export type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
-type CoveredRow = Wire<Row<typeof coveredDays>>;
+export type SentimentRow = Row<'sentiment'>;
+type CoveredRow = Row<'coverage/days'>;
 
 /**
  * `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. `cut`

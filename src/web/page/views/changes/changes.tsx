@@ -1,5 +1,3 @@
-import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { Change as ChangeRow, sentimentChanges } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { number, score } from '../../numbers.ts';
@@ -14,10 +12,12 @@ const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
 const { both: _, ...oneModel } = models;
 
+type ChangeRow = Row<'sentiment/changes'>;
+
 /** Shows what changed in the last day or week, the most unusual first. */
 export function Changes() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const feeds = useAnswer('feeds', {}, 30);
+  const listed = useAnswer('series', {}, 60);
   const loaded = feeds.answer?.rows.filter(({ feed }) => feed === 'gmsi-headlines');
   const span = chosen('span', spans);
   const of = chosen('of', kinds);
@@ -30,11 +30,7 @@ export function Changes() {
   useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
   const days = span === 'day' ? 1 : 7;
   const parameters: Parameters = { to, days, of, model, match_type: match };
-  const asked = useAnswer<Row<typeof sentimentChanges>>(
-    'sentiment/changes',
-    loaded && loaded.length > 0 ? parameters : undefined,
-    30,
-  );
+  const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
   if (loaded?.length === 0)
     return (
       <>

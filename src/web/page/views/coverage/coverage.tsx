@@ -1,14 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Source, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { daysBetween, periodFor } from '../../time.ts';
 import '../shared.css';
 import './coverage.css';
@@ -18,8 +15,8 @@ import { Series, type SeriesShown } from './series.tsx';
 
 /** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */
 export function Coverage() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {});
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const feeds = useAnswer('feeds', {});
+  const listed = useAnswer('series', {}, 60);
   const asked = (name: string) => address.value.getAll(name).join(', ');
   useTitle('Coverage', asked('country') || asked('ticker'), asked('topic'));
   return (
@@ -42,9 +39,9 @@ function NothingYet() {
   );
 }
 
-type Feeds = Answer<Row<typeof loadedFeeds>>['rows'];
+type Feeds = Answer<'feeds'>['rows'];
 
-function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof listedSeries>> | undefined }) {
+function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<'series'> | undefined }) {
   const asked = (name: string) => address.value.get(name);
   const { feed, match_type, oldest, newest } =
     feeds.find((one) => one.feed === asked('feed') && one.match_type === asked('match_type')) ??
@@ -52,7 +49,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof lis
     feeds[0]!;
   const { from, to } = periodFor(newest, oldest, () => oldest);
   const parameters = { feed, match_type, from, to };
-  const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', parameters, 2);
+  const coverage = useAnswer('coverage', parameters, 2);
   const isStale = coverage.isAsking || coverage.error !== undefined;
   /** The row above the matrix, shown even without an answer. */
   const controls = (others?: ComponentChildren) => (
@@ -123,8 +120,8 @@ function Arranged({
   isStale,
   ...asked
 }: Asked & {
-  answer: Answer<Row<typeof coverageOfSeries>>;
-  listed: Answer<Row<typeof listedSeries>>;
+  answer: Answer<'coverage'>;
+  listed: Answer<'series'>;
   controls: (others: ComponentChildren) => ComponentChildren;
   isStale: boolean;
 }) {

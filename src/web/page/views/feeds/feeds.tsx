@@ -1,13 +1,10 @@
-import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
-import type { feedSubjects, IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { periodFor, plusDays, today } from '../../time.ts';
 import { IndexLines } from './index-lines.tsx';
 import { News } from './news.tsx';
@@ -29,11 +26,11 @@ const news: Readonly<Record<string, NewsKind>> = {
 };
 const names = [...Object.keys(indices), ...Object.keys(news)];
 
-type Loaded = Answer<Row<typeof loadedFeeds>>['rows'];
+type Loaded = Answer<'feeds'>['rows'];
 
 /** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
+  const feeds = useAnswer('feeds', {}, 30);
   return (
     <>
       <h1>Feeds</h1>
@@ -80,21 +77,15 @@ const noLine = { line: null, hide: null, at: null, of: null };
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
   const oldest = of.map((one) => one.oldest).reduce((a, b) => (a < b ? a : b));
   const newest = [today(), of.map((one) => one.newest).reduce((a, b) => (a > b ? a : b))].toSorted()[0]!;
-  const series = useAnswer<Row<typeof coverageOfSeries>>(
+  const series = useAnswer(
     'coverage',
     { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
     30,
   );
   const isAsset = isOfAssets(feed);
   const hasSubjects = isIndex(feed) || !isAsset;
-  const listed = useAnswer<Row<typeof feedSubjects>>(
-    'feeds/subjects',
-    hasSubjects ? { feed } : undefined,
-    30,
-  );
-  const titles = new Map(
-    useAnswer<Row<typeof listedSeries>>('series', {}, 60).answer?.rows.map(({ code, name }) => [code, name]),
-  );
+  const listed = useAnswer('feeds/subjects', hasSubjects ? { feed } : undefined, 30);
+  const titles = new Map(useAnswer('series', {}, 60).answer?.rows.map(({ code, name }) => [code, name]));
   const subjects = hasSubjects
     ? listed.answer?.rows
     : series.answer &&

@@ -1,9 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import type { coverageOfSeries, coveredDays } from '../../../../warehouse/questions/coverage.ts';
-import type { feedNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
+import type { IndexFeed } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, go } from '../../address.ts';
-import { addressOf, useAnswer, type Wire } from '../../api.ts';
+import { addressOf, useAnswer } from '../../api.ts';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
 import { Answered, Source, useLast } from '../../parts.tsx';
@@ -15,8 +14,8 @@ import { Drawn } from '../sentiment/lines.tsx';
 import { Numbers } from '../sentiment/lines-read.tsx';
 import './feeds.css';
 
-type Point = Wire<Row<typeof indexOverTime>>;
-type Covered = Wire<Row<typeof coveredDays>>;
+type Point = Row<'index'>;
+type Covered = Row<'coverage/days'>;
 
 /** A topic and a model of an index. */
 interface IndexLine {
@@ -51,22 +50,19 @@ export function IndexLines({
   /** Loaded match types. */
   matches: readonly string[];
   /** Loaded series of the subject. */
-  series: readonly Wire<Row<typeof coverageOfSeries>>[] | undefined;
+  series: readonly Row<'coverage'>[] | undefined;
 }) {
   const parameters = { feed, subject, ...days, by };
-  const index = useAnswer<Row<typeof indexOverTime>>('index', parameters);
+  const index = useAnswer('index', parameters);
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
   const coverage = series && {
     ...{ feed, ...days, country: all('country'), topic: all('topic'), ticker: all('ticker') },
     ...{ variant: all('variant'), match_type: matches },
   };
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', coverage);
-  const events = useAnswer<Row<typeof feedNews>>(
-    'news',
-    isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined,
-    30,
-  ).answer?.rows;
+  const covered = useAnswer('coverage/days', coverage);
+  const events = useAnswer('news', isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined, 30)
+    .answer?.rows;
   const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
   const rows = useMemo(
     () => (index.answer?.rows ?? []).map((point) => asSentiment(subject, point)),

@@ -1,7 +1,7 @@
-import type { FeedNews, feedNews, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import type { NewsKind } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
-import { useAnswer, type Wire } from '../../api.ts';
+import { useAnswer } from '../../api.ts';
 import { bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { score } from '../../numbers.ts';
 import { Answered, Source, Switch } from '../../parts.tsx';
@@ -14,7 +14,7 @@ import '../sentiment/headlines.css';
 const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
 const limit = 1000;
 
-const columns: Column<Wire<FeedNews>>[] = [
+const columns: Column<Row<'news'>>[] = [
   { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
   { title: 'kind', kind: 'nowrap', show: ({ kind }) => kind, by: ({ kind }) => kind },
   {
@@ -57,7 +57,7 @@ export function News({
   const first = isOpen ? startOf(at, unit) : days.from;
   const last = isOpen ? new Date(endOf(Date.parse(first), unit) - 1).toISOString().slice(0, 10) : days.to;
   const parameters = { subject, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
-  const asked = useAnswer<Row<typeof feedNews>>('news', parameters);
+  const asked = useAnswer('news', parameters);
   return (
     <section class="headlines" aria-label={`News of ${subject}`}>
       <div class="row">

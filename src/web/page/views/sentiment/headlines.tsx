@@ -1,11 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
 import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
@@ -43,7 +41,7 @@ export function Headlines({
   const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
-  const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
+  const asked = useAnswer('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
@@ -133,7 +131,7 @@ function List({
   const more = async () => {
     setAsking(true);
     const after = { after_time: last.published_at, after_id: last.headline_id };
-    await ask<Row<typeof headlinesOf>>(addressOf('headlines', { ...parameters, ...after })).then(
+    await ask<'headlines'>(addressOf('headlines', { ...parameters, ...after })).then(
       (answer) => {
         setLater((before) => [...before, ...answer.rows]);
         setLastPage(answer.rows.length);

@@ -1,8 +1,5 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
-import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
-import type { Wire } from '../../api.ts';
 import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
@@ -36,7 +33,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const days = wholeBuckets(asked.from, asked.to, by);
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByTopic>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment/topics',
     { ...lists, ...days, by, as_of: asked.asOf },
     width > 0 && names.length > 0,
@@ -105,8 +102,8 @@ interface TableAsked {
 }
 
 function tableOf(
-  rows: readonly Wire<Row<typeof sentimentByTopic>>[],
-  covered: readonly Wire<Row<typeof coveredDays>>[],
+  rows: readonly Row<'sentiment/topics'>[],
+  covered: readonly Row<'coverage/days'>[],
   topics: readonly Topic[],
   { from, to, end, by, series, model }: TableAsked,
 ): Table {

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, useAnswer } from '../../api.ts';
@@ -18,7 +17,6 @@ import {
 } from '../../draw/points.ts';
 import { number } from '../../numbers.ts';
 import { Answered, useLast } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { daysBetween, plusDays, zone } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
@@ -35,17 +33,14 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters = { ...lists, from: lead, to: days.to, by };
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentOverTime>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
     !isTooMuch,
     // A window that was loaded again since then does not say when its days were first complete.
     parameters,
   );
-  const now = useAnswer<Row<typeof sentimentOverTime>>(
-    'sentiment',
-    asOf === null || isTooMuch ? undefined : parameters,
-  ).answer;
+  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters).answer;
   const isNow = asOf === null || now?.url === addressOf('sentiment', parameters);
   const fresh = useMemo(() => {
     if (!isCurrent || !isNow) return undefined;

@@ -1,11 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { number, score, share } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
@@ -31,7 +29,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByCountry>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment/countries',
     { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
     codes.length > 0,

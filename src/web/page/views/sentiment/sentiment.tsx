@@ -1,16 +1,8 @@
-import type {
-  fullestSeries,
-  listedSeries,
-  loadedFeeds,
-  namedMoments,
-} from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
 import { Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
@@ -30,22 +22,18 @@ export function Sentiment() {
 }
 
 function Loaded() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
-  const named = useAnswer<Row<typeof namedMoments>>('moments', {}, 300).answer?.rows ?? [];
+  const feeds = useAnswer('feeds', {}, 30);
+  const listed = useAnswer('series', {}, 60);
+  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
-  const coverage = useAnswer<Row<typeof coverageOfSeries>>(
+  const coverage = useAnswer(
     'coverage',
     first && { feed, match_type: first.match_type, from: first.oldest, to: first.newest },
     30,
   );
   const isChosen = address.value.has('country') && address.value.has('topic');
-  const fullest = useAnswer<Row<typeof fullestSeries>>(
-    'series/fullest',
-    isChosen ? undefined : { feed, limit: 1 },
-    300,
-  );
+  const fullest = useAnswer('series/fullest', isChosen ? undefined : { feed, limit: 1 }, 300);
   const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
   const newest = loaded
     ?.map((row) => row.newest)

@@ -1,14 +1,12 @@
-import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
-import type { Wire } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Scroll } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { isComplete, isNeverLoaded, isSpent } from './known.ts';
 import { Bar } from './running.tsx';
 
-type Job = Wire<JobShown>;
+type Job = Row<'jobs'>;
 
 /** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
 export function Jobs({
@@ -17,7 +15,7 @@ export function Jobs({
   hasWorkers,
 }: {
   jobs: readonly Job[];
-  loads: readonly Wire<LoadShown>[];
+  loads: readonly Row<'loads'>[];
   /** False if nothing runs what is scheduled. */
   hasWorkers: boolean;
 }) {
