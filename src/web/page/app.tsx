@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { address, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
-import { Dialog, Link, Problem } from './parts.tsx';
+import { Dialog, Link, Problem, Select } from './parts.tsx';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -80,18 +80,13 @@ export function App() {
             made-up data
           </span>
         )}
-        <label class="zone">
-          <span class="quiet">times in</span>
-          <select
-            aria-label="Times in"
-            value={zone.value}
-            onChange={(event) => go({ zone: event.currentTarget.value })}
-          >
-            {zones.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Times in"
+          title="times in"
+          value={zone.value}
+          values={zones.map((name) => [name, name])}
+          onChange={(zone) => go({ zone })}
+        />
         <span class={isLive.value ? 'live on' : 'live'} role="status">
           {isLive.value ? 'live' : 'not live'}
         </span>

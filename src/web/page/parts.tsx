@@ -371,14 +371,58 @@ export function Period({
   );
 }
 
+/** A list to choose one of many values from. @param title shown before it */
+export function Select({
+  label,
+  title,
+  value,
+  values,
+  onChange,
+}: {
+  label: string;
+  title?: string;
+  value: string;
+  values: readonly (readonly [value: string, title: string])[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <label class="labelled">
+      {title && <span class="quiet">{title}</span>}
+      <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {values.map(([value, title]) => (
+          <option key={value} value={value} disabled={value === ''}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
+export function SignedBar({ value }: { value: number }) {
+  const wide = Math.min(1, Math.abs(value)) * 50;
+  return (
+    <span class="bar" aria-hidden="true">
+      <span
+        class={value < 0 ? 'negative' : 'positive'}
+        style={{ width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }}
+      />
+    </span>
+  );
+}
+
 /** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>({
   label,
+  title,
   name,
   value,
   values,
 }: {
   label: string;
+  /** Shown before it. */
+  title?: string;
   name: string;
   value: Value;
   /** Titles by value; pairs if values are numbers, which an object would sort. */
@@ -388,6 +432,7 @@ export function Switch<Value extends string>({
   return (
     <fieldset class="switch">
       <legend class="hidden">{label}</legend>
+      {title && <span class="quiet">{title}</span>}
       {(pairs as [Value, string][]).map(([one, title]) => (
         <button key={one} type="button" aria-pressed={one === value} onClick={() => go({ [name]: one })}>
           {title}

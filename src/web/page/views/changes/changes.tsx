@@ -1,7 +1,7 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Controls, DayField, Link, Source, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
@@ -119,17 +119,11 @@ const most = 4;
 
 function Z({ z }: Pick<ChangeRow, 'z'>) {
   if (z === null) return <>–</>;
-  const wide = (Math.min(Math.abs(z), most) / most) * 50;
   return (
     <>
       {z < 0 ? '−' : '+'}
       {Math.abs(z).toFixed(1)}
-      <span class="bar" aria-hidden="true">
-        <span
-          class={z < 0 ? 'negative' : 'positive'}
-          style={{ width: `${wide}%`, left: `${z < 0 ? 50 - wide : 50}%` }}
-        />
-      </span>
+      <SignedBar value={z / most} />
     </>
   );
 }

@@ -5,7 +5,7 @@ import { type Answer, useAnswer } from '../../api.ts';
 import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Source, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
 import '../shared.css';
 import './coverage.css';
@@ -80,22 +80,19 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<'series'> | un
 
 function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_type: string }) {
   return (
-    <label class="row">
-      <span class="quiet">feed</span>
-      <select
-        value={`${feed}/${match_type}`}
-        onChange={({ currentTarget: { value } }) => {
-          const [feed, match_type] = value.split('/') as [string, string];
-          go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
-        }}
-      >
-        {feeds.map((one) => (
-          <option key={`${one.feed}/${one.match_type}`} value={`${one.feed}/${one.match_type}`}>
-            {[one.feed, one.match_type].filter(Boolean).join(' · ')}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="Feed"
+      title="feed"
+      value={`${feed}/${match_type}`}
+      values={feeds.map((one) => [
+        `${one.feed}/${one.match_type}`,
+        [one.feed, one.match_type].filter(Boolean).join(' · '),
+      ])}
+      onChange={(value) => {
+        const [feed, match_type] = value.split('/') as [string, string];
+        go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
+      }}
+    />
   );
 }
 

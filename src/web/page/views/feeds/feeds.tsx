@@ -4,7 +4,7 @@ import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { periodFor, plusDays, today } from '../../time.ts';
 import { IndexLines } from './index-lines.tsx';
 import { News } from './news.tsx';
@@ -101,24 +101,15 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
     <>
       <Controls chosen={[feed, subject, `${from} to ${to}`, isIndex(feed) && `by ${by}`]}>
         <div class="row asked">
-          <label class="row">
-            <span class="quiet">feed</span>
-            <select
-              value={feed}
-              onChange={({ currentTarget: { value } }) =>
-                go({
-                  feed: value,
-                  kind: null,
-                  ...noLine,
-                  ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
-                })
-              }
-            >
-              {loaded.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label="Feed"
+            title="feed"
+            value={feed}
+            values={loaded.map((name) => [name, name])}
+            onChange={(feed) =>
+              go({ feed, kind: null, ...noLine, ...(isAsset && isOfAssets(feed) ? {} : { subject: null }) })
+            }
+          />
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
             choices={(subjects ?? []).map(({ subject: value, rows }) => ({

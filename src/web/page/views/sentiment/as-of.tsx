@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { addressOf, ask, useAnswer } from '../../api.ts';
-import { Field, useFocusBack } from '../../parts.tsx';
+import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, moment, zone } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
@@ -95,20 +95,15 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
           />
         </span>
         {named.length > 0 && (
-          <select
-            aria-label="Named moment"
+          <Select
+            label="Named moment"
             value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
-            onChange={(event) => go({ as_of: event.currentTarget.value })}
-          >
-            <option value="" disabled>
-              named …
-            </option>
-            {named.map(({ name, at, note }) => (
-              <option key={name} value={at}>
-                {note ? `${name}: ${note}` : name}
-              </option>
-            ))}
-          </select>
+            values={[
+              ['', 'named …'],
+              ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
+            ]}
+            onChange={(as_of) => go({ as_of })}
+          />
         )}
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now

@@ -3,7 +3,17 @@ import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
 import { number, percent, score } from '../../numbers.ts';
-import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
+import {
+  Answered,
+  Field,
+  Problem,
+  Select,
+  SignedBar,
+  Source,
+  Switch,
+  useEscape,
+  useFocusBack,
+} from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
@@ -57,17 +67,12 @@ export function Headlines({
       <div class="row">
         <h2>Headlines of {title}</h2>
         {all.length > 1 ? (
-          <select
-            aria-label="Of which line"
+          <Select
+            label="Of which line"
             value={series.key}
-            onChange={(event) => go({ of: event.currentTarget.value }, 'replace')}
-          >
-            {all.map(({ key, title, behind }) => (
-              <option key={key} value={key}>
-                {title} ({number(behind[index]!)})
-              </option>
-            ))}
-          </select>
+            values={all.map(({ key, title, behind }) => [key, `${title} (${number(behind[index]!)})`])}
+            onChange={(of) => go({ of }, 'replace')}
+          />
         ) : (
           <span class="quiet">{series.title}</span>
         )}
@@ -181,7 +186,12 @@ function List({
               title: model,
               kind: 'number',
               by: sortable((row) => row[`${model}_score`]),
-              show: (row) => <Score value={row[`${model}_score`]} />,
+              show: (row) => (
+                <>
+                  {score(row[`${model}_score`])}
+                  <SignedBar value={row[`${model}_score`] ?? 0} />
+                </>
+              ),
             }),
           ),
           {
@@ -215,22 +225,6 @@ function Said({ row }: { row: Headline }) {
       <span class="quiet">
         {[row.source, row.language].filter(Boolean).join(' · ')}
         {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
-      </span>
-    </>
-  );
-}
-
-function Score({ value }: { value: number | null }) {
-  const wide = Math.abs(value ?? 0) * 50;
-  const isPositive = (value ?? 0) >= 0;
-  return (
-    <>
-      {score(value)}
-      <span class="bar" aria-hidden="true">
-        <span
-          class={isPositive ? 'positive' : 'negative'}
-          style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
-        />
       </span>
     </>
   );

@@ -2,7 +2,7 @@ import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
-import { Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
+import { Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
@@ -99,17 +99,23 @@ function Loaded() {
         </div>
         <div class="row asked">
           <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
-          <Labelled title="model">
-            <Switch label="Model" name="model" value={modelOf(asked)} values={modelsFor(asked.show)} />
-          </Labelled>
+          <Switch
+            label="Model"
+            title="model"
+            name="model"
+            value={modelOf(asked)}
+            values={modelsFor(asked.show)}
+          />
           {asked.show === 'lines' && (
             <>
-              <Labelled title="by">
-                <Switch label="Mean by" name="by" value={asked.by} values={buckets} />
-              </Labelled>
-              <Labelled title="trailing mean">
-                <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
-              </Labelled>
+              <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
+              <Switch
+                label="Trailing mean"
+                title="trailing mean"
+                name="smooth"
+                value={smoothOf(asked)}
+                values={spans}
+              />
             </>
           )}
           {asked.show === 'lines' && seriesOf(asked).length === 2 && (
@@ -157,15 +163,6 @@ function NothingLoaded() {
       No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
       <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
     </p>
-  );
-}
-
-function Labelled({ title, children }: { title: string; children: preact.ComponentChildren }) {
-  return (
-    <span class="labelled">
-      <span class="quiet">{title}</span>
-      {children}
-    </span>
   );
 }
 
@@ -223,19 +220,15 @@ function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] })
   if (asked.show === 'lines') choices.set('DOMESTIC,INTERNATIONAL', 'domestic against international');
   if (!choices.has(current)) choices.set(current, asked.matches.join(' against ').toLowerCase());
   return (
-    <Labelled title="news">
-      <select
-        aria-label="Which news counts"
-        value={current}
-        onChange={(event) => go({ match_type: event.currentTarget.value.split(','), at: null })}
-      >
-        {[...choices].map(([chosen, title]) => (
-          <option key={chosen} value={chosen}>
-            {title}
-            {chosen.split(',').every((match) => loaded.includes(match)) ? '' : ' (not loaded)'}
-          </option>
-        ))}
-      </select>
-    </Labelled>
+    <Select
+      label="Which news counts"
+      title="news"
+      value={current}
+      values={[...choices].map(([chosen, title]) => {
+        const isLoaded = chosen.split(',').every((match) => loaded.includes(match));
+        return [chosen, isLoaded ? title : `${title} (not loaded)`];
+      })}
+      onChange={(chosen) => go({ match_type: chosen.split(','), at: null })}
+    />
   );
 }
