@@ -399,6 +399,11 @@ export function Select({
   );
 }
 
+/** The colour of a state of days. */
+export function Swatch({ state, strength = 1 }: { state: string; strength?: number }) {
+  return <i class={`swatch ${state}`} style={{ background: `var(--${state})`, opacity: strength }} />;
+}
+
 /** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
 export function SignedBar({ value }: { value: number }) {
   const wide = Math.min(1, Math.abs(value)) * 50;

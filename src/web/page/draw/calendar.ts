@@ -110,7 +110,8 @@ export function steps(news: Int32Array | undefined): readonly number[] {
   return least;
 }
 
-const shades = [0.4, 0.6, 0.8, 1];
+/** The opacity of each shade of a covered day. */
+export const shades = [0.4, 0.6, 0.8, 1];
 
 /**
  * Returns how a day is drawn. A covered day is darker the more news it had, and hollow if it had none, because silence is not a

@@ -1,6 +1,7 @@
 import { useAnswer } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { number } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
@@ -44,7 +45,7 @@ export function Windows({ windows }: { windows: Windows }) {
           show: ({ state, is_half_drained, attempts }) => (
             <>
               <span class="nowrap">
-                <i class={`swatch ${state === 'drained' ? 'covered' : stateOfWindow(state)}`} />
+                <Swatch state={state === 'drained' ? 'covered' : stateOfWindow(state)} />
                 {titleOf(state)}
               </span>
               {is_half_drained && <span class="quiet">, half</span>}

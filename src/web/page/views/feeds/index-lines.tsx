@@ -204,7 +204,7 @@ function AllLines({
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
   ];
   return (
-    <details class="all-lines">
+    <details class="numbers">
       <summary>All {lines.length} lines</summary>
       <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
     </details>

@@ -6,6 +6,7 @@ import { number, score, share } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
+import { Tip } from '../../tip.tsx';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
@@ -84,7 +85,7 @@ function words({ mean, headlines, covered }: Shown, days: number): string {
 
 function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const [world, setWorld] = useState<typeof import('../../draw/world.ts')>();
-  const [hover, setHover] = useState<{ text: string; left: number; top: number; isRight: boolean } | null>(
+  const [hover, setHover] = useState<{ shape: Shape; left: number; top: number; within: DOMRect } | null>(
     null,
   );
   useEffect(() => void import('../../draw/world.ts').then(setWorld), []);
@@ -92,18 +93,21 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
   const byCode = new Map(shown.map((one) => [one.code, one]));
   const of = (shape: Shape) => byCode.get(shape.code ?? '');
   const over = (shape: Shape) => (event: PointerEvent) => {
-    const box = (event.currentTarget as Element).closest('.map')!.getBoundingClientRect();
-    const one = of(shape);
-    setHover({
-      text: `${one?.name ?? shape.name}: ${one ? words(one, days) : 'the service does not list it'}`,
-      ...{ left: event.clientX - box.left, top: event.clientY - box.top },
-      isRight: event.clientX - box.left > box.width / 2,
-    });
+    const within = (event.currentTarget as Element).closest('svg')!.getBoundingClientRect();
+    setHover({ shape, left: event.clientX - within.left, top: event.clientY - within.top, within });
   };
+  const told = hover && of(hover.shape);
   const drawn = new Set(world?.shapes.map(({ code }) => code));
   const small = world ? shown.filter(({ code }) => !drawn.has(code)) : [];
   return (
     <div class="map" onPointerLeave={() => setHover(null)}>
+      {hover && (
+        <Tip at={{ left: hover.left, top: hover.top, width: 0, height: 10 }} within={hover.within}>
+          <strong>{told?.name ?? hover.shape.name}</strong>
+          <br />
+          {told ? words(told, days) : 'the service does not list it'}
+        </Tip>
+      )}
       {world ? (
         <svg
           viewBox={`0 0 ${world.size.width} ${world.size.height}`}
@@ -143,19 +147,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         </svg>
       ) : (
         <div class="space quiet">Drawing …</div>
-      )}
-      {hover && (
-        <div
-          class="readout"
-          style={{
-            top: `${hover.top + 14}px`,
-            ...(hover.isRight
-              ? { right: `calc(100% - ${hover.left - 10}px)` }
-              : { left: `${hover.left + 14}px` }),
-          }}
-        >
-          {hover.text}
-        </div>
       )}
       <Scale limit={limit} isDotted />
       {small.length > 0 && (

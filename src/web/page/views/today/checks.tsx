@@ -1,6 +1,6 @@
 import type { Answer } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Source } from '../../parts.tsx';
+import { Source, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
@@ -66,7 +66,7 @@ const columns: Column<Check>[] = [
     kind: 'nowrap',
     show: ({ result }) => (
       <>
-        <i class={`swatch ${colours[result]}`} />
+        <Swatch state={colours[result]!} />
         {result}
       </>
     ),

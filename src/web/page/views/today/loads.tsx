@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useIsReport } from '../../api.ts';
 import { number } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
@@ -46,7 +47,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
         const [state, meaning] = outcomes[load.state] ?? ['never', ''];
         const outcome = (
           <span title={meaning}>
-            <i class={`swatch ${state}`} />
+            <Swatch state={state} />
             {load.state}
           </span>
         );
