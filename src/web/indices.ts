@@ -8,7 +8,7 @@ import {
   newsKinds,
   subjectFeeds,
 } from '../warehouse/questions/indices.ts';
-import { endpoint, period, score, text, time } from './endpoint.ts';
+import { by, endpoint, period, score, text, time } from './endpoint.ts';
 
 const feed = z.enum(indexFeeds);
 const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
@@ -17,7 +17,7 @@ const overTime = z.object({
   feed,
   subject,
   ...period,
-  by: z.enum(['hour', 'day', 'week', 'month']).default('day'),
+  by,
 });
 
 export const indexEndpoints = [

@@ -1,4 +1,5 @@
 import type { Cell, Place } from '../grid-layout.ts';
+import { namesOf } from '../loaded.ts';
 import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
@@ -40,17 +41,15 @@ export function cellsOf(
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
   const by = isByCountry ? 'country' : 'ticker';
-  const namesOf = (kind: 'country' | 'topic' | 'ticker') =>
-    new Map(listed.filter((one) => one.kind === kind).map(({ code, name }) => [code, name]));
   const codeOf = (one: Row<'coverage'>) => one[by];
 
-  const names = namesOf(by);
+  const names = namesOf(listed, by);
   const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map(codeOf)]);
   const rows = [...codes]
     .map((code) => ({ code, name: names.get(code) ?? null }))
     .sort((a, b) => compare(a.code, b.code));
 
-  const categories = isByCountry ? namesOf('topic') : new Map<string, string | null>();
+  const categories = isByCountry ? namesOf(listed, 'topic') : new Map<string, string | null>();
   for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
   const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   const columns = [...categories].flatMap(([topic, category]) =>

@@ -1,5 +1,6 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { number, score } from '../../numbers.ts';
 import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -24,7 +25,7 @@ export function Changes() {
   const model = chosen('model', oneModel);
   const match = chosen('match_type', matches);
   // The current day is not over.
-  const newest = loaded?.map((row) => row.newest).reduce((a, b) => (a > b ? a : b), '');
+  const { newest } = daysOfFeeds(loaded);
   const yesterday = plusDays(today(), -1);
   const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
   useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
@@ -40,9 +41,7 @@ export function Changes() {
         </p>
       </>
     );
-  const names = new Map(
-    listed.answer?.rows.filter(({ kind }) => kind === 'country').map(({ code, name }) => [code, name]),
-  );
+  const names = namesOf(listed.answer?.rows, 'country');
   const linkTo = ({ country, topic }: ChangeRow) => ({
     ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
     ...(country !== null && { country }),

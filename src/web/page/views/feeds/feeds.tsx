@@ -3,6 +3,7 @@ import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { periodFor, plusDays, today } from '../../time.ts';
@@ -24,7 +25,7 @@ const news: Readonly<Record<string, NewsKind>> = {
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const names = [...Object.keys(indices), ...Object.keys(news)];
+const feedNames = [...Object.keys(indices), ...Object.keys(news)];
 
 type Loaded = Answer<'feeds'>['rows'];
 
@@ -36,7 +37,7 @@ export function Feeds() {
       <h1>Feeds</h1>
       <Answered asked={feeds}>
         {({ rows }) => {
-          const loaded = names.filter((name) => rows.some(({ feed }) => feed === name));
+          const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
           const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
           if (feed === undefined) return <NothingLoaded />;
           return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
@@ -52,9 +53,9 @@ function NothingLoaded() {
     <p class="empty">
       No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
       loads those of a job, such as{' '}
-      {names.map((name, index) => (
+      {feedNames.map((name, index) => (
         <>
-          {index === 0 ? '' : index === names.length - 1 ? ' or ' : ', '}
+          {index === 0 ? '' : index === feedNames.length - 1 ? ' or ' : ', '}
           <code>jobs/{name}.yaml</code>
         </>
       ))}
@@ -75,8 +76,8 @@ function isOfAssets(feed: string): boolean {
 const noLine = { line: null, hide: null, at: null, of: null };
 
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
-  const oldest = of.map((one) => one.oldest).reduce((a, b) => (a < b ? a : b));
-  const newest = [today(), of.map((one) => one.newest).reduce((a, b) => (a > b ? a : b))].toSorted()[0]!;
+  const { oldest = today(), newest: last = today() } = daysOfFeeds(of);
+  const newest = last > today() ? today() : last;
   const series = useAnswer(
     'coverage',
     { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
@@ -85,7 +86,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const isAsset = isOfAssets(feed);
   const hasSubjects = isIndex(feed) || !isAsset;
   const listed = useAnswer('feeds/subjects', hasSubjects ? { feed } : undefined, 30);
-  const titles = new Map(useAnswer('series', {}, 60).answer?.rows.map(({ code, name }) => [code, name]));
+  const names = namesOf(useAnswer('series', {}, 60).answer?.rows, isAsset ? 'ticker' : 'country');
   const subjects = hasSubjects
     ? listed.answer?.rows
     : series.answer &&
@@ -114,7 +115,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
             label={isAsset ? 'Asset' : 'Country'}
             choices={(subjects ?? []).map(({ subject: value, rows }) => ({
               value,
-              title: [value, titles.get(value)].filter(Boolean).join(' '),
+              title: [value, names.get(value)].filter(Boolean).join(' '),
               note: rows > 0 ? `${number(rows)} rows` : '',
             }))}
             chosen={subject ? [subject] : []}

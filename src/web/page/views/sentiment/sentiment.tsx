@@ -2,6 +2,7 @@ import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
@@ -10,6 +11,8 @@ import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
 import './sentiment.css';
+
+type Names = ReturnType<typeof namesOf>;
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
@@ -34,11 +37,7 @@ function Loaded() {
   );
   const isChosen = address.value.has('country') && address.value.has('topic');
   const fullest = useAnswer('series/fullest', isChosen ? undefined : { feed, limit: 1 }, 300);
-  const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
-  const newest = loaded
-    ?.map((row) => row.newest)
-    .toSorted()
-    .at(-1);
+  const { oldest, newest } = daysOfFeeds(loaded);
   const series = coverage.answer?.rows ?? [];
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
@@ -59,10 +58,10 @@ function Loaded() {
   if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
-  const choices = (kind: 'country' | 'topic') =>
-    choicesOf(listed.answer?.rows.filter((row) => row.kind === kind) ?? [], [
-      ...new Set(series.map((row) => row[kind])),
-    ]);
+  const countries = [...new Set(series.map(({ country }) => country))];
+  const topics = [...new Set(series.map(({ topic }) => topic))];
+  const countryNames = namesOf(listed.answer?.rows, 'country');
+  const categories = namesOf(listed.answer?.rows, 'topic');
   return (
     <>
       <Controls
@@ -80,7 +79,7 @@ function Loaded() {
           {asked.show !== 'map' && (
             <Choose
               label="Countries"
-              choices={choices('country')}
+              choices={choicesOf('country', countryNames, countries)}
               chosen={asked.countries}
               atMost={mostLines}
               onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
@@ -89,7 +88,7 @@ function Loaded() {
           {asked.show !== 'heat' && (
             <Choose
               label="Topics"
-              choices={choices('topic')}
+              choices={choicesOf('topic', categories, topics)}
               chosen={asked.topics}
               atMost={mostLines}
               onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
@@ -141,18 +140,8 @@ function Loaded() {
       </Controls>
       {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} named={named} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
-      {asked.show === 'heat' && (
-        <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />
-      )}
-      {asked.show === 'map' && (
-        <WorldMap
-          asked={asked}
-          countries={countriesOf(
-            listed.answer?.rows ?? [],
-            series.map(({ country }) => country),
-          )}
-        />
-      )}
+      {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
+      {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
     </>
   );
 }
@@ -180,34 +169,23 @@ function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
 }
 
 /** Returns the requested topics by category. */
-function loadedTopics(
-  listed: readonly { kind: string; code: string; name: string | null }[],
-  loaded: readonly { topic: string }[],
-): Topic[] {
-  const categories = new Map(listed.map(({ code, name }) => [code, name ?? '']));
-  return [...new Set(loaded.map(({ topic }) => topic))]
+function loadedTopics(categories: Names, loaded: readonly string[]): Topic[] {
+  return loaded
     .map((name) => ({ name, category: categories.get(name) ?? '' }))
     .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
 }
 
 /** Returns all countries by name, also those that the service no longer lists. */
-function countriesOf(
-  listed: readonly { kind: string; code: string; name: string | null }[],
-  loaded: readonly string[],
-): Country[] {
-  const names = new Map(loaded.map((code) => [code, code]));
-  for (const { kind, code, name } of listed) if (kind === 'country') names.set(code, name ?? code);
-  return [...names].map(([code, name]) => ({ code, name }));
+function countriesOf(names: Names, loaded: readonly string[]): Country[] {
+  return [...new Set([...loaded, ...names.keys()])].map((code) => ({ code, name: names.get(code) ?? code }));
 }
 
 /** Returns the choices, loaded ones first. */
-function choicesOf(listed: readonly { code: string; name: string | null }[], loaded: string[]): Choice[] {
-  const known = new Map(listed.map(({ code, name }) => [code, name]));
-  const isCountry = (code: string) => code.length === 2;
-  return [...new Set([...loaded, ...known.keys()])].map((code) => {
-    const name = known.get(code) ?? '';
+function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly string[]): Choice[] {
+  return [...new Set([...loaded, ...names.keys()])].map((code) => {
+    const name = names.get(code) ?? '';
     const note = loaded.includes(code) ? '' : 'not loaded';
-    return isCountry(code)
+    return kind === 'country'
       ? { value: code, title: name ? `${code} ${name}` : code, note }
       : { value: code, title: code, group: name, note };
   });

@@ -1,8 +1,8 @@
-import { type Asked, useAnswer } from '../../api.ts';
+import type { Asked } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment, today } from '../../time.ts';
+import { moment } from '../../time.ts';
 
 /** The most requests in a month that any job allows for the server's key. */
 interface Limit {
@@ -32,15 +32,16 @@ function limitOf(jobs: readonly Row<'jobs'>[]): Limit | undefined {
   };
 }
 
-export type Requests = Asked<'requests'>;
-
-export function useRequests(): Requests {
-  return useAnswer('requests', { month: today().slice(0, 7) });
-}
-
 /** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
-export function Budget({ jobs, requests }: { jobs: readonly Row<'jobs'>[]; requests: Requests }) {
-  const month = today().slice(0, 7);
+export function Budget({
+  jobs,
+  requests,
+  month,
+}: {
+  jobs: readonly Row<'jobs'>[];
+  requests: Asked<'requests'>;
+  month: string;
+}) {
   const { answer, error } = requests;
   const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];

@@ -3,10 +3,10 @@ import { useAnswer } from '../../api.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Source, Trouble, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment } from '../../time.ts';
+import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Banner } from './banner.tsx';
-import { Budget, useRequests } from './budget.tsx';
+import { Budget } from './budget.tsx';
 import { causesOf } from './causes.ts';
 import { Checks } from './checks.tsx';
 import { Jobs } from './jobs.tsx';
@@ -22,7 +22,8 @@ export function Today() {
   // Also every 15 seconds, because a killed load changes nothing in the warehouse.
   const loads = useAnswer('loads', { limit }, 1, 15);
   const jobs = useAnswer('jobs', {}, 5, 60);
-  const requests = useRequests();
+  const month = today().slice(0, 7);
+  const requests = useAnswer('requests', { month });
   const workers = useAnswer('workers', {}, 5, 30);
   const failures = useAnswer('failures', {});
   const checks = useAnswer('checks', {});
@@ -61,7 +62,7 @@ export function Today() {
               <Workers workers={known.workers ?? []} />
               <div class="halves">
                 <Jobs jobs={found} loads={rows} hasWorkers={known.workers?.length !== 0} />
-                <Budget jobs={found} requests={requests} />
+                <Budget {...{ jobs: found, requests, month }} />
               </div>
               {checks.answer && rows.length + checks.answer.rows.length > 0 && (
                 <Checks answer={checks.answer} jobs={found} />
