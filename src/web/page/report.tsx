@@ -1,3 +1,6 @@
+// First, because the styles of the views change it.
+import './style.css';
+
 import { renderToString } from 'preact-render-to-string';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
@@ -8,7 +11,6 @@ import { daysBetween, moment, today } from './time.ts';
 import { Legend } from './views/coverage/legend.tsx';
 import { Matrix } from './views/coverage/matrix.tsx';
 import { Today } from './views/today/today.tsx';
-import './style.css';
 
 /** Writes the report: the view of today, and the coverage of each feed. */
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {

@@ -7,7 +7,6 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
-import '../shared.css';
 import './coverage.css';
 import { Legend } from './legend.tsx';
 import { Matrix } from './matrix.tsx';

@@ -13,7 +13,6 @@ import { Jobs } from './jobs.tsx';
 import { Loads } from './loads.tsx';
 import { Running } from './running.tsx';
 import { summaryOf } from './summary.ts';
-import '../shared.css';
 import './today.css';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
