@@ -3,6 +3,7 @@ import { useIsReport } from '../../api.ts';
 import { barOf, daysOf, inWords, type Shown } from '../../draw/cells.ts';
 import { Grid } from '../../grid.tsx';
 import type { Place } from '../../grid-layout.ts';
+import { counted } from '../../numbers.ts';
 
 /** Shows all series: a row for each country or ticker, a column for each topic or variant. */
 export function Matrix({
@@ -51,5 +52,5 @@ export function Matrix({
 
 function titleOf({ columns }: Shown, column: number): string {
   const { title, isFolded, of } = columns[column]!;
-  return isFolded ? `${title} (${of.length} ${of.length === 1 ? 'topic' : 'topics'})` : title;
+  return isFolded ? `${title} (${counted(of.length, 'topic')})` : title;
 }

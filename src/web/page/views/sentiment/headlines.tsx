@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
 import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
-import { number, percent, score } from '../../numbers.ts';
+import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
@@ -231,8 +231,7 @@ function Said({ row }: { row: Headline }) {
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {
-  const count = (versions: number, when: string) =>
-    versions > 0 && `${number(versions)} ${when} version${versions === 1 ? '' : 's'}`;
+  const count = (versions: number, when: string) => versions > 0 && counted(versions, `${when} version`);
   const since = later > 0 && `changed since: ${count(later, 'later')}`;
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
 }

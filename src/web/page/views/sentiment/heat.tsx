@@ -5,7 +5,7 @@ import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
-import { number, score } from '../../numbers.ts';
+import { counted, score } from '../../numbers.ts';
 import { Answered, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay } from '../../time.ts';
@@ -195,7 +195,7 @@ function wordsOf(table: Table, row: number, column: number): string {
   const { mean, headlines, state } = rows[row]![column]!;
   const parts = [
     mean !== null && score(mean),
-    headlines > 0 && `${number(headlines)} headline${headlines === 1 ? '' : 's'}`,
+    headlines > 0 && counted(headlines, 'headline'),
     (headlines === 0 || state !== 'covered') && stateWords(state, table),
   ];
   const title = bucketTitle(new Date(starts[column]!).toISOString().slice(0, 10), by);

@@ -11,7 +11,7 @@ import {
   type State,
   stateWords,
 } from '../../draw/points.ts';
-import { number, score } from '../../numbers.ts';
+import { counted, number, score } from '../../numbers.ts';
 import { type Column, Table } from '../../table.tsx';
 
 /** Draws a line's sign: its colour, solid or dashed. */
@@ -174,7 +174,7 @@ function summaryOf(chart: Chart, series: SeriesPoints): string {
 function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   const count = (state: string, what: string) => {
     const buckets = states.filter((one) => one === state).length;
-    return buckets === 0 ? [] : [`${number(buckets)} ${by}${buckets === 1 ? '' : 's'} ${what}`];
+    return buckets === 0 ? [] : [`${counted(buckets, by)} ${what}`];
   };
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }

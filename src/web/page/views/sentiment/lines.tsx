@@ -15,7 +15,7 @@ import {
   isTrailing,
   withDifference,
 } from '../../draw/points.ts';
-import { number } from '../../numbers.ts';
+import { counted } from '../../numbers.ts';
 import { Answered, useLast } from '../../parts.tsx';
 import { daysBetween, plusDays, zone } from '../../time.ts';
 import { useWidth } from '../../width.ts';
@@ -94,9 +94,8 @@ function changesOf(chart: Chart): string | false {
   const count = (kind: ReturnType<typeof changeAt>) =>
     starts.filter((_, index) => lines.some((__, place) => changeAt(chart, place, index) === kind)).length;
   const [changed, added] = [count('changed'), count('added')];
-  const words = (buckets: number) => `${number(buckets)} ${by}${buckets === 1 ? '' : 's'}`;
   if (!now) return false;
-  return `${changed > 0 ? words(changed) : `No ${by}`} changed since then${added > 0 ? `, and ${words(added)} were not loaded yet` : ''}.`;
+  return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
 }
 
 function TooMuch({ asked }: { asked: Asked }) {

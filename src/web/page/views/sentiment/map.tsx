@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
-import { number, score, share } from '../../numbers.ts';
+import { counted, number, score, share } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
@@ -80,7 +80,7 @@ function words({ mean, headlines, covered }: Shown, days: number): string {
   if (headlines === 0)
     return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
   const all = covered >= days ? '' : `, ${share(covered, days)} of the days loaded`;
-  return `${score(mean)} · ${number(headlines)} headline${headlines === 1 ? '' : 's'}${all}`;
+  return `${score(mean)} · ${counted(headlines, 'headline')}${all}`;
 }
 
 function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {

@@ -1,4 +1,4 @@
-import { number, share } from '../../numbers.ts';
+import { counted, number, share } from '../../numbers.ts';
 import { Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
@@ -122,9 +122,7 @@ function Next({ job: { next_run, next_command }, hasWorkers }: { job: Job; hasWo
 function Never({ jobs }: { jobs: readonly Job[] }) {
   return (
     <details>
-      <summary>
-        {number(jobs.length)} {jobs.length === 1 ? 'job was' : 'jobs were'} never loaded
-      </summary>
+      <summary>{counted(jobs.length, 'job was', 'jobs were')} never loaded</summary>
       <ul>
         {jobs.map(({ job, series }) => (
           <li key={job}>

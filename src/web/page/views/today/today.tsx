@@ -1,6 +1,6 @@
 import { address } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { number } from '../../numbers.ts';
+import { counted, number } from '../../numbers.ts';
 import { Answered, Source, Trouble, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
@@ -109,8 +109,7 @@ function Workers({ workers }: { workers: readonly Row<'workers'>[] }) {
   );
   return (
     <p>
-      {number(workers.length)} {workers.length === 1 ? 'worker' : 'workers'}:{' '}
-      <span class="quiet">{each.join(' · ')}</span>
+      {counted(workers.length, 'worker')}:<span class="quiet">{each.join(' · ')}</span>
     </p>
   );
 }
