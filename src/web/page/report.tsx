@@ -4,7 +4,7 @@ import './style.css';
 import { renderToString } from 'preact-render-to-string';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
-import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
+import { type Asked, cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
 import { Scroll } from './parts.tsx';
 import type { Path } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
@@ -75,19 +75,7 @@ ${body}
 `;
 };
 
-function OfFeed({
-  feed,
-  match_type,
-  from,
-  to,
-  cells,
-}: {
-  feed: string;
-  match_type: string;
-  from: string;
-  to: string;
-  cells: ReturnType<typeof cellsOf>;
-}) {
+function OfFeed({ feed, match_type, from, to, cells }: Asked & { cells: ReturnType<typeof cellsOf> }) {
   const shown = shownOf(cells, true, new Set());
   const days = daysOf(shown);
   return (

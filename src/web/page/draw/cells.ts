@@ -4,6 +4,14 @@ import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
 
+/** The series of a match type of a feed, in a period. */
+export interface Asked {
+  readonly feed: string;
+  readonly match_type: string;
+  readonly from: string;
+  readonly to: string;
+}
+
 /** A country or a ticker. */
 export interface Line {
   readonly code: string;

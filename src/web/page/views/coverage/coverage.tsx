@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
-import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
+import { type Asked, cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
@@ -93,13 +93,6 @@ function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_
       }}
     />
   );
-}
-
-interface Asked {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly from: string;
-  readonly to: string;
 }
 
 /** Returns the groups that the address folds; `fold` without a value means none. */

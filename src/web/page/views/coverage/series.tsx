@@ -2,6 +2,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
+import type { Asked } from '../../draw/cells.ts';
 import { stateOfWindow } from '../../draw/states.ts';
 import { Answered, Link, Problem, Source, useEscape, useFocusBack } from '../../parts.tsx';
 import { Calendar } from './calendar.tsx';
@@ -26,11 +27,7 @@ export function Series({
   series: { code, topic, variant },
   name,
   by,
-}: {
-  feed: string;
-  match_type: string;
-  from: string;
-  to: string;
+}: Asked & {
   series: SeriesShown;
   name: string | null;
   by: 'country' | 'ticker';
