@@ -294,7 +294,7 @@ export function Field({
         }}
       />
       {problem && (
-        <span class="refused" role="alert">
+        <span class="bad" role="alert">
           {problem}
         </span>
       )}
