@@ -109,5 +109,8 @@ export function several(what: string, atMost: number) {
     .describe(`${what}; give it several times for several.`);
 }
 
+/** The length of buckets. */
+export const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
+
 export const score = z.number().nullable();
 export const time = z.date();

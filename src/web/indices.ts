@@ -1,30 +1,30 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
 import {
-  assetNews,
+  feedNews,
+  feedSubjects,
   indexFeeds,
   indexOverTime,
-  indexSubjects,
   newsKinds,
+  subjectFeeds,
 } from '../warehouse/questions/indices.ts';
-import { endpoint, period, score, text, time } from './endpoint.ts';
+import { by, endpoint, period, score, text, time } from './endpoint.ts';
 
 const feed = z.enum(indexFeeds);
 const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
-const ticker = text(200);
 
 const overTime = z.object({
   feed,
   subject,
   ...period,
-  by: z.enum(['hour', 'day', 'week', 'month']).default('day'),
+  by,
 });
 
 export const indexEndpoints = [
-  endpoint('index/subjects', 'What an index feed is about: countries or assets', {
-    takes: z.object({ feed }),
-    row: z.object({ subject: z.string(), hours: z.int(), newest: z.string() }),
-    ask: ({ feed }) => indexSubjects(feed),
+  endpoint('feeds/subjects', 'What a feed is about: countries or assets', {
+    takes: z.object({ feed: z.enum(subjectFeeds) }),
+    row: z.object({ subject: z.string(), rows: z.int(), newest: z.string() }),
+    ask: ({ feed }) => feedSubjects(feed),
   }),
   endpoint('index', 'An index over time, by topic and model', {
     takes: overTime.refine(
@@ -42,11 +42,11 @@ export const indexEndpoints = [
     }),
     ask: indexOverTime,
   }),
-  endpoint('assets/news', 'Events and headlines of an asset, the latest first', {
+  endpoint('news', 'Events and headlines of an asset, or macro headlines of a country, the latest first', {
     takes: z.object({
-      ticker,
+      subject,
       ...period,
-      kind: z.enum(newsKinds).optional().describe('Only these.'),
+      kind: z.enum(newsKinds).optional().describe('Only these; by default all kinds of an asset.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(1000)).default(200),
     }),
     row: z.object({
@@ -59,6 +59,6 @@ export const indexEndpoints = [
       impact: z.string().nullable().describe('Type, direction and impact of an event, as sent.'),
       score,
     }),
-    ask: assetNews,
+    ask: feedNews,
   }),
 ];

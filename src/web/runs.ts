@@ -34,9 +34,13 @@ export const contentsEndpoints = [
     }),
     ask: () => loadedFeeds,
   }),
-  endpoint('series', 'The countries and topics that the service lists', {
+  endpoint('series', 'The countries and topics that the service lists, and the loaded tickers of its list', {
     takes: nothing,
-    row: z.object({ kind: z.enum(['country', 'topic']), code: z.string(), name: z.string().nullable() }),
+    row: z.object({
+      kind: z.enum(['country', 'topic', 'ticker']),
+      code: z.string(),
+      name: z.string().nullable(),
+    }),
     ask: () => listedSeries,
   }),
   endpoint('series/fullest', 'The series of a feed with the most records in its last year', {

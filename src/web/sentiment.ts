@@ -9,6 +9,7 @@ import {
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
 import {
+  by,
   day,
   endpoint,
   exactMoment,
@@ -26,7 +27,6 @@ const country = several('A country', 100);
 const topic = several('A topic', 100);
 const matchType = several('A match type', 3).default(['COMBINED']);
 const asOf = pastMoment.optional().describe('What the warehouse had then, in the versions of then.');
-const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
 const means = { directional: score, semantic: score, headlines: z.int() };

@@ -94,9 +94,9 @@ const questions: Readonly<Record<string, string>> = {
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
-  'index/subjects': 'feed=regional-index',
+  'feeds/subjects': 'feed=regional-index',
   index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
-  'assets/news': `ticker=BTC_CRY&${days}`,
+  news: `subject=BTC_CRY&${days}`,
   'sentiment/changes': 'to=2026-10-20',
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
@@ -113,6 +113,9 @@ async function aHeadline() {
     headline_id: headline_id!,
   });
 }
+
+const ofOctober = sql`country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
+  and published_at >= '2026-10-01 00:00+00' and published_at < '2026-11-01 00:00+00' and retracted_at is null`;
 
 describe('the API', () => {
   it('has a question in this test for each of its endpoints', () => {
@@ -205,7 +208,7 @@ describe('the API', () => {
 
   it.each(indexFeeds)('answers all subjects of %s with all that they counted', async (feed) => {
     let counted = 0;
-    for (const { subject } of await rowsOf(`index/subjects?feed=${feed}`)) {
+    for (const { subject } of await rowsOf(`feeds/subjects?feed=${feed}`)) {
       const points = await rowsOf(
         `index?feed=${feed}&subject=${encodeURIComponent(String(subject))}&${days}`,
       );
@@ -350,8 +353,6 @@ describe('the API', () => {
   });
 
   it('counts all headlines, with or without a score, now and as of a moment', async () => {
-    const ofOctober = sql`country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
-      and published_at >= '2026-10-01 00:00+00' and published_at < '2026-11-01 00:00+00' and retracted_at is null`;
     await sql`
       update gmsi.headlines set directional_score = null, changed_at = clock_timestamp()
       where ${ofOctober} and headline_id = (select min(headline_id::text)::uuid from gmsi.headlines where ${ofOctober})
@@ -406,6 +407,22 @@ describe('the API', () => {
     const later = new Date(Date.now() + 3_600_000).toISOString();
     expect(await rowsOf(asked)).toMatchObject(expected);
     expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject(expected);
+  });
+
+  it('has the standard errors that were known at a moment after scores changed', async () => {
+    const asked = `sentiment?${series}&${days}&by=month`;
+    const before = await rowsOf(asked);
+    const { rows } = await sql<{ at: Date }>`select clock_timestamp() as at`.execute(warehouse.db);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sql`
+      update gmsi.headlines set directional_score = -directional_score, changed_at = clock_timestamp()
+      where ${ofOctober} and directional_score > 0`.execute(warehouse.db);
+    const [then] = await rowsOf(`${asked}&as_of=${rows[0]!.at.toISOString()}`);
+    for (const value of ['directional', 'directional_error', 'semantic_error'])
+      expect(then![value]).toBeCloseTo(before[0]![value] as number, 9);
+    const [now] = await rowsOf(asked);
+    expect(now!.directional_error).toBeLessThan(then!.directional_error as number);
+    expect(now!.semantic_error).toBeCloseTo(then!.semantic_error as number, 9);
   });
 
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {

@@ -31,6 +31,7 @@ beforeAll(async () => {
   await load('ticker-event-metrics');
   await load('ticker-headlines');
   await load('ticker-event-headlines');
+  await load('macro-headlines');
   // Gold has only events.
   await load('ticker-events', { tickers: ['BZ_COM', 'GC_COM'] });
 });
@@ -109,7 +110,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     await using _ = tab;
     await page.getByText('A tick above the lines is an event.').waitFor();
     const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
-    const events = await answered(`assets/news?ticker=BZ_COM&kind=event&${days}&limit=1000`);
+    const events = await answered(`news?subject=BZ_COM&kind=event&${days}&limit=1000`);
     expect(events.length).toBeGreaterThan(3);
     expect(events.every(([kind]) => kind === 'event')).toBe(true);
     await expect.poll(() => rows.count()).toBe(Math.min(50, events.length));
@@ -128,8 +129,8 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   it('shows the news alone of an asset that has no index, found by typing', async () => {
     const { tab, page } = await open('feed=ticker-events');
     await using _ = tab;
-    await page.getByRole('combobox', { name: 'Asset' }).fill('gc_');
-    await page.getByRole('option', { name: 'GC_COM' }).waitFor();
+    await page.getByRole('combobox', { name: 'Asset' }).fill('gold');
+    await page.getByRole('option', { name: 'GC_COM Gold' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'News of GC_COM' }).waitFor();
     await page
@@ -137,6 +138,21 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
       .first()
       .waitFor();
     expect(await page.getByRole('application').count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('lists the macro headlines of a country', async () => {
+    const { tab, page } = await open('feed=macro-headlines');
+    await using _ = tab;
+    await page.getByRole('heading', { name: 'News of Norway' }).waitFor();
+    const news = await answered(`news?subject=Norway&kind=macro%20headline&${days}&limit=1000`);
+    expect(news.length).toBeGreaterThan(3);
+    expect(news.every(([kind, at]) => kind === 'macro headline' && String(at) <= String(news[0]![1]))).toBe(
+      true,
+    );
+    const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(Math.min(50, news.length));
+    expect(await page.getByRole('group', { name: 'Kind' }).count()).toBe(0);
     expect(await axeFindings(page)).toEqual([]);
   });
 

@@ -78,20 +78,23 @@ export function knownSince(feed: string): Question<Known> {
   };
 }
 
-/** A country or a topic that the service lists. */
+/** A country or a topic that the service lists, or a loaded ticker, of which it may list very many. */
 export interface Listed {
-  readonly kind: 'country' | 'topic';
+  readonly kind: 'country' | 'topic' | 'ticker';
   readonly code: string;
-  /** A country's name, a topic's category. */
+  /** The name of a country or a ticker, a topic's category. */
   readonly name: string | null;
 }
 
 export const listedSeries: Question<Listed> = {
-  about: 'The countries and topics that the service lists',
+  about: 'The countries and topics that the service lists, and the loaded tickers of its list',
   query: sql<Listed>`
       select 'country' as kind, country as code, name from gmsi.countries where listed
       union all
       select 'topic', topic, category from gmsi.topics where listed
+      union all
+      select 'ticker', code, name from gmsi.lookups
+      where lookup = 'tickers' and listed and code in (select ticker from gmsi.coverage)
       order by kind, code`,
 };
 

@@ -51,19 +51,25 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
   },
 };
 
-/** A subject of an index feed, such as a country or an asset, with its hours in the year before its newest. */
-export interface IndexSubject {
+/** Feeds that say themselves what they are about. */
+export const subjectFeeds = [...indexFeeds, 'macro-headlines'] as const;
+
+/** A subject of a feed, such as a country or an asset, with its rows in the year before its newest. */
+export interface FeedSubject {
   readonly subject: string;
-  readonly hours: number;
+  readonly rows: number;
   readonly newest: Day;
 }
 
-export function indexSubjects(feed: IndexFeed): Question<IndexSubject> {
-  const { table, subject } = parts[feed];
+export function feedSubjects(feed: (typeof subjectFeeds)[number]): Question<FeedSubject> {
+  const { table, subject } =
+    feed === 'macro-headlines'
+      ? { table: sql`gmsi.macro_headlines`, subject: sql`country_name` }
+      : parts[feed];
   return {
-    about: `What the index ${feed} is about`,
-    query: sql<IndexSubject>`
-      select ${subject} as subject, count(*)::int as hours, (max(published_at) at time zone 'UTC')::date::text as newest
+    about: `What ${feed} is about`,
+    query: sql<FeedSubject>`
+      select ${subject} as subject, count(*)::int as rows, (max(published_at) at time zone 'UTC')::date::text as newest
       from ${table}
       where published_at > (select max(published_at) - interval '1 year' from ${table})
       group by 1 order by 1 limit 1000`,
@@ -113,12 +119,13 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Ques
   };
 }
 
-export const newsKinds = ['event', 'headline', 'event headline'] as const;
+export const newsKinds = ['event', 'headline', 'event headline', 'macro headline'] as const;
 export type NewsKind = (typeof newsKinds)[number];
 
-export interface AssetNewsAsked {
-  readonly ticker: string;
-  /** All kinds by default. */
+export interface FeedNewsAsked {
+  /** An asset, or for macro headlines the name of a country. */
+  readonly subject: string;
+  /** All kinds of an asset by default. */
   readonly kind?: NewsKind | undefined;
   readonly from: Day;
   /** Inclusive. */
@@ -126,8 +133,8 @@ export interface AssetNewsAsked {
   readonly limit: number;
 }
 
-/** An event of an asset, a headline about it, or a headline about one of its events. */
-export interface AssetNews {
+/** An event of an asset, a headline about it, a headline about one of its events, or a headline about a country. */
+export interface FeedNews {
   readonly kind: NewsKind;
   readonly at: Date;
   readonly text: string | null;
@@ -140,26 +147,39 @@ export interface AssetNews {
   readonly score: number | null;
 }
 
-/** Returns events and headlines of an asset, the latest first. */
-export function assetNews({ ticker, kind, from, to, limit }: AssetNewsAsked): Question<AssetNews> {
-  const within = (time: string) => sql`ticker = ${ticker} and retracted_at is null
+/** Returns events and headlines of an asset, or macro headlines of a country, the latest first. */
+export function feedNews({ subject, kind, from, to, limit }: FeedNewsAsked): Question<FeedNews> {
+  const within = (of: string, time: string) => sql`${sql.ref(of)} = ${subject} and retracted_at is null
         and ${sql.ref(time)} >= ${from}::date::timestamp at time zone 'UTC'
         and ${sql.ref(time)} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
-  return {
-    about: `Events and headlines of ${ticker}`,
-    query: sql<AssetNews>`
-      select * from (
+  const news: Readonly<Record<NewsKind, RawBuilder<unknown>>> = {
+    event: sql`
         select 'event' as kind, event_at as at, concat_ws(': ', event_name, summary) as text, null as source, null as url, topic,
                concat_ws(', ', event_type, direction, 'impact ' || impact) as impact, null::float8 as score
-        from gmsi.ticker_events where ${within('event_at')}
-        union all
-        select 'headline', published_at, headline, source, url, topic, null, sentiment_score
-        from gmsi.ticker_headlines where ${within('published_at')}
-        union all
-        select 'event headline', published_at, headline, source, url, coalesce(event_name, topic), null, sentiment_score
-        from gmsi.ticker_event_headlines where ${within('published_at')}
+        from gmsi.ticker_events where ${within('ticker', 'event_at')}`,
+    headline: sql`
+        select 'headline' as kind, published_at as at, headline as text, source, url, topic, null as impact, sentiment_score as score
+        from gmsi.ticker_headlines where ${within('ticker', 'published_at')}`,
+    'event headline': sql`
+        select 'event headline' as kind, published_at as at, headline as text, source, url, coalesce(event_name, topic) as topic,
+               null as impact, sentiment_score as score
+        from gmsi.ticker_event_headlines where ${within('ticker', 'published_at')}`,
+    // Distinct, because several groups of countries may have the same one.
+    'macro headline': sql`
+        select distinct 'macro headline' as kind, published_at as at, headline as text, source, url, concat_ws(', ', topic, model) as topic,
+               null as impact, sentiment_score as score
+        from gmsi.macro_headlines where ${within('country_name', 'published_at')}`,
+  };
+  const asked = kind ? [news[kind]] : [news.event, news.headline, news['event headline']];
+  return {
+    about: `Events and headlines of ${subject}`,
+    query: sql<FeedNews>`
+      select * from (${sql.join(
+        asked,
+        sql`
+        union all`,
+      )}
       ) as news
-      ${kind ? sql`where kind = ${kind}` : sql``}
       order by at desc, kind, text
       limit ${limit}::int`,
   };

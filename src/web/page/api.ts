@@ -2,18 +2,10 @@ import { effect, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from '../endpoint.ts';
+import type { Path, Row } from './rows.ts';
 
-/** A row in JSON: moments are texts. */
-export type Wire<Row> = {
-  readonly [Name in keyof Row]: Row[Name] extends Date
-    ? string
-    : Row[Name] extends Date | null
-      ? string | null
-      : Row[Name];
-};
-
-export interface Answer<Row> {
-  readonly rows: readonly Wire<Row>[];
+export interface Answer<Of extends Path> {
+  readonly rows: readonly Row<Of>[];
   /** The query, for psql; `null` if there are several. */
   readonly sql: string | null;
   /** The address of the question ({@link addressOf}): while the next answer is loading, this is still the previous one. */
@@ -49,7 +41,7 @@ export const wantsToken = signal(false);
 export const completeTo = signal<string | null>(null);
 
 /** Queries the API. @throws Refusal, also if the server does not answer */
-export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<Row>> {
+export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Promise<Answer<Of>> {
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
     if (stop?.aborted) throw error;
     throw new Refusal(0, 'The server does not answer.', 'Is gmsi serve still running?');
@@ -62,13 +54,13 @@ export async function ask<Row>(url: string, stop?: AbortSignal): Promise<Answer<
     throw new Refusal(response.status, body.error, body.hint);
   }
   completeTo.value = response.headers.get('gmsi-complete-to');
-  return { ...asAnswer<Row>(body), url };
+  return { ...asAnswer<Of>(body), url };
 }
 
-export function asAnswer<Row>({ columns, rows, sql }: Sent): Omit<Answer<Row>, 'url'> {
+export function asAnswer<Of extends Path>({ columns, rows, sql }: Sent): Omit<Answer<Of>, 'url'> {
   const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-  return { rows: rows.map(asObject) as Wire<Row>[], sql };
+  return { rows: rows.map(asObject) as Row<Of>[], sql };
 }
 
 /** Sends the token. @returns why it is refused, if it is */
@@ -106,15 +98,15 @@ export function followChanges(): void {
 }
 
 /** A report's answers by address: it sends no requests, and has no buttons. `undefined` in the page of a server. */
-export const Report = createContext<ReadonlyMap<string, Answer<unknown>> | undefined>(undefined);
+export const Report = createContext<ReadonlyMap<string, Answer<Path>> | undefined>(undefined);
 
 export function useIsReport(): boolean {
   return useContext(Report) !== undefined;
 }
 
-export interface Asked<Row> {
+export interface Asked<Of extends Path> {
   /** The latest answer; the previous one while the next is loading. */
-  readonly answer: Answer<Row> | undefined;
+  readonly answer: Answer<Of> | undefined;
   readonly error: Refusal | undefined;
   readonly isAsking: boolean;
 }
@@ -125,16 +117,16 @@ export interface Asked<Row> {
  * @param parameters `undefined` if there is no question yet
  * @param secondsAtMost queries again after this time even if nothing has changed, for answers that change with time
  */
-export function useAnswer<Row>(
-  path: string,
+export function useAnswer<Of extends Path>(
+  path: Of,
   parameters: Parameters | undefined,
   secondsBetween = 5,
   secondsAtMost?: number,
-): Asked<Row> {
+): Asked<Of> {
   const url = parameters && addressOf(path, parameters);
   const report = useContext(Report);
-  const [asked, setAsked] = useState<Asked<Row>>(() => {
-    const answer = url === undefined ? undefined : (report?.get(url) as Answer<Row> | undefined);
+  const [asked, setAsked] = useState<Asked<Of>>(() => {
+    const answer = url === undefined ? undefined : (report?.get(url) as Answer<Of> | undefined);
     return { answer, error: undefined, isAsking: answer === undefined };
   });
   const [again, setAgain] = useState(0);
@@ -154,7 +146,7 @@ export function useAnswer<Row>(
     if (at === 0) setAsked((before) => ({ ...before, isAsking: true }));
     const timer = setTimeout(() => {
       question.current.at = Date.now();
-      ask<Row>(url, stop.signal).then(
+      ask<Of>(url, stop.signal).then(
         (answer) => !stop.signal.aborted && setAsked({ answer, error: undefined, isAsking: false }),
         (error) => !stop.signal.aborted && setAsked((before) => ({ ...before, error, isAsking: false })),
       );

@@ -1,10 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { servedBy } from '../../warehouse/questions/contents.ts';
 import { address, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
-import { Dialog, Link, Problem } from './parts.tsx';
-import type { Row } from './rows.ts';
+import { Dialog, Link, Problem, Select } from './parts.tsx';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -37,7 +35,7 @@ export function App() {
   const current = viewOf(address.value.get('view'));
   const Shown = views[current].view;
   const [isKeys, setKeys] = useState(false);
-  const origin = useAnswer<Row<typeof servedBy>>('origin', {}, 60).answer?.rows[0];
+  const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
   periods.set(current, { from: period('from'), to: period('to') });
   useEffect(() => {
@@ -82,18 +80,13 @@ export function App() {
             made-up data
           </span>
         )}
-        <label class="zone">
-          <span class="quiet">times in</span>
-          <select
-            aria-label="Times in"
-            value={zone.value}
-            onChange={(event) => go({ zone: event.currentTarget.value })}
-          >
-            {zones.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Times in"
+          title="times in"
+          value={zone.value}
+          values={zones.map((name) => [name, name])}
+          onChange={(zone) => go({ zone })}
+        />
         <span class={isLive.value ? 'live on' : 'live'} role="status">
           {isLive.value ? 'live' : 'not live'}
         </span>

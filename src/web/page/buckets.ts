@@ -1,5 +1,5 @@
 import type { Bucket } from '../../warehouse/questions/sentiment.ts';
-import { moment, plusDays, today, zone } from './time.ts';
+import { aDay, moment, plusDays, today, zone } from './time.ts';
 
 /** Buckets that headlines are summed up by, and their titles. */
 export const buckets: Readonly<Record<Bucket, string>> = {
@@ -32,13 +32,21 @@ export function startOf(day: string, by: Bucket): string {
   return by === 'week' ? plusDays(day, -((new Date(day).getUTCDay() + 6) % 7)) : day;
 }
 
+/** Returns when each bucket of a period begins, in milliseconds. */
+export function startsOf(from: string, to: string, by: Bucket): number[] {
+  const starts: number[] = [];
+  for (let start = Date.parse(from); start < Date.parse(to) + aDay; start = endOf(start, by))
+    starts.push(start);
+  return starts;
+}
+
 /** Returns when the bucket that begins at `start` ends, in milliseconds. */
 export function endOf(start: number, by: Bucket): number {
   if (by === 'month') {
     const date = new Date(start);
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
   }
-  return start + { hour: 3_600_000, day: 86_400_000, week: 604_800_000 }[by];
+  return start + { hour: aDay / 24, day: aDay, week: 7 * aDay }[by];
 }
 
 /** Describes a bucket. */

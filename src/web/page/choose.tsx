@@ -87,6 +87,7 @@ export function Choose({
     if (event.key !== 'Escape') setOpen(true);
     event.preventDefault();
   };
+  const isSeveral = atMost > 1;
   const titles = chosen.map((value) => choices.find((choice) => choice.value === value)?.title ?? value);
   return (
     <div class="choose" ref={box}>
@@ -117,10 +118,17 @@ export function Choose({
           role="listbox"
           id={`${id}-list`}
           aria-label={label}
-          aria-multiselectable={atMost > 1}
+          aria-multiselectable={isSeveral}
           // Tab skips the list, although it scrolls, because the field handles its keys.
           tabIndex={-1}
         >
+          {isSeveral && (
+            <div class="quiet limit">
+              {chosen.length < atMost
+                ? `Choose up to ${atMost}.`
+                : `${atMost} are chosen: the next one replaces the first.`}
+            </div>
+          )}
           {found.map(({ value, title, group, note }, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
             <div
@@ -135,9 +143,9 @@ export function Choose({
             >
               <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                {chosen.includes(value) && (
-                  <span class="tick" aria-hidden="true">
-                    ✓{' '}
+                {(isSeveral || chosen.includes(value)) && (
+                  <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
+                    {chosen.includes(value) && '✓'}
                   </span>
                 )}
                 {title}

@@ -15,6 +15,7 @@ import {
   placeAt,
   seek,
 } from './grid-layout.ts';
+import { Tip } from './tip.tsx';
 import { useWidth } from './width.ts';
 import './grid.css';
 
@@ -187,7 +188,13 @@ export function Grid({
           {isCell(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
           {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
           <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
-          {words && <Tip layout={layout} place={told!} words={words} />}
+          {words && (
+            <Tip at={boxOf(layout, told!)} within={layout}>
+              <strong>{words[0]}</strong>
+              <br />
+              {words[1]}
+            </Tip>
+          )}
         </div>
       )}
       {!isReport && (
@@ -265,22 +272,6 @@ function Cells({ drawn, width, height }: { drawn: readonly Drawn[]; width: numbe
         />
       ))}
     </svg>
-  );
-}
-
-function Tip({ layout, place, words }: { layout: Layout; place: Place; words: readonly [string, string] }) {
-  const { left, top, width, height } = boxOf(layout, place);
-  const [x, y] = [left + width / 2, top];
-  // On the side with room, so that it stays within the grid.
-  const side = x > layout.width / 2 ? { right: `calc(100% - ${x}px)` } : { left: `${x}px` };
-  const level =
-    y < layout.height / 2 ? { top: `${y + height + 6}px` } : { bottom: `calc(100% - ${y - 6}px)` };
-  return (
-    <div class="tip" aria-hidden="true" style={{ ...side, ...level }}>
-      <strong>{words[0]}</strong>
-      <br />
-      {words[1]}
-    </div>
   );
 }
 

@@ -1,8 +1,10 @@
+// First, because the styles of the views change it.
+import './style.css';
+
 import { render } from 'preact';
 import { followAddress } from './address.ts';
 import { followChanges } from './api.ts';
 import { App } from './app.tsx';
-import './style.css';
 
 followAddress();
 followChanges();

@@ -5,6 +5,11 @@ export function number(count: number): string {
   return whole.format(count);
 }
 
+/** Writes how many there are of something. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
 /** Writes a score from -1 to 1 with its sign. */
 export function score(value: number | null): string {
   if (value === null) return '–';

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
+import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
@@ -19,35 +20,43 @@ export function Problem({
 }
 
 /** Shows an error, but nothing if an older server lacks the endpoint. */
-export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
+export function Trouble({ error, what }: { error: Asked<Path>['error']; what: string }) {
   if (!error || error.status === 404) return null;
   if (error.status !== 403) return <Problem error={error} />;
   return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
 }
 
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
-export function Answered<Row>({
+export function Answered<Answer extends object>({
   asked: { answer, error, isAsking },
   empty,
   children,
 }: {
-  asked: Asked<Row>;
+  asked: Omit<Asked<Path>, 'answer'> & { readonly answer: Answer | undefined };
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
-  children: (answer: NonNullable<Asked<Row>['answer']>) => ComponentChildren;
+  children: (answer: Answer) => ComponentChildren;
 }) {
+  const isEmpty = answer && 'rows' in answer && (answer.rows as readonly unknown[]).length === 0;
   return (
     <>
       {error && <Problem error={error} />}
       {answer === undefined ? (
         isAsking && !error && <p class="quiet waiting">Asking …</p>
-      ) : answer.rows.length === 0 && empty !== undefined ? (
+      ) : isEmpty && empty !== undefined ? (
         <p class="empty">{empty}</p>
       ) : (
         <div class={isAsking || error ? 'stale' : undefined}>{children(answer)}</div>
       )}
     </>
   );
+}
+
+/** Returns the latest value that was known: a chart stays while the next one is loading. */
+export function useLast<Value>(value: Value | undefined): Value | undefined {
+  const last = useRef<Value>(undefined);
+  last.current = value ?? last.current;
+  return last.current;
 }
 
 /** A link within the page, by the values of the address. It does not load the page again. */
@@ -285,7 +294,7 @@ export function Field({
         }}
       />
       {problem && (
-        <span class="refused" role="alert">
+        <span class="bad" role="alert">
           {problem}
         </span>
       )}
@@ -362,14 +371,63 @@ export function Period({
   );
 }
 
+/** A list to choose one of many values from. @param title shown before it */
+export function Select({
+  label,
+  title,
+  value,
+  values,
+  onChange,
+}: {
+  label: string;
+  title?: string;
+  value: string;
+  values: readonly (readonly [value: string, title: string])[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <label class="labelled">
+      {title && <span class="quiet">{title}</span>}
+      <select aria-label={label} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {values.map(([value, title]) => (
+          <option key={value} value={value} disabled={value === ''}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The colour of a state of days. */
+export function Swatch({ state, strength = 1 }: { state: string; strength?: number }) {
+  return <i class={`swatch ${state}`} style={{ background: `var(--${state})`, opacity: strength }} />;
+}
+
+/** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
+export function SignedBar({ value }: { value: number }) {
+  const wide = Math.min(1, Math.abs(value)) * 50;
+  return (
+    <span class="bar" aria-hidden="true">
+      <span
+        class={value < 0 ? 'negative' : 'positive'}
+        style={{ width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }}
+      />
+    </span>
+  );
+}
+
 /** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>({
   label,
+  title,
   name,
   value,
   values,
 }: {
   label: string;
+  /** Shown before it. */
+  title?: string;
   name: string;
   value: Value;
   /** Titles by value; pairs if values are numbers, which an object would sort. */
@@ -379,6 +437,7 @@ export function Switch<Value extends string>({
   return (
     <fieldset class="switch">
       <legend class="hidden">{label}</legend>
+      {title && <span class="quiet">{title}</span>}
       {(pairs as [Value, string][]).map(([one, title]) => (
         <button key={one} type="button" aria-pressed={one === value} onClick={() => go({ [name]: one })}>
           {title}

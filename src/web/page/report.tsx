@@ -1,39 +1,40 @@
+// First, because the styles of the views change it.
+import './style.css';
+
 import { renderToString } from 'preact-render-to-string';
-import type { listedSeries, loadedFeeds, servedBy } from '../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../warehouse/questions/coverage.ts';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
-import { cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
+import { type Asked, cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
 import { Scroll } from './parts.tsx';
-import type { Row } from './rows.ts';
+import type { Path } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
 import { Legend } from './views/coverage/legend.tsx';
 import { Matrix } from './views/coverage/matrix.tsx';
 import { Today } from './views/today/today.tsx';
-import './style.css';
 
 /** Writes the report: the view of today, and the coverage of each feed. */
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
-  const answers = new Map<string, Answer<unknown>>();
-  async function answer<Asked>(path: string, parameters: Parameters = {}): Promise<Answer<Row<Asked>>> {
+  const answers = new Map<string, Answer<Path>>();
+  async function answer<Of extends Path>(path: Of, parameters: Parameters = {}): Promise<Answer<Of>> {
     const url = addressOf(path, parameters);
-    const found = { ...asAnswer<Row<Asked>>(await ask(path, parameters)), url };
+    const found = { ...asAnswer<Of>(await ask(path, parameters)), url };
     answers.set(url, found);
     return found;
   }
-  const feeds = await answer<typeof loadedFeeds>('feeds');
-  const listed = await answer<typeof listedSeries>('series');
-  const origin = await answer<typeof servedBy>('origin');
+  const feeds = await answer('feeds');
+  const listed = await answer('series');
+  const origin = await answer('origin');
   const coverage = [];
   for (const { feed, match_type, oldest, newest } of feeds.rows) {
     const asked = { feed, match_type, from: oldest, to: newest };
-    const { rows } = await answer<typeof coverageOfSeries>('coverage', asked);
+    const { rows } = await answer('coverage', asked);
     coverage.push({ ...asked, cells: cellsOf(feed, daysBetween(oldest, newest), rows, listed.rows) });
   }
   // The view of today needs these.
   await answer('loads', { limit: 50 });
   await answer('requests', { month: today().slice(0, 7) });
-  for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields']) await answer(path);
+  for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields'] as const)
+    await answer(path);
 
   const body = renderToString(
     <Report.Provider value={answers}>
@@ -74,22 +75,9 @@ ${body}
 `;
 };
 
-function OfFeed({
-  feed,
-  match_type,
-  from,
-  to,
-  cells,
-}: {
-  feed: string;
-  match_type: string;
-  from: string;
-  to: string;
-  cells: ReturnType<typeof cellsOf>;
-}) {
+function OfFeed({ feed, match_type, from, to, cells }: Asked & { cells: ReturnType<typeof cellsOf> }) {
   const shown = shownOf(cells, true, new Set());
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
-  const days = daysOf(shown, every(shown.rows.length), every(shown.columns.length));
+  const days = daysOf(shown);
   return (
     <section>
       <h2>{[feed, match_type].filter(Boolean).join(' · ')}</h2>

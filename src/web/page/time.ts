@@ -1,6 +1,9 @@
 import { computed } from '@preact/signals';
 import { address } from './address.ts';
 
+/** Milliseconds of a day (UTC). */
+export const aDay = 86_400_000;
+
 const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The time zones to choose from: UTC, the reader's own, and those of the large desks. */
@@ -54,12 +57,12 @@ export function periodFor(
 
 /** Returns the day `days` later. */
 export function plusDays(day: string, days: number): string {
-  return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+  return new Date(Date.parse(day) + days * aDay).toISOString().slice(0, 10);
 }
 
 /** Counts the days from one to another, inclusive. */
 export function daysBetween(from: string, to: string): number {
-  return (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  return (Date.parse(to) - Date.parse(from)) / aDay + 1;
 }
 
 /** Writes a span of time in its two largest units. */

@@ -50,6 +50,17 @@ describe('the cells', () => {
     expect(failures(shown)).toEqual([{ row: 1, column: 1 }]);
   });
 
+  it('of tickers have a row for each that was requested, with its name if the service lists one', () => {
+    const ticker = (code: string) => ({ kind: 'ticker' as const, code, name: `Asset ${code}` });
+    const found = ['BZ_COM', 'GC_COM'].map((ticker) => ({ ...aSeries('', '', { covered: 1 }), ticker }));
+    const { rows, columns } = cellsOf('ticker-events', 1, found, [...listed, ticker('GC_COM'), ticker('SI')]);
+    expect(rows).toEqual([
+      { code: 'BZ_COM', name: null },
+      { code: 'GC_COM', name: 'Asset GC_COM' },
+    ]);
+    expect(columns).toHaveLength(1);
+  });
+
   it('are none if nothing is listed and nothing found, and one if there is one', () => {
     const empty = cellsOf(feed, 1, [], []);
     expect([empty.rows, empty.columns, seriesIn(empty).asked]).toEqual([[], [], 0]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, besideNow, changeAt, chartOf, withDifference } = await withoutBrowser(
+const { allHeadlines, besideNow, changeAt, chartOf, stateWords, withDifference } = await withoutBrowser(
   () => import('../../../src/web/page/draw/points.ts'),
 );
 const { wholeBuckets } = await withoutBrowser(() => import('../../../src/web/page/buckets.ts'));
@@ -27,8 +27,9 @@ function aChart(
   ranges: readonly ReturnType<typeof covered>[],
   asked: Partial<ChartAsked> = {},
 ) {
+  const { to } = { ...days, ...asked };
   const chart = chartOf(rows, ranges, {
-    ...{ series: [us], models: ['directional'], smooth: 1, ...days },
+    ...{ series: [us], models: ['directional'], smooth: 1, ...days, end: to },
     ...asked,
   });
   return { ...chart, line: chart.lines[0]!, one: chart.series[0]! };
@@ -109,13 +110,27 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(one.states).toEqual(['covered', 'missing', 'covered', 'missing', 'covered', 'covered']);
   });
 
-  it('are covered by week only if all seven days are, those to come aside', () => {
-    const period = { by: 'week', from: '2024-12-30', to: '2025-01-15' } as const;
+  it('are covered by week only if all seven days are, and cut if the period ends before', () => {
+    const period = { by: 'week', from: '2024-12-30', to: '2025-01-19', end: '2025-01-15' } as const;
     const states = (last: string) => aChart([], [covered('2024-12-31', last)], period).one.states;
     expect(states('2025-01-12')).toEqual(['missing', 'covered', 'missing']);
     expect(states('2025-01-11')).toEqual(['missing', 'missing', 'missing']);
-    expect(states('2025-01-15')).toEqual(['missing', 'covered', 'covered']);
+    expect(states('2025-01-19')).toEqual(['missing', 'covered', 'covered']);
+    expect(states('2025-01-15')).toEqual(['missing', 'covered', 'cut']);
     expect(states('2025-01-14')).toEqual(['missing', 'covered', 'missing']);
+    // The last bucket ends with today, even if the period would go on.
+    expect(
+      aChart([], [covered('2025-01-01', '2025-01-15')], { ...period, to: '2025-01-15' }).one.states[2],
+    ).toBe('cut');
+  });
+
+  it('of a cut week stand beside the line, which ends before them', () => {
+    const period = { by: 'week', from: '2025-01-06', to: '2025-01-19', end: '2025-01-15' } as const;
+    const rows = [aRow('2025-01-06', 0.1), aRow('2025-01-13', 0.3)];
+    const chart = aChart(rows, [covered('2025-01-01', '2025-01-16')], period);
+    expect(chart.line.values).toEqual([0.1, null]);
+    expect(chart.line.loose).toEqual([null, 0.3]);
+    expect(stateWords('cut', chart)).toBe('part of the week: the period ends 2025-01-15');
   });
 
   it('begin with the months and the hours of UTC, also when clocks change', () => {

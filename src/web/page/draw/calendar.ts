@@ -1,5 +1,5 @@
 import type { Cell, GridColumn, GridRow, Place } from '../grid-layout.ts';
-import { daysBetween, plusDays } from '../time.ts';
+import { aDay, daysBetween, plusDays } from '../time.ts';
 import { type State, states } from './states.ts';
 
 /** The days of a period of a series. */
@@ -95,7 +95,7 @@ function yearOf(day: string): number {
 /** Returns the week of a day in its year, and its weekday from Monday on. */
 function weekAndDay(day: string): readonly [week: number, weekday: number] {
   const first = new Date(`${day.slice(0, 4)}-01-01`);
-  const index = ((first.getUTCDay() + 6) % 7) + (Date.parse(day) - first.getTime()) / 86_400_000;
+  const index = ((first.getUTCDay() + 6) % 7) + (Date.parse(day) - first.getTime()) / aDay;
   return [Math.floor(index / 7), index % 7];
 }
 
@@ -110,7 +110,8 @@ export function steps(news: Int32Array | undefined): readonly number[] {
   return least;
 }
 
-const shades = [0.4, 0.6, 0.8, 1];
+/** The opacity of each shade of a covered day. */
+export const shades = [0.4, 0.6, 0.8, 1];
 
 /**
  * Returns how a day is drawn. A covered day is darker the more news it had, and hollow if it had none, because silence is not a

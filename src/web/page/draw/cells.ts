@@ -1,10 +1,16 @@
-import type { listedSeries } from '../../../warehouse/questions/contents.ts';
-import type { SeriesCoverage } from '../../../warehouse/questions/coverage.ts';
-import type { Wire } from '../api.ts';
 import type { Cell, Place } from '../grid-layout.ts';
+import { namesOf } from '../loaded.ts';
 import { number, share } from '../numbers.ts';
 import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
+
+/** The series of a match type of a feed, in a period. */
+export interface Asked {
+  readonly feed: string;
+  readonly match_type: string;
+  readonly from: string;
+  readonly to: string;
+}
 
 /** A country or a ticker. */
 export interface Line {
@@ -37,19 +43,21 @@ export interface Cells {
 export function cellsOf(
   feed: string,
   days: number,
-  found: readonly Wire<SeriesCoverage>[],
-  listed: readonly Wire<Row<typeof listedSeries>>[],
+  found: readonly Row<'coverage'>[],
+  listed: readonly Row<'series'>[],
 ): Cells {
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
-  const list = (kind: 'country' | 'topic') => (isByCountry ? listed.filter((one) => one.kind === kind) : []);
-  const codeOf = (one: Wire<SeriesCoverage>) => (isByCountry ? one.country : one.ticker);
+  const by = isByCountry ? 'country' : 'ticker';
+  const codeOf = (one: Row<'coverage'>) => one[by];
 
-  const names = new Map(list('country').map(({ code, name }) => [code, name]));
-  for (const one of found) if (!names.has(codeOf(one))) names.set(codeOf(one), null);
-  const rows = [...names].map(([code, name]) => ({ code, name })).sort((a, b) => compare(a.code, b.code));
+  const names = namesOf(listed, by);
+  const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map(codeOf)]);
+  const rows = [...codes]
+    .map((code) => ({ code, name: names.get(code) ?? null }))
+    .sort((a, b) => compare(a.code, b.code));
 
-  const categories = new Map(list('topic').map(({ code, name }) => [code, name]));
+  const categories = isByCountry ? namesOf(listed, 'topic') : new Map<string, string | null>();
   for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
   const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   const columns = [...categories].flatMap(([topic, category]) =>
@@ -75,7 +83,7 @@ export function cellsOf(
       counts[at + index] = one[state];
     });
   }
-  return { rows, columns, by: isByCountry ? 'country' : 'ticker', days, counts, timelines };
+  return { rows, columns, by, days, counts, timelines };
 }
 
 function compare(a: string, b: string): number {
@@ -116,7 +124,7 @@ export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<st
   const width = cells.columns.length;
   const isAsked = (row: number, column: number) =>
     isAnything(cells.counts, (row * width + column) * states.length);
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
+  const every = (length: number) => [...Array(length).keys()];
   const keep = (indexes: number[], isKept: (index: number) => boolean) =>
     onlyAsked ? indexes.filter(isKept) : indexes;
   const rowIndexes = keep(every(cells.rows.length), (row) => every(width).some((at) => isAsked(row, at)));
@@ -151,8 +159,12 @@ function isAnything(counts: Int32Array, at: number): boolean {
 
 export type Days = Readonly<Record<State | 'never', number>> & { readonly all: number };
 
-/** Sums the days of a cell, or of a rectangle of cells. */
-export function daysOf(shown: Shown, rows: readonly number[], columns: readonly number[]): Days {
+/** Sums the days of rows and columns, by default of all. */
+export function daysOf(
+  shown: Shown,
+  rows: Iterable<number> = shown.rows.keys(),
+  columns: readonly number[] = [...shown.columns.keys()],
+): Days {
   const days = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
   let all = 0;
   for (const row of rows)

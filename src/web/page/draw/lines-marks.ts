@@ -1,13 +1,13 @@
 import uPlot from 'uplot';
 import { font, hatching } from './colours.ts';
-import { type Chart, changeAt, type Line, meanAt, type SeriesPoints } from './points.ts';
+import { type Chart, changeAt, isLoaded, type Line, meanAt, type SeriesPoints } from './points.ts';
 
 /** Colours of the style sheet that the lines use. */
 export const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
 
 type Colours = Record<(typeof inks)[number], string>;
 
-/** Shades what is not covered: hatched for some of the series, darker for all. */
+/** Shades what is not loaded: hatched for some of the series, darker for all. */
 export function drawGaps(
   plot: uPlot,
   { starts, ends }: Chart,
@@ -15,7 +15,7 @@ export function drawGaps(
   colours: Colours,
 ) {
   const { ctx: context, bbox } = plot;
-  const missing = starts.map((_, index) => shown.filter(({ states }) => states[index] !== 'covered').length);
+  const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
   const pattern = hatching(context, colours.pending, 8 * uPlot.pxRatio);
   context.save();
   for (let first = 0; first < starts.length; ) {
@@ -103,7 +103,7 @@ export function drawEvents(plot: uPlot, events: readonly number[], colours: Colo
   context.restore();
 }
 
-/** Draws means of incomplete buckets as rings that no line connects. */
+/** Draws means of buckets that are incomplete or cut as rings that no line connects. */
 export function drawLoose(
   plot: uPlot,
   middles: readonly number[],

@@ -110,6 +110,10 @@ export function drawLines(
 
   const nowOf = (lines: readonly Line[]) =>
     chart.lines.flatMap((line, place) => (chart.now && lines.includes(line) ? chart.now.lines[place]! : []));
+  const drawnAs = (line: Line, size: number, look: uPlot.Series): uPlot.Series => ({
+    ...{ ...look, stroke: colour(line), points: { show: true, size, fill: colour(line), filter: alone } },
+    ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
+  });
   const range = scoreRange([...shown, ...nowOf(shown)]);
   const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) =>
     new uPlot(
@@ -126,21 +130,8 @@ export function drawLines(
         ],
         series: [
           {},
-          ...lines.map(
-            (line): uPlot.Series => ({
-              stroke: colour(line),
-              width: isDense ? 1 : 1.75,
-              ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
-              points: { show: true, size: 5, fill: colour(line), filter: alone },
-            }),
-          ),
-          ...nowOf(lines).map(
-            (line): uPlot.Series => ({
-              ...{ stroke: colour(line), width: 1.25, alpha: 0.5 },
-              ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
-              points: { show: true, size: 4, fill: colour(line), filter: alone },
-            }),
-          ),
+          ...lines.map((line) => drawnAs(line, 5, { width: isDense ? 1 : 1.75 })),
+          ...nowOf(lines).map((line) => drawnAs(line, 4, { width: 1.25, alpha: 0.5 })),
         ],
         hooks: {
           drawClear: [(plot) => drawGaps(plot, chart, of, colours)],

@@ -1,8 +1,7 @@
-import type { coveredDays } from '../../../warehouse/questions/coverage.ts';
-import type { Bucket, sentimentOverTime } from '../../../warehouse/questions/sentiment.ts';
-import type { Wire } from '../api.ts';
-import { endOf } from '../buckets.ts';
+import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
+import { endOf, startsOf } from '../buckets.ts';
 import type { Row } from '../rows.ts';
+import { aDay } from '../time.ts';
 
 export type Model = 'directional' | 'semantic';
 
@@ -17,13 +16,36 @@ export interface SeriesKey {
   readonly match: string;
 }
 
-export type SentimentRow = Wire<Row<typeof sentimentOverTime>>;
-type CoveredRow = Wire<Row<typeof coveredDays>>;
+export type SentimentRow = Row<'sentiment'>;
+type CoveredRow = Row<'coverage/days'>;
 
-const aDay = 86_400_000;
+/**
+ * `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. `cut`
+ * is one that is covered up to the end of the period, which is within it.
+ */
+export type State = 'covered' | 'cut' | 'incomplete' | 'missing';
 
-/** `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. */
-export type State = 'covered' | 'missing' | 'incomplete';
+/** Returns the state of a bucket. @param end when the period ends */
+export function stateOf(
+  isCovered: (from: number, to: number) => boolean,
+  [start, stop, end]: readonly [start: number, stop: number, end: number],
+  hasNews: boolean,
+): State {
+  if (isCovered(start, stop)) return 'covered';
+  if (start < end && end < stop && isCovered(start, end)) return 'cut';
+  return hasNews ? 'incomplete' : 'missing';
+}
+
+/** True if all of a bucket's days in the period are loaded. */
+export function isLoaded(state: State): boolean {
+  return state === 'covered' || state === 'cut';
+}
+
+/** Says what a bucket without news, or without all of its news, is. */
+export function stateWords(state: State, { by, end }: Pick<Chart, 'by' | 'end'>): string {
+  if (state === 'cut') return `part of the ${by}: the period ends ${end}`;
+  return { covered: 'no news', incomplete: 'not complete', missing: 'not loaded' }[state];
+}
 
 export interface SeriesPoints extends SeriesKey {
   readonly key: string;
@@ -43,7 +65,7 @@ export interface Line {
   readonly model: Model | 'mean';
   /** The drawn values: `undefined` without news, `null` where not all days behind them are covered. */
   readonly values: readonly (number | null | undefined)[];
-  /** The means so far of incomplete buckets. */
+  /** The means so far of buckets that are incomplete or cut. */
   readonly loose: readonly (number | null)[];
   /** The buckets' means, without smoothing. */
   readonly means: readonly (number | null)[];
@@ -57,6 +79,8 @@ const errorsAside = 1.96;
 /** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
+  /** The last day of the period. */
+  readonly end: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly series: readonly SeriesPoints[];
@@ -74,6 +98,8 @@ export interface ChartAsked {
   /** Days of whole buckets. */
   readonly from: string;
   readonly to: string;
+  /** The last day of the period, which may be within the last bucket. */
+  readonly end: string;
   readonly by: Bucket;
   /** Days of the trailing mean, which also needs rows from before `from`. */
   readonly smooth: number;
@@ -88,9 +114,8 @@ export function chartOf(
   asked: ChartAsked,
 ): Chart {
   const { by, smooth, models } = asked;
-  const starts: number[] = [];
-  const end = Date.parse(asked.to) + aDay;
-  for (let start = Date.parse(asked.from); start < end; start = endOf(start, by)) starts.push(start);
+  const periodEnd = Date.parse(asked.end) + aDay;
+  const starts = startsOf(asked.from, asked.to, by);
   const ends = starts.map((start) => endOf(start, by));
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);
@@ -102,13 +127,13 @@ export function chartOf(
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
     const ranges = coveredByKey.get(key) ?? [];
-    const isCovered = coveredBy(ranges, end);
-    const isLoaded = coveredBy(ranges, end);
+    const isCovered = coveredBy(ranges);
+    const isCoveredBehind = coveredBy(ranges);
     const isFull = starts.map((_, index) =>
-      isLoaded(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
+      isCoveredBehind(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
     );
     const states = starts.map((start, index) =>
-      isCovered(start, ends[index]!) ? 'covered' : headlines[index]! > 0 ? 'incomplete' : 'missing',
+      stateOf(isCovered, [start, ends[index]!, periodEnd], headlines[index]! > 0),
     );
     const sums = (count: (row: SentimentRow) => number) =>
       trailingSums([...found.values()], starts, smooth, count);
@@ -123,7 +148,7 @@ export function chartOf(
         mean === null || smooth === 1 ? mean : scores[index]! / scored[index]!,
       );
       const values = drawn.map((value, index) => (isFull[index] ? (value ?? undefined) : null));
-      const loose = drawn.map((value, index) => (states[index] === 'incomplete' ? value : null));
+      const loose = drawn.map((value, index) => (isPart(states[index]!) ? value : null));
       const errors = starts.map((start, index) => {
         const error = found.get(start)?.[`${model}_error`] ?? null;
         const hasBand = asked.band && smooth === 1 && typeof values[index] === 'number';
@@ -132,8 +157,15 @@ export function chartOf(
       lines.push({ series: points, model, values, loose, means, errors });
     }
   }
-  return { by, starts, ends, series, lines, smooth, counted: 'headline' };
+  return { by, end: asked.end, starts, ends, series, lines, smooth, counted: 'headline' };
 }
+
+/** True for a bucket with some of its headlines. */
+function isPart(state: State): boolean {
+  return state === 'incomplete' || state === 'cut';
+}
+
+const worstFirst: readonly State[] = ['missing', 'incomplete', 'cut', 'covered'];
 
 /** Adds the difference of the first two series, where both have a mean. */
 export function withDifference(chart: Chart): Chart {
@@ -142,9 +174,10 @@ export function withDifference(chart: Chart): Chart {
   const none = chart.starts.map(() => 0);
   const series: SeriesPoints = {
     ...{ ...one, key: 'difference', title: `${one.title} − ${other.title}`, place: chart.series.length },
-    states: one.states.map((state, index) =>
-      other.states[index] === 'covered' ? state : other.states[index]!,
-    ),
+    states: one.states.map((state, index) => {
+      const both = [state, other.states[index]!];
+      return worstFirst.find((one) => both.includes(one))!;
+    }),
     ...{ headlines: none, behind: none, isDifference: true },
   };
   const minus = <None>(a: number | None, b: number | None) =>
@@ -214,14 +247,14 @@ export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topi
   return groups;
 }
 
-function coveredBy(ranges: readonly CoveredRow[], end: number): (from: number, to: number) => boolean {
+function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) => boolean {
   const parsed = ranges.map((range) => [Date.parse(range.first_day), Date.parse(range.last_day) + aDay]);
   let next = 0;
   return (from, to) => {
     // Called in order, so whatever ends earlier is not needed again.
     while (next < parsed.length && parsed[next]![1]! <= from) next += 1;
     const range = parsed[next];
-    return range !== undefined && range[0]! <= from && Math.min(to, end) <= range[1]!;
+    return range !== undefined && range[0]! <= from && to <= range[1]!;
   };
 }
 

@@ -1,7 +1,5 @@
 import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
-import { zone } from '../time.ts';
-
-const aDay = 86_400_000;
+import { aDay, zone } from '../time.ts';
 
 /** Returns the zone of an axis: UTC for days, the chosen zone for hours. */
 export function zoneOfAxis(by: Bucket): string {

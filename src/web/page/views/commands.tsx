@@ -1,4 +1,4 @@
-import { number } from '../numbers.ts';
+import { counted } from '../numbers.ts';
 import { Copy } from '../parts.tsx';
 
 /** Quotes a name for a shell. Removes control characters, which a terminal would obey; no job's name has any. */
@@ -21,7 +21,7 @@ export function Copied({ text, cost }: { text: string; cost?: string | undefined
 /** Writes what a command costs. @param requests a forecast; `null` if it is not known */
 export function costOf(requests: number | null | undefined): string {
   if (requests === null || requests === undefined) return 'cost not known';
-  return `about ${number(requests)} ${requests === 1 ? 'request' : 'requests'}`;
+  return `about ${counted(requests, 'request')}`;
 }
 
 export const free = 'no requests';

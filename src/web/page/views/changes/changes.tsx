@@ -1,9 +1,8 @@
-import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { Change as ChangeRow, sentimentChanges } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Controls, DayField, Link, Source, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
@@ -14,27 +13,25 @@ const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
 const { both: _, ...oneModel } = models;
 
+type ChangeRow = Row<'sentiment/changes'>;
+
 /** Shows what changed in the last day or week, the most unusual first. */
 export function Changes() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const feeds = useAnswer('feeds', {}, 30);
+  const listed = useAnswer('series', {}, 60);
   const loaded = feeds.answer?.rows.filter(({ feed }) => feed === 'gmsi-headlines');
   const span = chosen('span', spans);
   const of = chosen('of', kinds);
   const model = chosen('model', oneModel);
   const match = chosen('match_type', matches);
   // The current day is not over.
-  const newest = loaded?.map((row) => row.newest).reduce((a, b) => (a > b ? a : b), '');
+  const { newest } = daysOfFeeds(loaded);
   const yesterday = plusDays(today(), -1);
   const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
   useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
   const days = span === 'day' ? 1 : 7;
   const parameters: Parameters = { to, days, of, model, match_type: match };
-  const asked = useAnswer<Row<typeof sentimentChanges>>(
-    'sentiment/changes',
-    loaded && loaded.length > 0 ? parameters : undefined,
-    30,
-  );
+  const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
   if (loaded?.length === 0)
     return (
       <>
@@ -44,9 +41,7 @@ export function Changes() {
         </p>
       </>
     );
-  const names = new Map(
-    listed.answer?.rows.filter(({ kind }) => kind === 'country').map(({ code, name }) => [code, name]),
-  );
+  const names = namesOf(listed.answer?.rows, 'country');
   const linkTo = ({ country, topic }: ChangeRow) => ({
     ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
     ...(country !== null && { country }),
@@ -123,17 +118,11 @@ const most = 4;
 
 function Z({ z }: Pick<ChangeRow, 'z'>) {
   if (z === null) return <>–</>;
-  const wide = (Math.min(Math.abs(z), most) / most) * 50;
   return (
     <>
       {z < 0 ? '−' : '+'}
       {Math.abs(z).toFixed(1)}
-      <span class="bar" aria-hidden="true">
-        <span
-          class={z < 0 ? 'negative' : 'positive'}
-          style={{ width: `${wide}%`, left: `${z < 0 ? 50 - wide : 50}%` }}
-        />
-      </span>
+      <SignedBar value={z / most} />
     </>
   );
 }

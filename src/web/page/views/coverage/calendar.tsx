@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
-import { bandRows, calendarOf, cellOfDay, type DayStates, steps } from '../../draw/calendar.ts';
+import { bandRows, calendarOf, cellOfDay, type DayStates, shades, steps } from '../../draw/calendar.ts';
 import { states, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Link } from '../../parts.tsx';
+import { Link, Swatch } from '../../parts.tsx';
 import { daysBetween, plusDays } from '../../time.ts';
 
 /** Shows the days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
@@ -69,7 +69,7 @@ function Shades({ news }: { news: Int32Array | undefined }) {
       no news
       {least.map((from, index) => (
         <span key={from}>
-          <i class={`swatch covered shade${index}`} />
+          <Swatch state="covered" strength={shades[index]!} />
           {number(from)}
           {index === least.length - 1 ? '+' : ''}
         </span>

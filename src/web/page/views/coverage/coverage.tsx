@@ -1,16 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { listedSeries, loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
-import { cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
+import { type Asked, cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Source, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
-import '../shared.css';
 import './coverage.css';
 import { Legend } from './legend.tsx';
 import { Matrix } from './matrix.tsx';
@@ -18,8 +14,8 @@ import { Series, type SeriesShown } from './series.tsx';
 
 /** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */
 export function Coverage() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {});
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
+  const feeds = useAnswer('feeds', {});
+  const listed = useAnswer('series', {}, 60);
   const asked = (name: string) => address.value.getAll(name).join(', ');
   useTitle('Coverage', asked('country') || asked('ticker'), asked('topic'));
   return (
@@ -42,9 +38,9 @@ function NothingYet() {
   );
 }
 
-type Feeds = Answer<Row<typeof loadedFeeds>>['rows'];
+type Feeds = Answer<'feeds'>['rows'];
 
-function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof listedSeries>> | undefined }) {
+function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<'series'> | undefined }) {
   const asked = (name: string) => address.value.get(name);
   const { feed, match_type, oldest, newest } =
     feeds.find((one) => one.feed === asked('feed') && one.match_type === asked('match_type')) ??
@@ -52,7 +48,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof lis
     feeds[0]!;
   const { from, to } = periodFor(newest, oldest, () => oldest);
   const parameters = { feed, match_type, from, to };
-  const coverage = useAnswer<Row<typeof coverageOfSeries>>('coverage', parameters, 2);
+  const coverage = useAnswer('coverage', parameters, 2);
   const isStale = coverage.isAsking || coverage.error !== undefined;
   /** The row above the matrix, shown even without an answer. */
   const controls = (others?: ComponentChildren) => (
@@ -83,30 +79,20 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<Row<typeof lis
 
 function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_type: string }) {
   return (
-    <label class="row">
-      <span class="quiet">feed</span>
-      <select
-        value={`${feed}/${match_type}`}
-        onChange={({ currentTarget: { value } }) => {
-          const [feed, match_type] = value.split('/') as [string, string];
-          go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
-        }}
-      >
-        {feeds.map((one) => (
-          <option key={`${one.feed}/${one.match_type}`} value={`${one.feed}/${one.match_type}`}>
-            {[one.feed, one.match_type].filter(Boolean).join(' · ')}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Select
+      label="Feed"
+      title="feed"
+      value={`${feed}/${match_type}`}
+      values={feeds.map((one) => [
+        `${one.feed}/${one.match_type}`,
+        [one.feed, one.match_type].filter(Boolean).join(' · '),
+      ])}
+      onChange={(value) => {
+        const [feed, match_type] = value.split('/') as [string, string];
+        go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
+      }}
+    />
   );
-}
-
-interface Asked {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly from: string;
-  readonly to: string;
 }
 
 /** Returns the groups that the address folds; `fold` without a value means none. */
@@ -123,8 +109,8 @@ function Arranged({
   isStale,
   ...asked
 }: Asked & {
-  answer: Answer<Row<typeof coverageOfSeries>>;
-  listed: Answer<Row<typeof listedSeries>>;
+  answer: Answer<'coverage'>;
+  listed: Answer<'series'>;
   controls: (others: ComponentChildren) => ComponentChildren;
   isStale: boolean;
 }) {
@@ -168,8 +154,7 @@ function Arranged({
     openAt(next);
     setReveal(placeOf(shown, { ...cells.columns[next.column]!, code: shown.rows[next.row]!.code }));
   };
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
-  const days = daysOf(shown, every(shown.rows.length), every(shown.columns.length));
+  const days = daysOf(shown);
   return (
     <>
       {controls(

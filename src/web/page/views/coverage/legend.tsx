@@ -1,6 +1,7 @@
 import type { Days } from '../../draw/cells.ts';
 import { states, stateTitles } from '../../draw/states.ts';
 import { number, share } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
 
 /** Shows all states with their days and percent, with the bar of a single cell. */
 export function Legend({ days }: { days: Days }) {
@@ -8,7 +9,7 @@ export function Legend({ days }: { days: Days }) {
     <ul class="states" aria-label="Days by state">
       {([...states, 'never'] as const).map((state) => (
         <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'none' : undefined}>
-          <i class={`swatch ${state}`} />
+          <Swatch state={state} />
           {stateTitles[state][0]} <b>{number(days[state])}</b>
           {state === 'covered' && ' days'}{' '}
           {days[state] > 0 && (

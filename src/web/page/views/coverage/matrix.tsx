@@ -3,6 +3,7 @@ import { useIsReport } from '../../api.ts';
 import { barOf, daysOf, inWords, type Shown } from '../../draw/cells.ts';
 import { Grid } from '../../grid.tsx';
 import type { Place } from '../../grid-layout.ts';
+import { counted } from '../../numbers.ts';
 
 /** Shows all series: a row for each country or ticker, a column for each topic or variant. */
 export function Matrix({
@@ -28,12 +29,9 @@ export function Matrix({
     () => shown.columns.map((_, column) => ({ ...shown.columns[column]!, title: titleOf(shown, column) })),
     [shown],
   );
-  const every = (length: number) => Array.from({ length }, (_, index) => index);
   const down = () =>
     isReport ? 15 : Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
-  const label = isReport
-    ? inWords(daysOf(shown, every(rows.length), every(columns.length)))
-    : 'Coverage: arrow keys move, Enter opens';
+  const label = isReport ? inWords(daysOf(shown)) : 'Coverage: arrow keys move, Enter opens';
   return (
     <div class="matrix">
       <Grid
@@ -54,5 +52,5 @@ export function Matrix({
 
 function titleOf({ columns }: Shown, column: number): string {
   const { title, isFolded, of } = columns[column]!;
-  return isFolded ? `${title} (${of.length} ${of.length === 1 ? 'topic' : 'topics'})` : title;
+  return isFolded ? `${title} (${counted(of.length, 'topic')})` : title;
 }

@@ -1,12 +1,10 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { coveredDays, windowsOfSeries } from '../../../../warehouse/questions/coverage.ts';
-import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
+import type { Asked } from '../../draw/cells.ts';
 import { stateOfWindow } from '../../draw/states.ts';
 import { Answered, Link, Problem, Source, useEscape, useFocusBack } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { Calendar } from './calendar.tsx';
 import { Commands, Windows } from './windows.tsx';
 
@@ -29,20 +27,16 @@ export function Series({
   series: { code, topic, variant },
   name,
   by,
-}: {
-  feed: string;
-  match_type: string;
-  from: string;
-  to: string;
+}: Asked & {
   series: SeriesShown;
   name: string | null;
   by: 'country' | 'ticker';
 }) {
   const asked = { feed, match_type, [by]: code, topic, variant, from, to };
   const isHeadlines = feed === 'gmsi-headlines';
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', asked, 2);
-  const windows = useAnswer<Row<typeof windowsOfSeries>>('windows', asked, 2);
-  const news = useAnswer<Row<typeof sentimentOverTime>>(
+  const covered = useAnswer('coverage/days', asked, 2);
+  const windows = useAnswer('windows', asked, 2);
+  const news = useAnswer(
     'sentiment',
     isHeadlines ? { country: code, topic, match_type, from, to } : undefined,
   );

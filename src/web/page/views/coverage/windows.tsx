@@ -1,13 +1,13 @@
-import type { WindowShown } from '../../../../warehouse/questions/coverage.ts';
-import type { JobShown } from '../../../jobs.ts';
-import { useAnswer, type Wire } from '../../api.ts';
+import { useAnswer } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { number } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, costOf, quoted } from '../commands.tsx';
 
-type Windows = readonly Wire<WindowShown>[];
+type Windows = readonly Row<'windows'>[];
 
 const order = ['failed', 'refused', 'draining', 'pending', 'drained'];
 
@@ -41,17 +41,19 @@ export function Windows({ windows }: { windows: Windows }) {
         },
         {
           title: 'state',
-          kind: 'nowrap',
           by: ({ state }) => order.indexOf(state),
-          show: ({ state, is_half_drained }) => (
+          show: ({ state, is_half_drained, attempts }) => (
             <>
-              <i class={`swatch ${state === 'drained' ? 'covered' : stateOfWindow(state)}`} />
-              {titleOf(state)}
+              <span class="nowrap">
+                <Swatch state={state === 'drained' ? 'covered' : stateOfWindow(state)} />
+                {titleOf(state)}
+              </span>
               {is_half_drained && <span class="quiet">, half</span>}
+              {attempts > 1 && <span class="quiet">, {number(attempts)} attempts</span>}
             </>
           ),
         },
-        ...(['pages', 'records', 'attempts'] as const).map((title) => ({
+        ...(['pages', 'records'] as const).map((title) => ({
           ...{ title, kind: 'number' as const },
           by: (one: Windows[number]) => one[title],
           show: (one: Windows[number]) => number(one[title]),
@@ -69,7 +71,7 @@ export function Windows({ windows }: { windows: Windows }) {
 
 /** Shows the commands that load what is not drained, with their cost. */
 export function Commands({ windows }: { windows: Windows }) {
-  const known = useAnswer<JobShown>('jobs', {}, 60).answer?.rows;
+  const known = useAnswer('jobs', {}, 60).answer?.rows;
   const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
   const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
   // A window without a load probably belongs to the job that loaded the others.

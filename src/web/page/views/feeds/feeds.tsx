@@ -1,13 +1,11 @@
-import type { loadedFeeds } from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
-import type { IndexFeed, indexSubjects, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer } from '../../api.ts';
 import { buckets, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { Answered, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { periodFor, plusDays, today } from '../../time.ts';
 import { IndexLines } from './index-lines.tsx';
 import { News } from './news.tsx';
@@ -22,23 +20,24 @@ const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
 };
 /** Feeds of news, and what they are called there. */
 const news: Readonly<Record<string, NewsKind>> = {
+  'macro-headlines': 'macro headline',
   'ticker-events': 'event',
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const names = [...Object.keys(indices), ...Object.keys(news)];
+const feedNames = [...Object.keys(indices), ...Object.keys(news)];
 
-type Loaded = Answer<Row<typeof loadedFeeds>>['rows'];
+type Loaded = Answer<'feeds'>['rows'];
 
-/** Shows the feeds that other views do not: indices as lines, and news of assets. */
+/** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
+  const feeds = useAnswer('feeds', {}, 30);
   return (
     <>
       <h1>Feeds</h1>
       <Answered asked={feeds}>
         {({ rows }) => {
-          const loaded = names.filter((name) => rows.some(({ feed }) => feed === name));
+          const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
           const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
           if (feed === undefined) return <NothingLoaded />;
           return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
@@ -52,11 +51,11 @@ function NothingLoaded() {
   useTitle('Feeds');
   return (
     <p class="empty">
-      No index and no news of assets is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of
-      a job, such as{' '}
-      {names.map((name, index) => (
+      No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
+      loads those of a job, such as{' '}
+      {feedNames.map((name, index) => (
         <>
-          {index === 0 ? '' : index === names.length - 1 ? ' or ' : ', '}
+          {index === 0 ? '' : index === feedNames.length - 1 ? ' or ' : ', '}
           <code>jobs/{name}.yaml</code>
         </>
       ))}
@@ -70,63 +69,54 @@ function isIndex(feed: string): feed is IndexFeed {
 }
 
 function isOfAssets(feed: string): boolean {
-  return !isIndex(feed) || indices[feed] === 'Asset';
+  return isIndex(feed) ? indices[feed] === 'Asset' : news[feed] !== 'macro headline';
 }
 
 /** What another subject or feed forgets. */
 const noLine = { line: null, hide: null, at: null, of: null };
 
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
-  const oldest = of.map((one) => one.oldest).reduce((a, b) => (a < b ? a : b));
-  const newest = [today(), of.map((one) => one.newest).reduce((a, b) => (a > b ? a : b))].toSorted()[0]!;
-  const series = useAnswer<Row<typeof coverageOfSeries>>(
+  const { oldest = today(), newest: last = today() } = daysOfFeeds(of);
+  const newest = last > today() ? today() : last;
+  const series = useAnswer(
     'coverage',
     { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
     30,
   );
-  const listed = useAnswer<Row<typeof indexSubjects>>(
-    'index/subjects',
-    isIndex(feed) ? { feed } : undefined,
-    30,
-  );
-  const subjects = isIndex(feed)
-    ? listed.answer?.rows.map(({ subject, hours }) => ({ value: subject, hours }))
+  const isAsset = isOfAssets(feed);
+  const hasSubjects = isIndex(feed) || !isAsset;
+  const listed = useAnswer('feeds/subjects', hasSubjects ? { feed } : undefined, 30);
+  const names = namesOf(useAnswer('series', {}, 60).answer?.rows, isAsset ? 'ticker' : 'country');
+  const subjects = hasSubjects
+    ? listed.answer?.rows
     : series.answer &&
-      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((value) => ({ value, hours: 0 }));
-  const usual = subjects?.toSorted((a, b) => b.hours - a.hours)[0]?.value;
+      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((subject) => ({ subject, rows: 0 }));
+  const usual = subjects?.toSorted((a, b) => b.rows - a.rows)[0]?.subject;
   const subject = address.value.get('subject') ?? usual;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
   const days = wholeBuckets(from, to, by);
-  const isAsset = isOfAssets(feed);
   const error = listed.error ?? series.error;
   useTitle('Feeds', subject, feed);
   return (
     <>
       <Controls chosen={[feed, subject, `${from} to ${to}`, isIndex(feed) && `by ${by}`]}>
         <div class="row asked">
-          <label class="row">
-            <span class="quiet">feed</span>
-            <select
-              value={feed}
-              onChange={({ currentTarget: { value } }) =>
-                go({
-                  feed: value,
-                  kind: null,
-                  ...noLine,
-                  ...(isAsset && isOfAssets(value) ? {} : { subject: null }),
-                })
-              }
-            >
-              {loaded.map((name) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label="Feed"
+            title="feed"
+            value={feed}
+            values={loaded.map((name) => [name, name])}
+            onChange={(feed) =>
+              go({ feed, kind: null, ...noLine, ...(isAsset && isOfAssets(feed) ? {} : { subject: null }) })
+            }
+          />
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
-            choices={(subjects ?? []).map(({ value, hours }) => ({
-              ...{ value, title: value, note: hours > 0 ? `${number(hours)} rows` : '' },
+            choices={(subjects ?? []).map(({ subject: value, rows }) => ({
+              value,
+              title: [value, names.get(value)].filter(Boolean).join(' '),
+              note: rows > 0 ? `${number(rows)} rows` : '',
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}
@@ -148,7 +138,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           {isIndex(feed) && (
             <IndexLines
               key={`${feed} ${subject}`}
-              {...{ feed, subject, days, by, isAsset }}
+              {...{ feed, subject, days, end: to, by, isAsset }}
               matches={of.map(({ match_type }) => match_type)}
               series={series.answer?.rows.filter(
                 // A macro index names no country.
@@ -156,9 +146,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
               )}
             />
           )}
-          {isAsset && (
+          {(isAsset || !isIndex(feed)) && (
             <News
-              ticker={subject}
+              subject={subject}
               days={days}
               by={isIndex(feed) ? by : 'day'}
               usually={news[feed] ?? 'all'}

@@ -1,12 +1,11 @@
-import { useMemo, useRef } from 'preact/hooks';
-import type { coverageOfSeries, coveredDays } from '../../../../warehouse/questions/coverage.ts';
-import type { assetNews, IndexFeed, indexOverTime } from '../../../../warehouse/questions/indices.ts';
+import { useMemo } from 'preact/hooks';
+import type { IndexFeed } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, go } from '../../address.ts';
-import { addressOf, useAnswer, type Wire } from '../../api.ts';
+import { addressOf, useAnswer } from '../../api.ts';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Source } from '../../parts.tsx';
+import { Answered, Source, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { zone } from '../../time.ts';
@@ -15,8 +14,8 @@ import { Drawn } from '../sentiment/lines.tsx';
 import { Numbers } from '../sentiment/lines-read.tsx';
 import './feeds.css';
 
-type Point = Wire<Row<typeof indexOverTime>>;
-type Covered = Wire<Row<typeof coveredDays>>;
+type Point = Row<'index'>;
+type Covered = Row<'coverage/days'>;
 
 /** A topic and a model of an index. */
 interface IndexLine {
@@ -34,6 +33,7 @@ export function IndexLines({
   feed,
   subject,
   days,
+  end,
   by,
   isAsset,
   matches,
@@ -43,27 +43,26 @@ export function IndexLines({
   subject: string;
   /** Days of whole buckets. */
   days: { readonly from: string; readonly to: string };
+  /** The last day of the period. */
+  end: string;
   by: Bucket;
   isAsset: boolean;
   /** Loaded match types. */
   matches: readonly string[];
   /** Loaded series of the subject. */
-  series: readonly Wire<Row<typeof coverageOfSeries>>[] | undefined;
+  series: readonly Row<'coverage'>[] | undefined;
 }) {
   const parameters = { feed, subject, ...days, by };
-  const index = useAnswer<Row<typeof indexOverTime>>('index', parameters);
+  const index = useAnswer('index', parameters);
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
   const coverage = series && {
     ...{ feed, ...days, country: all('country'), topic: all('topic'), ticker: all('ticker') },
     ...{ variant: all('variant'), match_type: matches },
   };
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', coverage);
-  const events = useAnswer<Row<typeof assetNews>>(
-    'assets/news',
-    isAsset ? { ticker: subject, kind: 'event', ...days, limit: 1000 } : undefined,
-    30,
-  ).answer?.rows;
+  const covered = useAnswer('coverage/days', coverage);
+  const events = useAnswer('news', isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined, 30)
+    .answer?.rows;
   const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
   const rows = useMemo(
     () => (index.answer?.rows ?? []).map((point) => asSentiment(subject, point)),
@@ -79,14 +78,11 @@ export function IndexLines({
   const fresh = useMemo(
     () =>
       isCurrent && shown.length > 0
-        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, by })
+        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, end, by })
         : undefined,
     [isCurrent, rows, covered.answer, address.value],
   );
-  // The previous chart stays while the next is loading.
-  const last = useRef<Chart>(undefined);
-  if (fresh) last.current = fresh;
-  const chart = last.current;
+  const chart = useLast(fresh);
   return (
     <Answered asked={index} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
       {({ sql }) =>
@@ -152,7 +148,7 @@ function indexChart(
   shown: readonly IndexLine[],
   rows: readonly SentimentRow[],
   covered: readonly Covered[],
-  asked: { readonly from: string; readonly to: string; readonly by: Bucket },
+  asked: { readonly from: string; readonly to: string; readonly end: string; readonly by: Bucket },
 ): Chart {
   const { country } = rows[0]!;
   const ranges = shown.flatMap(({ topic, line, of }) =>
@@ -208,7 +204,7 @@ function AllLines({
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
   ];
   return (
-    <details class="all-lines">
+    <details class="numbers">
       <summary>All {lines.length} lines</summary>
       <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
     </details>

@@ -1,7 +1,7 @@
-import type { AssetNews, assetNews } from '../../../../warehouse/questions/indices.ts';
+import type { NewsKind } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
-import { useAnswer, type Wire } from '../../api.ts';
+import { useAnswer } from '../../api.ts';
 import { bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { score } from '../../numbers.ts';
 import { Answered, Source, Switch } from '../../parts.tsx';
@@ -14,7 +14,7 @@ import '../sentiment/headlines.css';
 const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
 const limit = 1000;
 
-const columns: Column<Wire<AssetNews>>[] = [
+const columns: Column<Row<'news'>>[] = [
   { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
   { title: 'kind', kind: 'nowrap', show: ({ kind }) => kind, by: ({ kind }) => kind },
   {
@@ -36,37 +36,38 @@ const columns: Column<Wire<AssetNews>>[] = [
   },
 ];
 
-/** Lists events and headlines of an asset: of a period, or of the bucket that is open in the chart. */
+/** Lists events and headlines of an asset, or macro headlines of a country: of a period, or of the bucket that is open in the chart. */
 export function News({
-  ticker,
+  subject,
   days,
   by,
   usually,
 }: {
-  ticker: string;
+  subject: string;
   days: { readonly from: string; readonly to: string };
   by: Bucket;
   /** What is listed if the address does not say. */
-  usually: keyof typeof kinds;
+  usually: NewsKind | 'all';
 }) {
-  const kind = chosen('kind', kinds, usually);
+  const isMacro = usually === 'macro headline';
+  const kind = isMacro ? usually : chosen('kind', kinds, usually);
   const at = address.value.get('at')?.slice(0, 10) ?? '';
   const isOpen = !Number.isNaN(Date.parse(at));
   const unit = by === 'hour' ? 'day' : by;
   const first = isOpen ? startOf(at, unit) : days.from;
   const last = isOpen ? new Date(endOf(Date.parse(first), unit) - 1).toISOString().slice(0, 10) : days.to;
-  const parameters = { ticker, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
-  const asked = useAnswer<Row<typeof assetNews>>('assets/news', parameters);
+  const parameters = { subject, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
+  const asked = useAnswer('news', parameters);
   return (
-    <section class="headlines" aria-label={`News of ${ticker}`}>
+    <section class="headlines" aria-label={`News of ${subject}`}>
       <div class="row">
         <h2>
-          News of {ticker}
+          News of {subject}
           {isOpen && ` of ${bucketTitle(first, unit)}`}
         </h2>
-        <Switch label="Kind" name="kind" value={kind} values={kinds} />
+        {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
         <span class="grow" />
-        <Source path="assets/news" parameters={parameters} sql={asked.answer?.sql} />
+        <Source path="news" parameters={parameters} sql={asked.answer?.sql} />
         {isOpen && (
           <button type="button" onClick={() => go({ at: null, of: null })}>
             Whole period
@@ -77,8 +78,17 @@ export function News({
         asked={asked}
         empty={
           <>
-            No news of {ticker} is loaded from {first} to {last}. <code>jobs/ticker-events.yaml</code>,{' '}
-            <code>jobs/ticker-headlines.yaml</code> and <code>jobs/ticker-event-headlines.yaml</code> load it.
+            No news of {subject} is loaded from {first} to {last}.{' '}
+            {isMacro ? (
+              <>
+                <code>jobs/macro-headlines.yaml</code> loads it.
+              </>
+            ) : (
+              <>
+                <code>jobs/ticker-events.yaml</code>, <code>jobs/ticker-headlines.yaml</code> and{' '}
+                <code>jobs/ticker-event-headlines.yaml</code> load it.
+              </>
+            )}
           </>
         }
       >
@@ -90,7 +100,7 @@ export function News({
               kind="news"
               rows={rows}
               columns={columns}
-              keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source}`}
+              keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source} ${row.topic}`}
               sort="news"
               first={50}
             />

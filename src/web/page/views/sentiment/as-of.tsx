@@ -1,15 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { knownSince, namedMoments } from '../../../../warehouse/questions/contents.ts';
 import { go } from '../../address.ts';
-import { addressOf, ask, useAnswer, type Wire } from '../../api.ts';
-import { Field, useFocusBack } from '../../parts.tsx';
+import { addressOf, ask, useAnswer } from '../../api.ts';
+import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment, zone } from '../../time.ts';
+import { aDay, moment, zone } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
 
-type Known = Row<typeof knownSince>;
-
-const aDay = 86_400_000;
 /** Steps of the slider, shorter for a warehouse of a few days. */
 const steps = [1_000, 10_000, 60_000, 600_000, 3_600_000, aDay];
 const mostSteps = 400;
@@ -18,7 +14,7 @@ const mostSteps = 400;
 export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   const flip = async () => {
     if (asOf !== null) return go({ as_of: null });
-    const known = await ask<Known>(addressOf('loads/known', { feed })).catch(() => undefined);
+    const known = await ask<'loads/known'>(addressOf('loads/known', { feed })).catch(() => undefined);
     go({ as_of: textOf(Date.parse(known?.rows[0]?.changed_at ?? '') || Date.now()) });
   };
   return (
@@ -37,12 +33,12 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 interface AsOfShown {
   readonly asOf: string;
   readonly show: Asked['show'];
-  readonly named: readonly Wire<Row<typeof namedMoments>>[];
+  readonly named: readonly Row<'moments'>[];
 }
 
 /** Shows the moment, and a slider and the named moments to change it. */
 export function AsOf({ asOf, show, named }: AsOfShown) {
-  const first = useAnswer<Known>('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
+  const first = useAnswer('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');
   const [now] = useState(Date.now);
@@ -99,20 +95,15 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
           />
         </span>
         {named.length > 0 && (
-          <select
-            aria-label="Named moment"
+          <Select
+            label="Named moment"
             value={named.find((one) => Date.parse(one.at) === at)?.at ?? ''}
-            onChange={(event) => go({ as_of: event.currentTarget.value })}
-          >
-            <option value="" disabled>
-              named …
-            </option>
-            {named.map(({ name, at, note }) => (
-              <option key={name} value={at}>
-                {note ? `${name}: ${note}` : name}
-              </option>
-            ))}
-          </select>
+            values={[
+              ['', 'named …'],
+              ...named.map(({ name, at, note }) => [at, note ? `${name}: ${note}` : name] as const),
+            ]}
+            onChange={(as_of) => go({ as_of })}
+          />
         )}
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now

@@ -1,6 +1,6 @@
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { pointsIn } from '../../../most-points.ts';
-import { address } from '../../address.ts';
+import { address, chosen } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
 import { daysBetween, periodFor, plusDays } from '../../time.ts';
@@ -61,25 +61,20 @@ export function askedFor(usual: Usual): Asked {
     const given = address.value.getAll(name);
     return given.length > 0 ? [...new Set(given)] : otherwise === undefined ? [] : [otherwise];
   };
-  const one = <Value extends string>(
-    name: string,
-    values: Readonly<Record<Value, string>>,
-    usually: NoInfer<Value>,
-  ) => (Object.hasOwn(values, text(name) ?? '') ? (text(name) as Value) : usually);
   const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
-  const model = one('model', models, 'directional');
-  const smooth = one('smooth', Object.fromEntries(spans), 'none');
+  const model = chosen('model', models);
+  const smooth = chosen<string>('smooth', Object.fromEntries(spans), 'none');
   const given = text('as_of');
   const asOf = usual.moments.find(({ name }) => name === given)?.at ?? given;
-  const show = one('show', shows, 'lines');
-  const chosen = texts('match_type', usual.match);
+  const show = chosen('show', shows);
+  const matches = texts('match_type', usual.match);
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
     // A colour shows one match type; only lines can compare several.
-    matches: show === 'lines' ? chosen : chosen.slice(0, 1),
+    matches: show === 'lines' ? matches : matches.slice(0, 1),
     ...{ from, to },
-    by: one('by', buckets, 'day'),
+    by: chosen('by', buckets, 'day'),
     models: model === 'both' ? ['directional', 'semantic'] : [model],
     smooth: smooth === 'none' ? 1 : Number(smooth),
     // Date.parse would read the year of an unknown name, such as paper-2026.

@@ -1,11 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { headlinesOf } from '../../../../warehouse/questions/headlines.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
-import type { SeriesPoints } from '../../draw/points.ts';
-import { number, percent, score } from '../../numbers.ts';
-import { Answered, Field, Problem, Source, Switch, useEscape, useFocusBack } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
+import { counted, number, percent, score } from '../../numbers.ts';
+import {
+  Answered,
+  Field,
+  Problem,
+  Select,
+  SignedBar,
+  Source,
+  Switch,
+  useEscape,
+  useFocusBack,
+} from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
@@ -43,7 +51,7 @@ export function Headlines({
   const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
-  const asked = useAnswer<Row<typeof headlinesOf>>('headlines', parameters);
+  const asked = useAnswer('headlines', parameters);
   const url = addressOf('headlines', parameters);
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
@@ -59,17 +67,12 @@ export function Headlines({
       <div class="row">
         <h2>Headlines of {title}</h2>
         {all.length > 1 ? (
-          <select
-            aria-label="Of which line"
+          <Select
+            label="Of which line"
             value={series.key}
-            onChange={(event) => go({ of: event.currentTarget.value }, 'replace')}
-          >
-            {all.map(({ key, title, behind }) => (
-              <option key={key} value={key}>
-                {title} ({number(behind[index]!)})
-              </option>
-            ))}
-          </select>
+            values={all.map(({ key, title, behind }) => [key, `${title} (${number(behind[index]!)})`])}
+            onChange={(of) => go({ of }, 'replace')}
+          />
         ) : (
           <span class="quiet">{series.title}</span>
         )}
@@ -96,7 +99,7 @@ export function Headlines({
           empty={
             find !== null
               ? `No headline here has “${find}”.`
-              : series.states[index] === 'covered'
+              : isLoaded(series.states[index]!)
                 ? 'There was no news here.'
                 : 'Nothing is loaded here, so there may have been news.'
           }
@@ -133,7 +136,7 @@ function List({
   const more = async () => {
     setAsking(true);
     const after = { after_time: last.published_at, after_id: last.headline_id };
-    await ask<Row<typeof headlinesOf>>(addressOf('headlines', { ...parameters, ...after })).then(
+    await ask<'headlines'>(addressOf('headlines', { ...parameters, ...after })).then(
       (answer) => {
         setLater((before) => [...before, ...answer.rows]);
         setLastPage(answer.rows.length);
@@ -183,7 +186,12 @@ function List({
               title: model,
               kind: 'number',
               by: sortable((row) => row[`${model}_score`]),
-              show: (row) => <Score value={row[`${model}_score`]} />,
+              show: (row) => (
+                <>
+                  {score(row[`${model}_score`])}
+                  <SignedBar value={row[`${model}_score`] ?? 0} />
+                </>
+              ),
             }),
           ),
           {
@@ -222,25 +230,8 @@ function Said({ row }: { row: Headline }) {
   );
 }
 
-function Score({ value }: { value: number | null }) {
-  const wide = Math.abs(value ?? 0) * 50;
-  const isPositive = (value ?? 0) >= 0;
-  return (
-    <>
-      {score(value)}
-      <span class="bar" aria-hidden="true">
-        <span
-          class={isPositive ? 'positive' : 'negative'}
-          style={{ width: `${wide}%`, left: `${isPositive ? 50 : 50 - wide}%` }}
-        />
-      </span>
-    </>
-  );
-}
-
 function versionsTitle({ earlier, later }: Headline): string | undefined {
-  const count = (versions: number, when: string) =>
-    versions > 0 && `${number(versions)} ${when} version${versions === 1 ? '' : 's'}`;
+  const count = (versions: number, when: string) => versions > 0 && counted(versions, `${when} version`);
   const since = later > 0 && `changed since: ${count(later, 'later')}`;
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
 }

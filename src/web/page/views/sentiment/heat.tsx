@@ -1,15 +1,14 @@
 import { useMemo, useRef } from 'preact/hooks';
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
-import type { sentimentByTopic } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
-import type { Wire } from '../../api.ts';
-import { bucketText, bucketTitle, endOf, wholeBuckets } from '../../buckets.ts';
+import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
+import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
-import { number, score } from '../../numbers.ts';
-import { Problem } from '../../parts.tsx';
+import { counted, score } from '../../numbers.ts';
+import { Answered, useLast } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
+import { aDay } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
@@ -21,7 +20,6 @@ export interface Topic {
   readonly category: string;
 }
 
-const aDay = 86_400_000;
 /** Least width of a week in pixels; below it, months are shown. */
 const narrowest = 5;
 
@@ -35,7 +33,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const days = wholeBuckets(asked.from, asked.to, by);
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByTopic>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment/topics',
     { ...lists, ...days, by, as_of: asked.asOf },
     width > 0 && names.length > 0,
@@ -44,14 +42,12 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
     if (!isCurrent) return undefined;
     const series = asked.countries.length * asked.matches.length;
     return tableOf(rows!, ranges!, topics, {
-      ...{ ...days, by, series, model: asked.models[0]! },
+      ...{ ...days, end: asked.to, by, series, model: asked.models[0]! },
     });
-  }, [isCurrent, rows, ranges, topics.length, asked.models[0]]);
-  const last = useRef<Table>(undefined);
-  if (fresh) last.current = fresh;
+  }, [isCurrent, rows, ranges, topics.length, asked.models[0], asked.to]);
+  const table = useLast(fresh);
   return (
     <div ref={box}>
-      {error && <Problem error={error} />}
       <div class="row below">
         <span class="quiet note">
           Mean {asked.models[0]} score by {by} of {asked.countries.join(', ')}
@@ -60,14 +56,14 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
         </span>
         {source}
       </div>
-      {last.current ? (
-        <div class={fresh && !error ? undefined : 'stale'}>
-          <Drawn table={last.current} width={inner} />
-          <Scale limit={last.current.limit} isDotted={false} />
-        </div>
-      ) : (
-        !error && <p class="quiet waiting">Asking …</p>
-      )}
+      <Answered asked={{ answer: table, error, isAsking: !fresh }}>
+        {(table) => (
+          <>
+            <Drawn table={table} width={inner} />
+            <Scale limit={table.limit} isDotted={false} />
+          </>
+        )}
+      </Answered>
     </div>
   );
 }
@@ -77,11 +73,13 @@ interface Bucket {
   readonly mean: number | null;
   readonly headlines: number;
   /** Whether all of its series and days are covered. */
-  readonly state: 'covered' | 'incomplete' | 'missing';
+  readonly state: State;
 }
 
 interface Table {
   readonly by: 'week' | 'month';
+  /** The last day of the period. */
+  readonly end: string;
   readonly starts: readonly number[];
   /** A category, then its topics. */
   readonly titles: readonly GridRow[];
@@ -96,6 +94,7 @@ interface Table {
 interface TableAsked {
   readonly from: string;
   readonly to: string;
+  readonly end: string;
   readonly by: 'week' | 'month';
   /** How many series a cell sums up. */
   readonly series: number;
@@ -103,26 +102,23 @@ interface TableAsked {
 }
 
 function tableOf(
-  rows: readonly Wire<Row<typeof sentimentByTopic>>[],
-  covered: readonly Wire<Row<typeof coveredDays>>[],
+  rows: readonly Row<'sentiment/topics'>[],
+  covered: readonly Row<'coverage/days'>[],
   topics: readonly Topic[],
-  { from, to, by, series, model }: TableAsked,
+  { from, to, end, by, series, model }: TableAsked,
 ): Table {
-  const starts: number[] = [];
-  const end = Date.parse(to) + aDay;
-  for (let start = Date.parse(from); start < end; start = endOf(start, by)) starts.push(start);
+  const starts = startsOf(from, to, by);
   const found = new Map(rows.map((row) => [`${row.topic} ${row.at}`, row]));
   const bucketsOf = (topic: string): Bucket[] => {
     const ranges = covered.filter((range) => range.topic === topic);
+    const daysIn = (from: number, to: number) =>
+      ranges.reduce((sum, { first_day, last_day }) => sum + common(from, to, first_day, last_day), 0);
+    const isCovered = (from: number, to: number) => daysIn(from, to) >= ((to - from) / aDay) * series;
     return starts.map((start) => {
-      const stop = Math.min(endOf(start, by), end);
+      const stop = endOf(start, by);
       const row = found.get(`${topic} ${new Date(start).toISOString().slice(0, 10)}`);
-      const days = ranges.reduce(
-        (sum, { first_day, last_day }) => sum + common(start, stop, first_day, last_day),
-        0,
-      );
-      const all = ((stop - start) / aDay) * series;
-      const state = days >= all ? 'covered' : days > 0 || row ? 'incomplete' : 'missing';
+      const isAny = row !== undefined || daysIn(start, stop) > 0;
+      const state = stateOf(isCovered, [start, stop, Date.parse(end) + aDay], isAny);
       return { mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, state };
     });
   };
@@ -138,7 +134,7 @@ function tableOf(
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
   const full = counts[Math.floor(counts.length * 0.9)] ?? 1;
-  return { by, starts, titles, rows: cells, limit: limitOf(usual), full };
+  return { by, end, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
 /** Counts the days that a bucket and a range have in common. */
@@ -175,7 +171,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
 
 /** Returns how a bucket is drawn, in few enough colours and strengths. */
 function cellOf({ mean, headlines, state }: Bucket, limit: number, full: number): Cell {
-  const mark = state === 'covered' ? undefined : 'hatch';
+  const mark = isLoaded(state) ? undefined : 'hatch';
   if (mean === null) return { parts: mark ? [['var(--never)', 1]] : [], mark };
   const strength = Math.round(3 + 7 * Math.min(1, Math.sqrt(headlines / full))) / 10;
   return { parts: [[colourOf(mean, limit), 1]], strength, mark };
@@ -194,12 +190,13 @@ function headsOf(starts: readonly number[], width: number): string[] {
 }
 
 /** Describes a bucket of a topic. */
-function wordsOf({ rows, starts, by }: Table, row: number, column: number): string {
+function wordsOf(table: Table, row: number, column: number): string {
+  const { rows, starts, by } = table;
   const { mean, headlines, state } = rows[row]![column]!;
   const parts = [
     mean !== null && score(mean),
-    headlines > 0 && `${number(headlines)} headline${headlines === 1 ? '' : 's'}`,
-    { covered: headlines === 0 && 'no news', incomplete: 'not complete', missing: 'not loaded' }[state],
+    headlines > 0 && counted(headlines, 'headline'),
+    (headlines === 0 || state !== 'covered') && stateWords(state, table),
   ];
   const title = bucketTitle(new Date(starts[column]!).toISOString().slice(0, 10), by);
   return `${title}: ${parts.filter(Boolean).join(' · ')}`;

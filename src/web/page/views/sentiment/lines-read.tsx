@@ -1,11 +1,18 @@
 import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { bucketText, bucketTitle } from '../../buckets.ts';
-import { type Chart, isTrailing, type Line, meanAt, type SeriesPoints } from '../../draw/points.ts';
-import { number, score } from '../../numbers.ts';
+import {
+  type Chart,
+  isLoaded,
+  isTrailing,
+  type Line,
+  meanAt,
+  type SeriesPoints,
+  type State,
+  stateWords,
+} from '../../draw/points.ts';
+import { counted, number, score } from '../../numbers.ts';
 import { type Column, Table } from '../../table.tsx';
-
-const states = { covered: 'no news', missing: 'not loaded', incomplete: 'not complete' };
 
 /** Draws a line's sign: its colour, solid or dashed. */
 function Sign({ place, model }: { place: number; model: Line['model'] }) {
@@ -75,6 +82,7 @@ function Read({
   title: string | undefined;
 }) {
   const count = series.headlines[index]!;
+  const state = series.states[index]!;
   return (
     <tr>
       <th scope="row">
@@ -96,8 +104,8 @@ function Read({
         <span class="quiet">
           {series.isDifference
             ? 'difference'
-            : count === 0 || series.states[index] === 'incomplete'
-              ? states[series.states[index]!]
+            : count === 0 || state !== 'covered'
+              ? stateWords(state, chart)
               : series.behind[index] === 1
                 ? chart.counted
                 : `${chart.counted}s`}
@@ -112,8 +120,9 @@ function Read({
 export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
   const flip = (key: string) =>
     go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
-  const isGap = chart.series.some(({ states }) => states.some((state) => state !== 'covered'));
-  const isRing = chart.series.some(({ states }) => states.includes('incomplete'));
+  const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
+  const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
+  const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
   return (
     <div class={chart.series.length > 3 ? 'lines-legend many' : 'lines-legend'}>
       {chart.series.map((series) => (
@@ -138,9 +147,9 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
           <span class="hatched" aria-hidden="true" /> not loaded, or not complete yet
         </span>
       )}
-      {isRing && (
+      {rings.some(Boolean) && (
         <span class="key quiet">
-          <span class="ring" aria-hidden="true" /> incomplete {chart.by}
+          <span class="ring" aria-hidden="true" /> {rings.filter(Boolean).join(', or ')}
         </span>
       )}
     </div>
@@ -159,14 +168,13 @@ function summaryOf(chart: Chart, series: SeriesPoints): string {
     });
   const gaps = gapsOf(chart, series);
   if (headlines > 0) return [means.join(', '), `${number(headlines)} ${chart.counted}s`, ...gaps].join(' · ');
-  const isLoaded = series.states.includes('covered');
-  return isLoaded ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
+  return series.states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
 }
 
 function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   const count = (state: string, what: string) => {
     const buckets = states.filter((one) => one === state).length;
-    return buckets === 0 ? [] : [`${number(buckets)} ${by}${buckets === 1 ? '' : 's'} ${what}`];
+    return buckets === 0 ? [] : [`${counted(buckets, by)} ${what}`];
   };
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
@@ -189,16 +197,21 @@ export function Numbers({ chart }: { chart: Chart }) {
               title: chart.by,
               kind: 'head',
               by: (index) => index,
-              show: (index) => titleAt(chart, index),
+              show: (index) => <span class="nowrap">{titleAt(chart, index)}</span>,
             },
-            ...[...chart.lines, ...(chart.now?.lines ?? [])].map(
-              (line): Column<number> => ({
-                title: `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`,
-                kind: 'number',
-                by: (index) => meanAt(line, index),
+            ...[...chart.lines, ...(chart.now?.lines ?? [])].flatMap((line) => {
+              const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
+              const hasBand = line.errors.some((error) => error !== null);
+              const mean: Column<number> = {
+                ...{ title, kind: 'number', by: (index) => meanAt(line, index) },
                 show: (index) => score(meanAt(line, index)),
-              }),
-            ),
+              };
+              const error: Column<number> = {
+                ...{ title: `${title} ±`, kind: 'number', by: (index) => line.errors[index]! },
+                show: (index) => line.errors[index]?.toFixed(3),
+              };
+              return hasBand ? [mean, error] : [mean];
+            }),
             ...chart.series
               .filter(({ isDifference }) => !isDifference)
               .map(
@@ -207,7 +220,7 @@ export function Numbers({ chart }: { chart: Chart }) {
                   kind: 'number',
                   by: (index) => behind[index]!,
                   show: (index) =>
-                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : states[of[index]!]}`,
+                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : stateWords(of[index]!, chart)}`,
                 }),
               ),
           ]}

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { sentimentOverTime } from '../../../../warehouse/questions/sentiment.ts';
 import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
 import { addressOf, useAnswer } from '../../api.ts';
@@ -12,13 +11,13 @@ import {
   type Chart,
   changeAt,
   chartOf,
+  isLoaded,
   isTrailing,
   withDifference,
 } from '../../draw/points.ts';
-import { number } from '../../numbers.ts';
-import { Problem } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
-import { plusDays, zone } from '../../time.ts';
+import { counted } from '../../numbers.ts';
+import { Answered, useLast } from '../../parts.tsx';
+import { daysBetween, plusDays, zone } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
@@ -34,37 +33,30 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters = { ...lists, from: lead, to: days.to, by };
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentOverTime>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
     !isTooMuch,
     // A window that was loaded again since then does not say when its days were first complete.
     parameters,
   );
-  const now = useAnswer<Row<typeof sentimentOverTime>>(
-    'sentiment',
-    asOf === null || isTooMuch ? undefined : parameters,
-  ).answer;
+  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters).answer;
   const isNow = asOf === null || now?.url === addressOf('sentiment', parameters);
   const fresh = useMemo(() => {
     if (!isCurrent || !isNow) return undefined;
     const series = seriesOf(asked);
     const chartFor = (means: typeof rows) => {
-      const chart = chartOf(means!, ranges!, { ...asked, ...days, series });
+      const chart = chartOf(means!, ranges!, { ...asked, ...days, end: asked.to, series });
       return asked.difference && series.length === 2 ? withDifference(chart) : chart;
     };
     return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
   }, [isCurrent, isNow, rows, ranges, now, address.value]);
-  // The previous chart stays while the next is loading.
-  const last = useRef<Chart>(undefined);
-  if (fresh) last.current = fresh;
-  const chart = last.current;
+  const chart = useLast(fresh);
   if (isTooMuch) return <TooMuch asked={asked} />;
   return (
-    <>
-      {error && <Problem error={error} />}
-      {chart ? (
-        <div class={fresh && !error ? undefined : 'stale'}>
+    <Answered asked={{ answer: chart, error, isAsking: !fresh }}>
+      {(chart) => (
+        <>
           <Drawn
             chart={chart}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
@@ -76,11 +68,9 @@ export function Lines({ asked }: { asked: Asked }) {
           </div>
           <Numbers chart={chart} />
           <Opened chart={chart} asked={asked} />
-        </div>
-      ) : (
-        !error && <p class="quiet waiting">Asking …</p>
+        </>
       )}
-    </>
+    </Answered>
   );
 }
 
@@ -104,15 +94,12 @@ function changesOf(chart: Chart): string | false {
   const count = (kind: ReturnType<typeof changeAt>) =>
     starts.filter((_, index) => lines.some((__, place) => changeAt(chart, place, index) === kind)).length;
   const [changed, added] = [count('changed'), count('added')];
-  const words = (buckets: number) => `${number(buckets)} ${by}${buckets === 1 ? '' : 's'}`;
   if (!now) return false;
-  return `${changed > 0 ? words(changed) : `No ${by}`} changed since then${added > 0 ? `, and ${words(added)} were not loaded yet` : ''}.`;
+  return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
 }
 
 function TooMuch({ asked }: { asked: Asked }) {
-  const days = Math.floor(
-    (mostPoints * (Date.parse(asked.to) - Date.parse(asked.from))) / 86_400_000 / pointsOf(asked),
-  );
+  const days = Math.floor((mostPoints * (daysBetween(asked.from, asked.to) - 1)) / pointsOf(asked));
   return (
     <p class="empty">
       These are too many points to draw by {asked.by}.{' '}
@@ -236,7 +223,7 @@ function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string |
   if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
   if (asOf !== null)
     return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
-  return shown.some(({ states }) => states.includes('covered'))
+  return shown.some(({ states }) => states.some(isLoaded))
     ? 'The loaded days of this period had no headlines.'
     : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
 }

@@ -1,13 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { sentimentByCountry } from '../../../../warehouse/questions/sentiment.ts';
 import { go } from '../../address.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
-import { number, score, share } from '../../numbers.ts';
+import { counted, number, score, share } from '../../numbers.ts';
 import { Problem } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
+import { Tip } from '../../tip.tsx';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
@@ -31,7 +30,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { rows, ranges, isCurrent, error, source } = useMeans<Row<typeof sentimentByCountry>>(
+  const { rows, ranges, isCurrent, error, source } = useMeans(
     'sentiment/countries',
     { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
     codes.length > 0,
@@ -81,12 +80,12 @@ function words({ mean, headlines, covered }: Shown, days: number): string {
   if (headlines === 0)
     return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
   const all = covered >= days ? '' : `, ${share(covered, days)} of the days loaded`;
-  return `${score(mean)} · ${number(headlines)} headline${headlines === 1 ? '' : 's'}${all}`;
+  return `${score(mean)} · ${counted(headlines, 'headline')}${all}`;
 }
 
 function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const [world, setWorld] = useState<typeof import('../../draw/world.ts')>();
-  const [hover, setHover] = useState<{ text: string; left: number; top: number; isRight: boolean } | null>(
+  const [hover, setHover] = useState<{ shape: Shape; left: number; top: number; within: DOMRect } | null>(
     null,
   );
   useEffect(() => void import('../../draw/world.ts').then(setWorld), []);
@@ -94,18 +93,21 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
   const byCode = new Map(shown.map((one) => [one.code, one]));
   const of = (shape: Shape) => byCode.get(shape.code ?? '');
   const over = (shape: Shape) => (event: PointerEvent) => {
-    const box = (event.currentTarget as Element).closest('.map')!.getBoundingClientRect();
-    const one = of(shape);
-    setHover({
-      text: `${one?.name ?? shape.name}: ${one ? words(one, days) : 'the service does not list it'}`,
-      ...{ left: event.clientX - box.left, top: event.clientY - box.top },
-      isRight: event.clientX - box.left > box.width / 2,
-    });
+    const within = (event.currentTarget as Element).closest('svg')!.getBoundingClientRect();
+    setHover({ shape, left: event.clientX - within.left, top: event.clientY - within.top, within });
   };
+  const told = hover && of(hover.shape);
   const drawn = new Set(world?.shapes.map(({ code }) => code));
   const small = world ? shown.filter(({ code }) => !drawn.has(code)) : [];
   return (
     <div class="map" onPointerLeave={() => setHover(null)}>
+      {hover && (
+        <Tip at={{ left: hover.left, top: hover.top, width: 0, height: 10 }} within={hover.within}>
+          <strong>{told?.name ?? hover.shape.name}</strong>
+          <br />
+          {told ? words(told, days) : 'the service does not list it'}
+        </Tip>
+      )}
       {world ? (
         <svg
           viewBox={`0 0 ${world.size.width} ${world.size.height}`}
@@ -145,19 +147,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         </svg>
       ) : (
         <div class="space quiet">Drawing …</div>
-      )}
-      {hover && (
-        <div
-          class="readout"
-          style={{
-            top: `${hover.top + 14}px`,
-            ...(hover.isRight
-              ? { right: `calc(100% - ${hover.left - 10}px)` }
-              : { left: `${hover.left + 14}px` }),
-          }}
-        >
-          {hover.text}
-        </div>
       )}
       <Scale limit={limit} isDotted />
       {small.length > 0 && (

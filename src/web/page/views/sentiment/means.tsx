@@ -1,17 +1,16 @@
-import type { coveredDays } from '../../../../warehouse/questions/coverage.ts';
 import { addressOf, type Parameters, useAnswer } from '../../api.ts';
 import { Source } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import type { Path } from '../../rows.ts';
 import { feed } from './asked.ts';
 
 /**
  * Queries means, and the covered days of their series and period. The previous answers stay while the next are loading.
  * @param of what the covered days are of, if not of the same
  */
-export function useMeans<One>(path: string, parameters: Parameters, isReady = true, of = parameters) {
+export function useMeans<Of extends Path>(path: Of, parameters: Parameters, isReady = true, of = parameters) {
   const days: Parameters = { feed, ...of, by: null };
-  const means = useAnswer<One>(path, isReady ? parameters : undefined);
-  const covered = useAnswer<Row<typeof coveredDays>>('coverage/days', isReady ? days : undefined);
+  const means = useAnswer(path, isReady ? parameters : undefined);
+  const covered = useAnswer('coverage/days', isReady ? days : undefined);
   return {
     rows: means.answer?.rows,
     ranges: covered.answer?.rows,

@@ -1,16 +1,9 @@
-import type {
-  fullestSeries,
-  listedSeries,
-  loadedFeeds,
-  namedMoments,
-} from '../../../../warehouse/questions/contents.ts';
-import type { coverageOfSeries } from '../../../../warehouse/questions/coverage.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
-import { Controls, Period, Problem, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { daysOfFeeds, namesOf } from '../../loaded.ts';
+import { Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
 import { moment, today, zone } from '../../time.ts';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
@@ -18,6 +11,8 @@ import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
 import './sentiment.css';
+
+type Names = ReturnType<typeof namesOf>;
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
@@ -30,27 +25,19 @@ export function Sentiment() {
 }
 
 function Loaded() {
-  const feeds = useAnswer<Row<typeof loadedFeeds>>('feeds', {}, 30);
-  const listed = useAnswer<Row<typeof listedSeries>>('series', {}, 60);
-  const named = useAnswer<Row<typeof namedMoments>>('moments', {}, 300).answer?.rows ?? [];
+  const feeds = useAnswer('feeds', {}, 30);
+  const listed = useAnswer('series', {}, 60);
+  const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
-  const coverage = useAnswer<Row<typeof coverageOfSeries>>(
+  const coverage = useAnswer(
     'coverage',
     first && { feed, match_type: first.match_type, from: first.oldest, to: first.newest },
     30,
   );
   const isChosen = address.value.has('country') && address.value.has('topic');
-  const fullest = useAnswer<Row<typeof fullestSeries>>(
-    'series/fullest',
-    isChosen ? undefined : { feed, limit: 1 },
-    300,
-  );
-  const oldest = loaded?.map((row) => row.oldest).toSorted()[0];
-  const newest = loaded
-    ?.map((row) => row.newest)
-    .toSorted()
-    .at(-1);
+  const fullest = useAnswer('series/fullest', isChosen ? undefined : { feed, limit: 1 }, 300);
+  const { oldest, newest } = daysOfFeeds(loaded);
   const series = coverage.answer?.rows ?? [];
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
@@ -71,10 +58,10 @@ function Loaded() {
   if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
-  const choices = (kind: 'country' | 'topic') =>
-    choicesOf(listed.answer?.rows.filter((row) => row.kind === kind) ?? [], [
-      ...new Set(series.map((row) => row[kind])),
-    ]);
+  const countries = [...new Set(series.map(({ country }) => country))];
+  const topics = [...new Set(series.map(({ topic }) => topic))];
+  const countryNames = namesOf(listed.answer?.rows, 'country');
+  const categories = namesOf(listed.answer?.rows, 'topic');
   return (
     <>
       <Controls
@@ -91,8 +78,8 @@ function Loaded() {
           <Switch label="Shown as" name="show" value={asked.show} values={shows} />
           {asked.show !== 'map' && (
             <Choose
-              label={asked.countries.length > 1 ? 'Countries' : 'Country'}
-              choices={choices('country')}
+              label="Countries"
+              choices={choicesOf('country', countryNames, countries)}
               chosen={asked.countries}
               atMost={mostLines}
               onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
@@ -100,8 +87,8 @@ function Loaded() {
           )}
           {asked.show !== 'heat' && (
             <Choose
-              label={asked.topics.length > 1 ? 'Topics' : 'Topic'}
-              choices={choices('topic')}
+              label="Topics"
+              choices={choicesOf('topic', categories, topics)}
               chosen={asked.topics}
               atMost={mostLines}
               onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
@@ -111,17 +98,23 @@ function Loaded() {
         </div>
         <div class="row asked">
           <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
-          <Labelled title="model">
-            <Switch label="Model" name="model" value={modelOf(asked)} values={modelsFor(asked.show)} />
-          </Labelled>
+          <Switch
+            label="Model"
+            title="model"
+            name="model"
+            value={modelOf(asked)}
+            values={modelsFor(asked.show)}
+          />
           {asked.show === 'lines' && (
             <>
-              <Labelled title="by">
-                <Switch label="Mean by" name="by" value={asked.by} values={buckets} />
-              </Labelled>
-              <Labelled title="trailing mean">
-                <Switch label="Trailing mean" name="smooth" value={smoothOf(asked)} values={spans} />
-              </Labelled>
+              <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
+              <Switch
+                label="Trailing mean"
+                title="trailing mean"
+                name="smooth"
+                value={smoothOf(asked)}
+                values={spans}
+              />
             </>
           )}
           {asked.show === 'lines' && seriesOf(asked).length === 2 && (
@@ -147,18 +140,8 @@ function Loaded() {
       </Controls>
       {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} named={named} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
-      {asked.show === 'heat' && (
-        <HeatMap asked={asked} topics={loadedTopics(listed.answer?.rows ?? [], series)} />
-      )}
-      {asked.show === 'map' && (
-        <WorldMap
-          asked={asked}
-          countries={countriesOf(
-            listed.answer?.rows ?? [],
-            series.map(({ country }) => country),
-          )}
-        />
-      )}
+      {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
+      {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
     </>
   );
 }
@@ -169,15 +152,6 @@ function NothingLoaded() {
       No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
       <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
     </p>
-  );
-}
-
-function Labelled({ title, children }: { title: string; children: preact.ComponentChildren }) {
-  return (
-    <span class="labelled">
-      <span class="quiet">{title}</span>
-      {children}
-    </span>
   );
 }
 
@@ -195,34 +169,23 @@ function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
 }
 
 /** Returns the requested topics by category. */
-function loadedTopics(
-  listed: readonly { kind: string; code: string; name: string | null }[],
-  loaded: readonly { topic: string }[],
-): Topic[] {
-  const categories = new Map(listed.map(({ code, name }) => [code, name ?? '']));
-  return [...new Set(loaded.map(({ topic }) => topic))]
+function loadedTopics(categories: Names, loaded: readonly string[]): Topic[] {
+  return loaded
     .map((name) => ({ name, category: categories.get(name) ?? '' }))
     .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
 }
 
 /** Returns all countries by name, also those that the service no longer lists. */
-function countriesOf(
-  listed: readonly { kind: string; code: string; name: string | null }[],
-  loaded: readonly string[],
-): Country[] {
-  const names = new Map(loaded.map((code) => [code, code]));
-  for (const { kind, code, name } of listed) if (kind === 'country') names.set(code, name ?? code);
-  return [...names].map(([code, name]) => ({ code, name }));
+function countriesOf(names: Names, loaded: readonly string[]): Country[] {
+  return [...new Set([...loaded, ...names.keys()])].map((code) => ({ code, name: names.get(code) ?? code }));
 }
 
 /** Returns the choices, loaded ones first. */
-function choicesOf(listed: readonly { code: string; name: string | null }[], loaded: string[]): Choice[] {
-  const known = new Map(listed.map(({ code, name }) => [code, name]));
-  const isCountry = (code: string) => code.length === 2;
-  return [...new Set([...loaded, ...known.keys()])].map((code) => {
-    const name = known.get(code) ?? '';
+function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly string[]): Choice[] {
+  return [...new Set([...loaded, ...names.keys()])].map((code) => {
+    const name = names.get(code) ?? '';
     const note = loaded.includes(code) ? '' : 'not loaded';
-    return isCountry(code)
+    return kind === 'country'
       ? { value: code, title: name ? `${code} ${name}` : code, note }
       : { value: code, title: code, group: name, note };
   });
@@ -235,19 +198,15 @@ function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] })
   if (asked.show === 'lines') choices.set('DOMESTIC,INTERNATIONAL', 'domestic against international');
   if (!choices.has(current)) choices.set(current, asked.matches.join(' against ').toLowerCase());
   return (
-    <Labelled title="news">
-      <select
-        aria-label="Which news counts"
-        value={current}
-        onChange={(event) => go({ match_type: event.currentTarget.value.split(','), at: null })}
-      >
-        {[...choices].map(([chosen, title]) => (
-          <option key={chosen} value={chosen}>
-            {title}
-            {chosen.split(',').every((match) => loaded.includes(match)) ? '' : ' (not loaded)'}
-          </option>
-        ))}
-      </select>
-    </Labelled>
+    <Select
+      label="Which news counts"
+      title="news"
+      value={current}
+      values={[...choices].map(([chosen, title]) => {
+        const isLoaded = chosen.split(',').every((match) => loaded.includes(match));
+        return [chosen, isLoaded ? title : `${title} (not loaded)`];
+      })}
+      onChange={(chosen) => go({ match_type: chosen.split(','), at: null })}
+    />
   );
 }

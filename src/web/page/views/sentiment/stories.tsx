@@ -1,5 +1,4 @@
-import type { Story, storiesOf } from '../../../../warehouse/questions/headlines.ts';
-import { type Parameters, useAnswer, type Wire } from '../../api.ts';
+import { type Parameters, useAnswer } from '../../api.ts';
 import { number, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -15,7 +14,7 @@ export function Stories({
   parameters: Parameters;
   model: 'directional' | 'semantic';
 }) {
-  const asked = useAnswer<Row<typeof storiesOf>>('headlines/stories', parameters);
+  const asked = useAnswer('headlines/stories', parameters);
   return (
     <Answered
       asked={asked}
@@ -44,8 +43,8 @@ export function Stories({
   );
 }
 
-function Side({ title, rows }: { title: string; rows: readonly Wire<Story>[] }) {
-  const columns: Column<Wire<Story>>[] = [
+function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/stories'>[] }) {
+  const columns: Column<Row<'headlines/stories'>>[] = [
     {
       title,
       kind: 'text',

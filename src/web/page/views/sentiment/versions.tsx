@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { headlinesOf, versionsOf } from '../../../../warehouse/questions/headlines.ts';
-import { type Parameters, useAnswer, type Wire } from '../../api.ts';
+import { type Parameters, useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { percent, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
@@ -8,8 +7,8 @@ import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 
-export type Headline = Wire<Row<typeof headlinesOf>>;
-type Version = Wire<Row<typeof versionsOf>>;
+export type Headline = Row<'headlines'>;
+type Version = Row<'headlines/versions'>;
 
 /** Shows all versions of a headline, with their changes marked. */
 export function Versions({
@@ -22,7 +21,7 @@ export function Versions({
   asOf: string | null;
 }) {
   const parameters: Parameters = { country, topic, match_type: match, published_at, headline_id };
-  const asked = useAnswer<Row<typeof versionsOf>>('headlines/versions', parameters);
+  const asked = useAnswer('headlines/versions', parameters);
   return (
     <Answered asked={asked}>
       {({ rows, sql }) => {

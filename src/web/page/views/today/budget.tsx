@@ -1,10 +1,8 @@
-import type { requestsByKey } from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
-import { type Asked, useAnswer, type Wire } from '../../api.ts';
+import type { Asked } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment, today } from '../../time.ts';
+import { moment } from '../../time.ts';
 
 /** The most requests in a month that any job allows for the server's key. */
 interface Limit {
@@ -15,16 +13,16 @@ interface Limit {
   /** When the limit will be reached, if that is before the month ends. */
   readonly spentBy: string | null;
   /** Jobs that stop earlier, by their own limit. */
-  readonly lower: readonly Wire<JobShown>[];
+  readonly lower: readonly Row<'jobs'>[];
 }
 
-function limitOf(jobs: readonly Wire<JobShown>[]): Limit | undefined {
+function limitOf(jobs: readonly Row<'jobs'>[]): Limit | undefined {
   const limited = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   const most = limited[0];
   if (!most) return undefined;
-  const isMost = (job: Wire<JobShown>) => job.requests_per_month === most.requests_per_month;
+  const isMost = (job: Row<'jobs'>) => job.requests_per_month === most.requests_per_month;
   return {
     perMonth: most.requests_per_month!,
     reserve: Math.max(...limited.filter(isMost).map(({ reserve }) => reserve ?? 0)),
@@ -34,15 +32,16 @@ function limitOf(jobs: readonly Wire<JobShown>[]): Limit | undefined {
   };
 }
 
-export type Requests = Asked<Row<typeof requestsByKey>>;
-
-export function useRequests(): Requests {
-  return useAnswer<Row<typeof requestsByKey>>('requests', { month: today().slice(0, 7) });
-}
-
 /** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
-export function Budget({ jobs, requests }: { jobs: readonly Wire<JobShown>[]; requests: Requests }) {
-  const month = today().slice(0, 7);
+export function Budget({
+  jobs,
+  requests,
+  month,
+}: {
+  jobs: readonly Row<'jobs'>[];
+  requests: Asked<'requests'>;
+  month: string;
+}) {
   const { answer, error } = requests;
   const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];

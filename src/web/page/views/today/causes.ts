@@ -1,4 +1,4 @@
-import { number } from '../../numbers.ts';
+import { counted, number } from '../../numbers.ts';
 import { moment } from '../../time.ts';
 import { costOf, free, quoted } from '../commands.tsx';
 import { isNeverLoaded, isSpent, type Known } from './known.ts';
@@ -30,10 +30,6 @@ export function causesOf(known: Known): Cause[] {
     ...changedFields(known),
   ];
   return causes.toSorted((a, b) => Number(b.isFailure) - Number(a.isFailure));
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${number(count)} ${count === 1 ? one : many}`;
 }
 
 /** Lists names; counts those after the third. */
@@ -101,7 +97,7 @@ function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
     const cost = jobs.find((one) => one.job === job)?.backfill_requests;
     return {
       isFailure: true,
-      what: of.length === 1 ? `Load of ${name} ${state}` : `${number(of.length)} loads ${state}`,
+      what: of.length === 1 ? `Load of ${name} ${state}` : `${counted(of.length, 'load')} ${state}`,
       why: error ?? 'It ended without an outcome.',
       ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
       ...(isKilled && job

@@ -1,14 +1,12 @@
-import type { lastChecks } from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
-import type { Answer, Wire } from '../../api.ts';
+import type { Answer } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Source } from '../../parts.tsx';
+import { Source, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, free, quoted } from '../commands.tsx';
 
-type Check = Wire<Row<typeof lastChecks>>;
+type Check = Row<'checks'>;
 
 /** The colours of results. */
 const colours: Readonly<Record<string, string>> = {
@@ -20,8 +18,8 @@ export function Checks({
   answer: { rows, sql },
   jobs,
 }: {
-  answer: Answer<Row<typeof lastChecks>>;
-  jobs: readonly Wire<JobShown>[];
+  answer: Answer<'checks'>;
+  jobs: readonly Row<'jobs'>[];
 }) {
   const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
   const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
@@ -68,7 +66,7 @@ const columns: Column<Check>[] = [
     kind: 'nowrap',
     show: ({ result }) => (
       <>
-        <i class={`swatch ${colours[result]}`} />
+        <Swatch state={colours[result]!} />
         {result}
       </>
     ),

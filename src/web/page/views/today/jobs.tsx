@@ -1,14 +1,13 @@
-import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
-import type { Wire } from '../../api.ts';
-import { number, share } from '../../numbers.ts';
-import { Scroll } from '../../parts.tsx';
+import { counted, number, share } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { isComplete, isNeverLoaded, isSpent } from './known.ts';
 import { Bar } from './running.tsx';
 
-type Job = Wire<JobShown>;
+type Job = Row<'jobs'>;
 
 /** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
 export function Jobs({
@@ -17,7 +16,7 @@ export function Jobs({
   hasWorkers,
 }: {
   jobs: readonly Job[];
-  loads: readonly Wire<LoadShown>[];
+  loads: readonly Row<'loads'>[];
   /** False if nothing runs what is scheduled. */
   hasWorkers: boolean;
 }) {
@@ -30,24 +29,23 @@ export function Jobs({
     <section aria-labelledby="jobs">
       <h2 id="jobs">Jobs</h2>
       {loaded.length > 0 && (
-        <Scroll label="Table of jobs">
-          <table class="jobs">
-            <thead>
-              <tr>
-                <th>job</th>
-                <th>series complete</th>
-                <th>to</th>
-                <th>days loaded</th>
-                <th>next</th>
-              </tr>
-            </thead>
-            {loaded
-              .toSorted((a, b) => trouble(b) - trouble(a))
-              .map((job) => (
-                <One key={job.job} job={job} isRunning={isRunning(job.job)} hasWorkers={hasWorkers} />
-              ))}
-          </table>
-        </Scroll>
+        <Table
+          label="Table of jobs"
+          kind="jobs"
+          rows={loaded.toSorted((a, b) => trouble(b) - trouble(a))}
+          columns={columnsOf(isRunning, hasWorkers)}
+          keyOf={({ job }) => job}
+          detail={(job) =>
+            // The banner proposes how to retry what failed or was refused.
+            !isComplete(job) &&
+            !isRunning(job.job) &&
+            job.failed === 0 &&
+            job.refused === 0 &&
+            !isSpent(job) && (
+              <Copied text={`npx gmsi backfill ${quoted(job.job)}`} cost={costOf(job.backfill_requests)} />
+            )
+          }
+        />
       )}
       {never.length > 0 && <Never jobs={never} />}
     </section>
@@ -67,19 +65,21 @@ function stateOf(job: Job, isRunning: boolean): string {
   return isComplete(job) ? 'covered' : 'pending';
 }
 
-function One({ job, isRunning, hasWorkers }: { job: Job; isRunning: boolean; hasWorkers: boolean }) {
-  const { series, complete, complete_to, covered, wanted, failed, refused, backfill_requests } = job;
-  const isDone = isComplete(job);
-  // The banner proposes how to retry what failed or was refused.
-  const isProposed = !isDone && !isRunning && failed === 0 && refused === 0 && !isSpent(job);
-  return (
-    <tbody>
-      <tr class={isProposed ? 'with-command' : undefined}>
-        <td class="nowrap" title={job.feed ?? ''}>
-          <i class={`swatch ${stateOf(job, isRunning)}`} />
+function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Column<Job>[] {
+  const columns: Column<Job>[] = [
+    {
+      title: 'job',
+      show: (job) => (
+        <span title={job.feed ?? ''}>
+          <Swatch state={stateOf(job, isRunning(job.job))} />
           {job.job}
-        </td>
-        <td class="nowrap">
+        </span>
+      ),
+    },
+    {
+      title: 'series complete',
+      show: ({ series, complete, failed, refused }) => (
+        <>
           {series === null ? (
             <span class="quiet">not known</span>
           ) : (
@@ -87,36 +87,30 @@ function One({ job, isRunning, hasWorkers }: { job: Job; isRunning: boolean; has
           )}
           {failed ? <div class="bad">{number(failed)} windows failed</div> : null}
           {refused ? <div>{number(refused)} windows refused</div> : null}
-        </td>
-        <td class="nowrap">{complete_to ?? <span class="quiet">–</span>}</td>
-        <td class="nowrap">
-          {isDone ? (
-            <span class="quiet" title="Recent days may still change; the next run loads them again.">
-              all
+        </>
+      ),
+    },
+    { title: 'to', show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span> },
+    {
+      title: 'days loaded',
+      show: (job) =>
+        isComplete(job) ? (
+          <span class="quiet" title="Recent days may still change; the next run loads them again.">
+            all
+          </span>
+        ) : (
+          job.covered !== null &&
+          job.wanted !== null && (
+            <span class="row" title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
+              <Bar part={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
+              {share(job.covered, job.wanted)}
             </span>
-          ) : (
-            covered !== null &&
-            wanted !== null && (
-              <span class="row" title={`${number(covered)} of ${number(wanted)} days of all series`}>
-                <Bar part={covered} all={wanted} label={`Loaded days of ${job.job}`} />
-                {share(covered, wanted)}
-              </span>
-            )
-          )}
-        </td>
-        <td class="nowrap">
-          <Next job={job} hasWorkers={hasWorkers} />
-        </td>
-      </tr>
-      {isProposed && (
-        <tr>
-          <td colSpan={5}>
-            <Copied text={`npx gmsi backfill ${quoted(job.job)}`} cost={costOf(backfill_requests)} />
-          </td>
-        </tr>
-      )}
-    </tbody>
-  );
+          )
+        ),
+    },
+    { title: 'next', show: (job) => <Next job={job} hasWorkers={hasWorkers} /> },
+  ];
+  return columns.map((column) => ({ ...column, kind: 'nowrap' }));
 }
 
 function Next({ job: { next_run, next_command }, hasWorkers }: { job: Job; hasWorkers: boolean }) {
@@ -128,9 +122,7 @@ function Next({ job: { next_run, next_command }, hasWorkers }: { job: Job; hasWo
 function Never({ jobs }: { jobs: readonly Job[] }) {
   return (
     <details>
-      <summary>
-        {number(jobs.length)} {jobs.length === 1 ? 'job was' : 'jobs were'} never loaded
-      </summary>
+      <summary>{counted(jobs.length, 'job was', 'jobs were')} never loaded</summary>
       <ul>
         {jobs.map(({ job, series }) => (
           <li key={job}>

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
-import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
 import { go } from '../../address.ts';
-import { useIsReport, type Wire } from '../../api.ts';
+import { useIsReport } from '../../api.ts';
 import { number } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
 
-type Load = Wire<LoadShown>;
+type Load = Row<'loads'>;
 
 /** The colour and the meaning of each outcome. */
 const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
@@ -46,7 +47,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
         const [state, meaning] = outcomes[load.state] ?? ['never', ''];
         const outcome = (
           <span title={meaning}>
-            <i class={`swatch ${state}`} />
+            <Swatch state={state} />
             {load.state}
           </span>
         );

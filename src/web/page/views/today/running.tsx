@@ -1,11 +1,9 @@
 import { useRef } from 'preact/hooks';
-import type { LoadShown } from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
-import type { Wire } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
+import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
 
-type Load = Wire<LoadShown>;
+type Load = Row<'loads'>;
 
 /** The totals of a load at a moment. */
 interface Tick {
@@ -33,7 +31,7 @@ function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> 
 }
 
 /** Shows the loads that run now. */
-export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Wire<JobShown>[] }) {
+export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Row<'jobs'>[] }) {
   const running = loads.filter(({ state }) => state === 'running');
   const ticks = useTicks(running);
   if (running.length === 0) return null;
@@ -50,7 +48,7 @@ export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonl
   );
 }
 
-function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Wire<JobShown> | undefined }) {
+function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Row<'jobs'> | undefined }) {
   const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
   const last = ticks.at(-1);
   const before = last && (ticks.find(({ at }) => at >= last.at - recent) ?? last);
@@ -107,7 +105,7 @@ function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Wi
  */
 function minutesLeft(
   { windows_planned, windows_drained, windows_failed }: Load,
-  job: Wire<JobShown> | undefined,
+  job: Row<'jobs'> | undefined,
   perMinute: (of: 'requests' | 'windows_drained') => number,
 ): number | undefined {
   const [left, speed] =

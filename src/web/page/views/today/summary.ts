@@ -1,4 +1,4 @@
-import { number, share } from '../../numbers.ts';
+import { counted, number, share } from '../../numbers.ts';
 import { moment } from '../../time.ts';
 import { isNeverLoaded, type Known } from './known.ts';
 
@@ -28,7 +28,7 @@ function failed(failures: NonNullable<Known['failures']>): string {
     failures.filter((one) => one.state === state).reduce((total, { windows }) => total + windows, 0);
   const parts = (['failed', 'refused'] as const).flatMap((state) => {
     const windows = count(state);
-    return windows > 0 ? `${number(windows)} ${windows === 1 ? 'window' : 'windows'} ${state}` : [];
+    return windows > 0 ? `${counted(windows, 'window')} ${state}` : [];
   });
   return parts.join(', ') || 'nothing failed';
 }

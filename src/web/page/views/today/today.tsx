@@ -1,42 +1,33 @@
-import type { failuresByCause } from '../../../../warehouse/questions/coverage.ts';
-import type {
-  fieldChanges,
-  lastChecks,
-  lastLoads,
-  livingWorkers,
-  openAlerts,
-} from '../../../../warehouse/questions/runs.ts';
-import type { JobShown } from '../../../jobs.ts';
 import { address } from '../../address.ts';
-import { useAnswer, type Wire } from '../../api.ts';
-import { number } from '../../numbers.ts';
+import { useAnswer } from '../../api.ts';
+import { counted, number } from '../../numbers.ts';
 import { Answered, Source, Trouble, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment } from '../../time.ts';
+import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Banner } from './banner.tsx';
-import { Budget, useRequests } from './budget.tsx';
+import { Budget } from './budget.tsx';
 import { causesOf } from './causes.ts';
 import { Checks } from './checks.tsx';
 import { Jobs } from './jobs.tsx';
 import { Loads } from './loads.tsx';
 import { Running } from './running.tsx';
 import { summaryOf } from './summary.ts';
-import '../shared.css';
 import './today.css';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
   const limit = Math.min(500, Number(address.value.get('loads')) || 50);
   // Also every 15 seconds, because a killed load changes nothing in the warehouse.
-  const loads = useAnswer<Row<typeof lastLoads>>('loads', { limit }, 1, 15);
-  const jobs = useAnswer<JobShown>('jobs', {}, 5, 60);
-  const requests = useRequests();
-  const workers = useAnswer<Row<typeof livingWorkers>>('workers', {}, 5, 30);
-  const failures = useAnswer<Row<typeof failuresByCause>>('failures', {});
-  const checks = useAnswer<Row<typeof lastChecks>>('checks', {});
-  const fields = useAnswer<Row<typeof fieldChanges>>('fields', {}, 60);
-  const alerts = useAnswer<Row<typeof openAlerts>>('alerts', {});
+  const loads = useAnswer('loads', { limit }, 1, 15);
+  const jobs = useAnswer('jobs', {}, 5, 60);
+  const month = today().slice(0, 7);
+  const requests = useAnswer('requests', { month });
+  const workers = useAnswer('workers', {}, 5, 30);
+  const failures = useAnswer('failures', {});
+  const checks = useAnswer('checks', {});
+  const fields = useAnswer('fields', {}, 60);
+  const alerts = useAnswer('alerts', {});
   useTitle('Today');
   const errors = { jobs, workers, failures, checks, fields, alerts };
   return (
@@ -70,7 +61,7 @@ export function Today() {
               <Workers workers={known.workers ?? []} />
               <div class="halves">
                 <Jobs jobs={found} loads={rows} hasWorkers={known.workers?.length !== 0} />
-                <Budget jobs={found} requests={requests} />
+                <Budget {...{ jobs: found, requests, month }} />
               </div>
               {checks.answer && rows.length + checks.answer.rows.length > 0 && (
                 <Checks answer={checks.answer} jobs={found} />
@@ -94,7 +85,7 @@ export function Today() {
 }
 
 /** Says how to begin: with the job that has the fewest days, if the lists of series are known. */
-function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
+function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
   const counted = jobs.filter(({ wanted }) => wanted !== null);
   const smallest = counted.toSorted((a, b) => a.wanted! - b.wanted!)[0];
   const [says, command, cost] = smallest
@@ -110,7 +101,7 @@ function NothingYet({ jobs }: { jobs: readonly Wire<JobShown>[] }) {
   );
 }
 
-function Workers({ workers }: { workers: readonly Wire<Row<typeof livingWorkers>>[] }) {
+function Workers({ workers }: { workers: readonly Row<'workers'>[] }) {
   if (workers.length === 0) return null;
   const each = workers.map(
     ({ run_by, concurrency, started_at }) =>
@@ -118,8 +109,7 @@ function Workers({ workers }: { workers: readonly Wire<Row<typeof livingWorkers>
   );
   return (
     <p>
-      {number(workers.length)} {workers.length === 1 ? 'worker' : 'workers'}:{' '}
-      <span class="quiet">{each.join(' · ')}</span>
+      {counted(workers.length, 'worker')}:<span class="quiet">{each.join(' · ')}</span>
     </p>
   );
 }
