@@ -35,7 +35,9 @@ const series: Feed['series'] = (parameters, query, view) => {
                 bullish_probability: writeNumber(scores.positive, look),
               };
             };
-            return [{ publishedAt: headline.publishedAt, id: `${headline.id}-${pair.country.code}`, toWire }];
+            // A headline may stand under several topics of a country. Without spaces, which end an id in a cursor.
+            const id = `${headline.id}-${pair.country.code}-${pair.topic.name.replaceAll(' ', '_')}`;
+            return [{ publishedAt: headline.publishedAt, id, toWire }];
           }),
         )
         .sort(comparePositions),
