@@ -65,6 +65,7 @@ export function arrayParameter(rows: readonly Row[], column: string, type: Colum
   const { oid, bytes, write } = fixed[type];
   const array = arrayOf(values.length, oid, values.length * (4 + bytes));
   let at = headerBytes;
+  // Not for…of: at this place V8 makes an object for each value.
   values.forEach((value) => {
     at = array.writeInt32BE(value === null ? -1 : bytes, at);
     if (value !== null) at = write(array, value, at);

@@ -25,7 +25,7 @@ export interface WorkerContext {
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
-  /** The longest time between two rounds, in milliseconds. */
+  /** The longest time between two rounds, in milliseconds; shorter in tests. */
   readonly longestRound?: number;
   /** Host, process and version, for `loads` and `workers`. */
   readonly runBy: string;
