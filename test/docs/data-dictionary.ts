@@ -1,4 +1,6 @@
 import { sql } from 'kysely';
+import { catalog } from '../../src/feeds/catalog.ts';
+import type { Feed, Series } from '../../src/feeds/feed.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface Column {
@@ -63,7 +65,8 @@ export function renderDataDictionary(relations: readonly Relation[], columns: re
     const rows = columns.filter((column) => column.relation === relation.name).map(describeColumn);
     return `${title}\n\n${relation.comment ?? ''}\n\n| column | type | meaning |\n|---|---|---|\n${rows.join('\n')}`;
   });
-  return `${head}\n\n${sections.join('\n\n')}\n`;
+  const feeds = [...catalog.values()].map(describeFeed);
+  return `${head}\n${feeds.join('\n')}\n\n${sections.join('\n\n')}\n`;
 }
 
 const head = `# Data dictionary
@@ -71,7 +74,23 @@ const head = `# Data dictionary
 Every table and column of the schema \`gmsi\`, as their comments in the database say it (\`\\d+ gmsi.headlines\` in psql
 shows the same). Written by \`npx vitest run test/docs/data-dictionary.test.ts -u\`; do not edit it by hand.
 
-**key**: part of the primary key. **?**: may be null.`;
+**key**: part of the primary key. **?**: may be null.
+
+## Feeds
+
+Where each table comes from; paths are below \`/v1\`, and [loading.md](loading.md#feeds) says which of them are documented.
+
+| feed | table | historical path | live path |
+|---|---|---|---|`;
+
+/** The series of which each part is its name in the path. */
+const names = { country: '{country}', ticker: '{ticker}', variant: 'model={model}' } as Series;
+
+function describeFeed({ name, method, path, live, table }: Feed): string {
+  const written = (pathOf: Feed['path']) => decodeURIComponent(pathOf(names));
+  const historical = `${method === 'POST' ? 'POST ' : ''}${written(path)}`;
+  return `| \`${name}\` | \`gmsi.${table.name}\` | \`${historical}\` | ${live ? `\`${written(live.path)}\`` : ''} |`;
+}
 
 function describeColumn({ column, type, nullable, in_key, comment }: Column): string {
   const name = in_key ? `\`${column}\` **key**` : `\`${column}\``;

@@ -29,17 +29,15 @@ function namedInSource(pattern: RegExp): string[] {
 }
 
 describe('the package', () => {
-  it('holds the program, the migrations, the sandbox for other projects, and a job for each feed', () => {
-    for (const path of [
-      'dist/cli.js',
-      'dist/sandbox.js',
-      'dist/types/sandbox/index.d.ts',
-      'jobs/demo.yaml',
-      'README.md',
-    ])
+  it('holds the program, the migrations, the sandbox for other projects, and the jobs', () => {
+    for (const path of ['dist/cli.js', 'dist/sandbox.js', 'dist/types/sandbox/index.d.ts', 'README.md'])
       expect(packed).toContain(path);
     for (const name of readdirSync(`${root}migrations`)) expect(packed).toContain(`migrations/${name}`);
-    for (const name of readdirSync(`${root}jobs/checks`)) expect(packed).toContain(`jobs/checks/${name}`);
+    for (const folder of ['jobs', 'jobs/checks'])
+      for (const { name } of readdirSync(`${root}${folder}`, { withFileTypes: true }).filter((it) =>
+        it.isFile(),
+      ))
+        expect(packed).toContain(`${folder}/${name}`);
   });
 
   it('can be run by the link that npx made before the program was built again', () => {

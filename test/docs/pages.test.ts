@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
@@ -51,6 +51,12 @@ test('every job file that is printed can be run', () => {
   expect(jobs).not.toHaveLength(0);
   const feeds = jobs.map(({ place, text }) => parseJob({ path: place, name: 'printed', text }, today).feed);
   expect(new Set(feeds)).toEqual(new Set(catalog.keys()));
+});
+
+test('jobs/ has a job for every feed', async () => {
+  const names = readdirSync(join(root, 'jobs')).filter((name) => name.endsWith('.yaml'));
+  const jobs = await Promise.all(names.map((name) => readJob(`jobs/${name}`, today, root)));
+  expect(new Set(jobs.map(({ feed }) => feed))).toEqual(new Set(catalog.keys()));
 });
 
 test('every job in jobs/ that is named on a command line is there', async () => {

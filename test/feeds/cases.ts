@@ -1,5 +1,4 @@
 import type { FeedName } from '../../src/feeds/catalog.ts';
-import type { FeedName as SandboxFeed } from '../../src/sandbox/index.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 /**
@@ -10,8 +9,8 @@ import { aJob } from '../support/run-backfill.ts';
 export interface FeedCase {
   /** What a job says besides its days, to ask for a few series. */
   readonly job: Readonly<Record<string, unknown>>;
-  /** The same series in the sandbox: the name of the feed there, and what it is asked for. */
-  readonly series: readonly [Asked, ...Asked[]];
+  /** The same series, as the sandbox is asked for them. */
+  readonly series: readonly [Query, ...Query[]];
   /** Columns beside the fields of the sandbox's records that they are read from. */
   readonly columns: Readonly<Record<string, string>>;
   /** One of these columns that no identity is made of. */
@@ -22,14 +21,11 @@ export interface FeedCase {
   readonly wrong: readonly [Wrong, ...Wrong[]];
 }
 
-type Asked = readonly [feed: SandboxFeed, query: Readonly<Record<string, string>>];
+type Query = Readonly<Record<string, string>>;
 type Wrong = readonly [check: string, set: string, findings: number];
 
 const tickers = ['BTC_CRY', 'BZ_COM'];
-const ofTickers = (feed: SandboxFeed): [Asked, Asked] => [
-  [feed, { ticker: 'BTC_CRY' }],
-  [feed, { ticker: 'BZ_COM' }],
-];
+const ofTickers: [Query, Query] = [{ ticker: 'BTC_CRY' }, { ticker: 'BZ_COM' }];
 const food = { countries: ['US', 'NO'], topics: ['Inflation-Food'] };
 const [us, no] = [
   { country: 'US', topic: 'Inflation-Food' },
@@ -49,10 +45,7 @@ const ofSums = ['index-sums', 'missing-hours'];
 export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'gmsi-headlines': {
     job: food,
-    series: [
-      ['gmsi-headlines', us],
-      ['gmsi-headlines', no],
-    ],
+    series: [us, no],
     columns: {
       headline: 'headline',
       topic_probability: 'topic_probability',
@@ -66,10 +59,10 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'gmsi-index': {
     job: food,
     series: [
-      ['gmsi-index', { ...us, sentiment_type: 'directional' }],
-      ['gmsi-index', { ...us, sentiment_type: 'semantic_sentiment' }],
-      ['gmsi-index', { ...no, sentiment_type: 'directional' }],
-      ['gmsi-index', { ...no, sentiment_type: 'semantic_sentiment' }],
+      { ...us, sentiment_type: 'directional' },
+      { ...us, sentiment_type: 'semantic_sentiment' },
+      { ...no, sentiment_type: 'directional' },
+      { ...no, sentiment_type: 'semantic_sentiment' },
     ],
     columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
     value: 'sentiment_std',
@@ -78,7 +71,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'regional-index': {
     job: { parameters: norway },
-    series: [['regional-index', norway]],
+    series: [norway],
     columns: {
       country_name: 'country',
       topic: 'topic_name',
@@ -93,7 +86,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'global-index': {
     job: { parameters: { model: 'macro_1' } },
-    series: [['global-index', { model: 'macro_1' }]],
+    series: [{ model: 'macro_1' }],
     columns: {
       topic: 'topic_name',
       headline_count: 'headline_count',
@@ -107,7 +100,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'macro-headlines': {
     job: { parameters: norway },
-    series: [['macro-headlines', norway]],
+    series: [norway],
     columns: {
       country_name: 'country',
       headline: 'headline',
@@ -120,7 +113,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'ticker-headlines': {
     job: { tickers },
-    series: ofTickers('ticker-headlines'),
+    series: ofTickers,
     columns: {
       ticker: 'ticker',
       headline: 'headline',
@@ -137,7 +130,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'ticker-index': {
     job: { tickers },
-    series: ofTickers('ticker-index'),
+    series: ofTickers,
     columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
     value: 'sentiment_std',
     unchecked: [...ofHeadlines, ...ofModels],
@@ -145,7 +138,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'ticker-events': {
     job: { tickers },
-    series: ofTickers('events'),
+    series: ofTickers,
     columns: { event_name: 'event_name', direction: 'direction', impact: 'impact', summary: 'summary' },
     value: 'impact',
     unchecked: [...ofHeadlines, ...ofModels, ...ofSums, 'score-ranges'],
@@ -153,7 +146,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'ticker-event-headlines': {
     job: { tickers },
-    series: ofTickers('event-headlines'),
+    series: ofTickers,
     columns: {
       headline: 'headline',
       event_name: 'event_name',
@@ -166,7 +159,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'ticker-event-metrics': {
     job: { tickers },
-    series: ofTickers('event-metrics'),
+    series: ofTickers,
     columns: { event_type: 'event_type', event_count: 'event_count', ...components },
     value: 'event_count',
     unchecked: [...ofHeadlines, ...ofModels],
@@ -174,7 +167,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'event-metrics-query': {
     job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },
-    series: [['event-metrics-query', { tickers: tickers.join(), event_types: 'Realised,Anticipated' }]],
+    series: [{ tickers: tickers.join(), event_types: 'Realised,Anticipated' }],
     columns: { ticker: 'ticker', event_type: 'event_type', event_count: 'event_count', ...components },
     value: 'event_count',
     unchecked: [...ofHeadlines, ...ofModels],
@@ -182,7 +175,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'regional-index-query': {
     job: { body: norway },
-    series: [['regional-index-query', norway]],
+    series: [norway],
     columns: {
       country_name: 'country',
       topic: 'topic_name',
@@ -196,7 +189,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
   'global-index-query': {
     job: { body: { model: 'macro_2' } },
-    series: [['global-index-query', { model: 'macro_2' }]],
+    series: [{ model: 'macro_2' }],
     columns: {
       topic: 'topic_name',
       headline_count: 'headline_count',

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { catalog } from '../../src/feeds/catalog.ts';
+import { catalog, type FeedName } from '../../src/feeds/catalog.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -37,10 +37,10 @@ async function heldIn(
 /** What the sandbox serves for the same days, in the same form. */
 function servedFor(
   sandbox: Sandbox,
-  { series, columns }: Pick<FeedCase, 'series' | 'columns'>,
+  { name, series, columns }: { readonly name: FeedName } & Pick<FeedCase, 'series' | 'columns'>,
   of: Days,
 ): string[] {
-  const served = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...of }));
+  const served = series.flatMap((query) => sandbox.truthOf(name, { ...query, ...of }));
   return served
     .map(({ publishedAt, wire }) =>
       JSON.stringify([

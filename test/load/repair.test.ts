@@ -383,7 +383,7 @@ describe.each([...catalog.values()])('of feed $name', (feed) => {
     await using reference = await aWarehouse();
     const { series, columns, value: column } = feedCases[feed.name];
     const [time] = feed.table.key;
-    const [first] = series.flatMap(([name, query]) => sandbox.truthOf(name, { ...query, ...days }));
+    const [first] = series.flatMap((query) => sandbox.truthOf(feed.name, { ...query, ...days }));
     const fields = { time: feed.fields[time]!.find((name) => name in first!.wire)!, value: columns[column]! };
     // Half of the days have the time under another name, the others a value.
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({

@@ -58,7 +58,7 @@ test('an index that is not sparse has every hour of every topic that has begun',
 test.each(
   [...catalog.values()]
     .filter(({ variants }) => 'align_to_period_end' in variants)
-    .map(({ name }) => feedCases[name].series[0]),
+    .map(({ name }) => [name, feedCases[name].series[0]] as const),
 )('%s can be aligned to the ends of its hours', async (feed, asked) => {
   const sandbox = await aSandbox();
   const times = (align_to_period_end: string) =>
@@ -106,11 +106,11 @@ test('the metrics of events are what the events add up to, words for impact incl
   const sandbox = await aSandbox();
   const size = { High: 0.9, Medium: 0.6, Low: 0.3 } as Record<string, number>;
   const month = { from: '2026-10-01', to: '2026-10-31' };
-  const scored = sandbox.truthOf('events', { ...BRENT, ...month }).map(({ publishedAt, wire }) => {
+  const scored = sandbox.truthOf('ticker-events', { ...BRENT, ...month }).map(({ publishedAt, wire }) => {
     const impact = size[String(wire.impact)] ?? Number(wire.impact);
     return aScore(publishedAt, 'Combined', wire.direction === 'Bullish' ? impact : -impact);
   });
-  const metrics = sandbox.truthOf('event-metrics', { ...BRENT, ...month });
+  const metrics = sandbox.truthOf('ticker-event-metrics', { ...BRENT, ...month });
   expectToAddUp(
     metrics.map(({ publishedAt, wire: { event_count, event_type, ...rest } }) => ({
       publishedAt,
@@ -126,7 +126,7 @@ test('the custom query has the metrics of its tickers and types together', async
   const tickers = ['BZ_COM', 'BTC_CRY'];
   const types = ['Realised', 'Anticipated'];
   const apart = tickers.flatMap((ticker) =>
-    types.flatMap((event_type) => sandbox.truthOf('event-metrics', { ticker, event_type, ...month })),
+    types.flatMap((event_type) => sandbox.truthOf('ticker-event-metrics', { ticker, event_type, ...month })),
   );
   const query = { tickers: tickers.join(), event_types: types.join(), ...month };
   const together = sandbox.truthOf('event-metrics-query', query);

@@ -10,11 +10,11 @@ const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
 
 /** Every live feed: the one of the past, its path, what is asked of it, and how far back the program takes it to reach. */
 const CASES = [...catalog.values()].flatMap(({ name, live }) => {
-  const [past, params] = feedCases[name].series[0];
-  const served = FEEDS.find((feed) => feed.name === `${past}-live`);
+  const [params] = feedCases[name].series;
+  const served = FEEDS.find((feed) => feed.name === `${name}-live`);
   if (live === undefined || served === undefined) return [];
   const path = served.route.replace(/:(\w+)/, (_, parameter) => params[parameter]!);
-  return [[served.name, past, path, params, live.hours] as const];
+  return [[served.name, name, path, params, live.hours] as const];
 });
 
 test('the sandbox has the live feeds that the program reads', () => {

@@ -9,10 +9,17 @@ const served = SERVED.filter((feed) => feed.kind === 'paged');
 
 /** Every feed with a cursor: its path, and what is asked of it. */
 const FEEDS = Object.fromEntries(
-  Object.values(feedCases).map(({ series: [[name, params]] }) => {
-    const { route, method } = served.find((feed) => feed.name === name)!;
-    return [name, { route, params, isPost: method === 'POST' }];
-  }),
+  Object.entries(feedCases).map(
+    ([
+      name,
+      {
+        series: [params],
+      },
+    ]) => {
+      const { route, method } = served.find((feed) => feed.name === name)!;
+      return [name, { route, params, isPost: method === 'POST' }];
+    },
+  ),
 );
 const NAMES = Object.keys(FEEDS) as FeedName[];
 
@@ -104,7 +111,9 @@ test.each(NAMES)('%s has limits, faults and counts as all feeds do', async (name
   expect(Object.keys(data[0]).sort()).not.toEqual(Object.keys(plain.data[0]).sort());
   expect(Object.keys(data[2]).length).toBe(Object.keys(plain.data[2]).length - 1);
   expect(JSON.stringify(data[3])).toContain('NUL');
-  expect(Object.keys(data[6])).not.toContain(name === 'events' ? 'event_date' : 'publication_time');
+  const isTime = (field: string) => /_(time|date)$/.test(field);
+  expect(Object.keys(plain.data[6]).filter(isTime)).not.toEqual([]);
+  expect(Object.keys(data[6]).filter(isTime)).toEqual([]);
   expect(data.slice(11)).toEqual(plain.data.slice(11));
   expect(sandbox.stats()).toMatchObject({
     byRoute: { [FEEDS[name]!.route]: 4 },

@@ -35,7 +35,7 @@ test('records of tickers can go without ids and texts, write numbers as strings 
   expect(Object.keys(rest)).not.toContain('id');
   expect(Object.keys(rest)).not.toContain('headline');
   expect([rest.sentiment_score, rest.topic_probability].map((it) => typeof it)).toEqual(['string', 'string']);
-  const [event] = sandbox.truthOf('events', { ...BRENT, ...MONTH });
+  const [event] = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH });
   expect(Date.parse(`${event!.wire.event_date}+05:30`)).toBe(Date.parse(event!.publishedAt));
   expect(event!.wire).not.toHaveProperty('id');
 });
@@ -212,7 +212,7 @@ test('sources and languages are those that headlines have', async () => {
 
 test('an event has the fields that are likely, its impact a number in a string or a word', async () => {
   const sandbox = await aSandbox();
-  const events = sandbox.truthOf('events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
+  const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
   expect(Object.keys(events[0]!)).toEqual([
     ...'id event_date event_name summary event_type direction impact topic_name'.split(' '),
   ]);
@@ -221,14 +221,15 @@ test('an event has the fields that are likely, its impact a number in a string o
   expect(impacts).toContain('High');
   expect(impacts).toContain('0.9');
   expect(new Set(events.map(({ direction }) => direction))).toEqual(new Set(['Bullish', 'Bearish']));
-  const ofType = (event_type: string) => sandbox.truthOf('events', { ...BRENT, event_type, ...MONTH }).length;
+  const ofType = (event_type: string) =>
+    sandbox.truthOf('ticker-events', { ...BRENT, event_type, ...MONTH }).length;
   expect(ofType('Realised') + ofType('Anticipated')).toBe(ofType('Combined'));
 });
 
 test('every event has headlines, published on its day and not before it', async () => {
   const sandbox = await aSandbox();
-  const events = sandbox.truthOf('events', { ...BRENT, ...MONTH });
-  const headlines = sandbox.truthOf('event-headlines', { ...BRENT, ...MONTH });
+  const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH });
+  const headlines = sandbox.truthOf('ticker-event-headlines', { ...BRENT, ...MONTH });
   const publishedAt = new Map(events.map((event) => [event.wire.id, event.publishedAt]));
   expect(new Set(headlines.map(({ wire }) => wire.event_id))).toEqual(new Set(publishedAt.keys()));
   for (const headline of headlines) {

@@ -36,7 +36,7 @@ function driftOne(record: Fields, drift: DriftKind): unknown {
     case 'score-as-string':
       return withScore(record, (score) => String(score));
     case 'no-time':
-      return without(record, (name) => name === 'publication_time' || name === 'event_date');
+      return without(record, (name) => /_(time|date)$/.test(name));
     case 'no-score':
       return without(record, (name) => SCORE.test(name));
     case 'not-an-object':

@@ -6,15 +6,15 @@ import { listOf } from '../service.ts';
 import type { View } from '../view.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
 import { TICKER_BY_CODE, type Ticker } from '../world/tickers.ts';
-import { EVENT_TYPE_CHOICES, type EventTypeChoice, eventsServed } from './events.ts';
 import type { FeedItem, PagedFeed } from './feed.ts';
 import { hourlyComponents } from './hourly-components.ts';
+import { EVENT_TYPE_CHOICES, type EventTypeChoice, eventsServed } from './ticker-events.ts';
 import { findTicker } from './ticker-headlines.ts';
 
 /** Event sentiment metrics of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
-export const historicalEventMetrics: PagedFeed<'event-metrics'> = {
+export const tickerEventMetrics: PagedFeed<'ticker-event-metrics'> = {
   kind: 'paged',
-  name: 'event-metrics',
+  name: 'ticker-event-metrics',
   method: 'GET',
   route: '/v1/events/index/historical/ticker/:ticker',
   series({ ticker: code = '' }, query, view) {

@@ -45,7 +45,7 @@ const series: Feed['series'] = (parameters, query, view) => {
 };
 
 /** Headlines of a group of countries, scored by a model (docs/service.md, "Macro feeds": all likely). */
-export const historicalMacroHeadlines: PagedFeed<'macro-headlines'> = {
+export const macroHeadlines: PagedFeed<'macro-headlines'> = {
   kind: 'paged',
   name: 'macro-headlines',
   method: 'GET',

@@ -14,9 +14,9 @@ export const EVENT_TYPE_CHOICES = ['Combined', ...EVENT_TYPES] as const;
 export type EventTypeChoice = (typeof EVENT_TYPE_CHOICES)[number];
 
 /** Historical events of an asset (docs/service.md, "Asset feeds"). */
-export const historicalEvents: PagedFeed<'events'> = {
+export const tickerEvents: PagedFeed<'ticker-events'> = {
   kind: 'paged',
-  name: 'events',
+  name: 'ticker-events',
   method: 'GET',
   route: '/v1/events/feed/historical/ticker/:ticker',
   series({ ticker: code = '' }, query, view) {

@@ -2,14 +2,14 @@ import { served } from '../generate/as-served.ts';
 import { eventHeadlinesOfDay, reviseEventHeadline } from '../generate/event-headlines-of-day.ts';
 import { readChoice } from '../paging/parameters.ts';
 import { writeTime } from '../wire-values.ts';
-import { EVENT_TYPE_CHOICES } from './events.ts';
 import type { PagedFeed } from './feed.ts';
+import { EVENT_TYPE_CHOICES } from './ticker-events.ts';
 import { findTicker } from './ticker-headlines.ts';
 
 /** The headlines about the events of an asset (docs/service.md, "Asset feeds"); parameter and fields are made up. */
-export const historicalEventHeadlines: PagedFeed<'event-headlines'> = {
+export const tickerEventHeadlines: PagedFeed<'ticker-event-headlines'> = {
   kind: 'paged',
-  name: 'event-headlines',
+  name: 'ticker-event-headlines',
   method: 'GET',
   route: '/v1/event_headlines/feed/historical/ticker/:ticker',
   series({ ticker: code = '' }, query, view) {
