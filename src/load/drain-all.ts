@@ -3,8 +3,9 @@ import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { claimWindow, countByState, countOpen, releaseWindows } from '../warehouse/tables/windows.ts';
-import { drainWindow, type WindowEnd } from './drain.ts';
+import { drainWindow } from './drain.ts';
 import { type LoadEnd, moreSevere, type UnderWay } from './ends.ts';
+import type { WindowEnd } from './leave-window.ts';
 import type { Load } from './load.ts';
 import { WrongDays } from './other-days.ts';
 

@@ -1,26 +1,18 @@
-import { GmsiError } from '../errors.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { requestRange } from '../plan/cut-windows.ts';
 import { dayRange, firstUnsettledDayAt } from '../plan/days.ts';
 import { CursorWithoutEnd, cursorGuard } from '../service/cursor.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { Day } from '../warehouse/database.ts';
-import { ClaimLost, forLog } from '../warehouse/errors.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
-import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
-import {
-  beginDrain,
-  type ClaimedWindow,
-  forgetCursor,
-  type Leaving,
-  leaveWindow,
-} from '../warehouse/tables/windows.ts';
+import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
 import { writeTransaction } from '../warehouse/write-transaction.ts';
 import { commitPage, type PageToCommit } from './commit-page.ts';
-import { endedBy, type LoadEnd, type UnderWay } from './ends.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
+import { giveBack, leaveAfter, type WindowEnd } from './leave-window.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { refuseOtherDays, timesRequested, warnOfOtherDays } from './other-days.ts';
@@ -37,23 +29,7 @@ import { refuseUnknownFields } from './unknown-fields.ts';
 //                 │                             └──┘
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
-/**
- * How the drain of a claimed window ended:
- * - `given back`: the window is free, at its checkpoint; `ends` is set if an error ends the whole load
- * - `taken over`: another load has claimed it
- * - `failed` or `refused`: the service or the warehouse returned `error`
- */
-export type WindowEnd =
-  | { readonly is: 'drained' | 'taken over' }
-  | {
-      readonly is: 'failed' | 'refused';
-      readonly error: unknown;
-      /** True if the service refuses only old days of this series, so that the next windows may succeed. */
-      readonly concernsSeriesOnly: boolean;
-    }
-  | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly underWay: UnderWay } };
-
-/** Drains a claimed window, counts it, and decides whether an error ends the window only or the whole load. */
+/** Drains a claimed window, counts it, and leaves it in its next state. */
 export async function drainWindow(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
   const { window_id, first_day, last_day } = window;
   const about = { window_id, first_day, last_day, ...presentParts(window) };
@@ -63,11 +39,7 @@ export async function drainWindow(load: Load, window: ClaimedWindow): Promise<Wi
     load.totals.windows_drained++;
     return { is: 'drained' };
   } catch (error) {
-    if (load.abort.aborted) return giveBack(load, window);
-    if (error instanceof ClaimLost) return takenOver(load, window);
-    const ends = endedBy(error);
-    if (ends) return giveBack(load, window, ends);
-    return error instanceof RequestRefused ? refuse(load, window, error) : fail(load, window, error);
+    return leaveAfter(load, window, error);
   }
 }
 
@@ -292,69 +264,4 @@ function requestOf(
 
 function claimLost({ windowId }: Checkpoint): ClaimLost {
   return new ClaimLost(`Another load has taken over window ${windowId}.`);
-}
-
-function takenOver({ log }: Load, window: ClaimedWindow): WindowEnd {
-  log.warn({ window: window.window_id }, 'another load has taken this window over');
-  return { is: 'taken over' };
-}
-
-async function giveBack(
-  load: Load,
-  window: ClaimedWindow,
-  ends?: LoadEnd & { readonly underWay: UnderWay },
-): Promise<WindowEnd> {
-  await leave(load, window, { state: 'pending' });
-  return ends ? { is: 'given back', ends } : { is: 'given back' };
-}
-
-async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
-  load.totals.windows_failed++;
-  const message = error instanceof Error ? error.message : String(error);
-  await leave(load, window, { state: 'failed', error: message });
-  const about = describeWindow(window);
-  load.log.warn({ ...about, why: message }, 'a window failed');
-  if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'the error was unexpected');
-  return { is: 'failed', error, concernsSeriesOnly: false };
-}
-
-/** Stores that a window was refused; the warehouse decides which other windows of the series are refused with it. */
-async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
-  const { warehouse, loadId, totals, log } = load;
-  const at = { windowId: window.window_id, loadId };
-  const refusal = { status: error.status, error: error.message };
-  const left = await warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal));
-  if (!left) return takenOver(load, window);
-  totals.windows_failed += left.counted;
-  const about = { ...describeWindow(window), why: error.message };
-  log.warn(about, left.state === 'failed' ? 'a window failed' : 'a window was refused');
-  if (left.skipped > 0)
-    log.warn(
-      { ...about, windows: left.skipped },
-      'two windows in a row of this series were refused with the same status; this load skips its older windows',
-    );
-  return {
-    is: left.state,
-    error,
-    concernsSeriesOnly: left.is_older_than_answered || totals.windows_drained > 0,
-  };
-}
-
-async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
-  const at = { windowId: window.window_id, loadId: load.loadId };
-  try {
-    // A failed window may have crashed the server. So wait until the server is back and the window is marked, or this load
-    // would drain it again.
-    const warehouse = leaving.state === 'pending' ? load.warehouse.plain : load.warehouse;
-    await leaveWindow(warehouse, at, leaving);
-  } catch (error) {
-    const message = 'the window could not be given back; it is free once its lease runs out';
-    load.log.warn({ window: window.window_id, ...forLog(error) }, message);
-  }
-}
-
-function describeWindow(window: ClaimedWindow) {
-  const { match_type: _, ...series } = presentParts(window);
-  const { window_id, first_day, last_day } = window;
-  return { window: window_id, ...series, first_day, last_day };
 }

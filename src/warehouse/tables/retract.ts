@@ -5,7 +5,7 @@ import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
-import { retractionOf } from './rows.ts';
+import { changedNow } from './rows.ts';
 import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
 
 /** Stores the rows of a page of a compared window, until the window's drain ends. */
@@ -41,7 +41,7 @@ export async function noteLiveSightings(
     from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
     where not exists (
       select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
-      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame('kept', feed.table, 'met')} and kept.retracted_at is null)
+      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'met')} and kept.retracted_at is null)
     on conflict do nothing
   `.execute(trx);
 }
@@ -114,7 +114,7 @@ export async function retractUnseen(
       where ${isCurrentRow} and kept.changed_at < (select drain_started_at from drained)
         and (kept.${time}, kept.${id}) not in (select met.row_time, met.row_id from met)
         and not exists (select from gmsi.live_sightings l where ${isOfSeries('l', series)}
-          and ${isSame('kept', table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
+          and ${isSame(table, 'l')} and l.row_time >= ${reachedFrom(feed, at.now)})
       -- Locks rows in the same order as pages do.
       order by kept.${time}, kept.${id} for update of kept
     ), counted as (
@@ -128,7 +128,12 @@ export async function retractUnseen(
       ) as counts
     ), gone as (
       select unmet.* from unmet cross join counted where not is_refused
-    ), retracted as (${retractionOf(table, series, at)}
+    ), retracted as (
+      update ${name} as kept
+      set retracted_at = now(), changed_at = ${sql.raw(changedNow)}, load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
+      from gone
+      where ${isRowOfSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
+      returning 1
     )
     select gone, held, is_refused, (select count(*) from retracted) as retracted from counted
   `.execute(trx);
@@ -161,9 +166,10 @@ function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
 
-function isSame(alias: string, table: FeedTable, met: string): RawBuilder<boolean> {
-  const [time, id] = table.key;
-  return sql`(${sql.ref(`${alias}.${time}`)} = ${sql.ref(`${met}.row_time`)} and ${sql.ref(`${alias}.${id}`)} = ${sql.ref(`${met}.row_id`)})`;
+/** Returns the condition that a row, called `kept` in the query, is the one of `met`. */
+function isSame(table: FeedTable, met: string): RawBuilder<boolean> {
+  const [time, id] = timeAndId(table);
+  return sql`(kept.${time} = ${sql.ref(`${met}.row_time`)} and kept.${id} = ${sql.ref(`${met}.row_id`)})`;
 }
 
 /** A row by its time, in microseconds since 1970, and its id. */
@@ -183,15 +189,12 @@ export async function metSoFar(
   { window_id, is_compared }: { readonly window_id: number; readonly is_compared: boolean },
   atMost: number,
 ): Promise<MetRow[]> {
-  const [time, id] = table.key.map((column) => sql.ref(`kept.${column}`)) as [
-    RawBuilder<unknown>,
-    RawBuilder<unknown>,
-  ];
+  const [time, id] = timeAndId(table);
   const noted = sql`
     select unnest(s.row_times) as time, unnest(s.row_ids) as id from gmsi.drain_sightings s
     where s.window_id = ${window_id}`;
   const held = sql`
-    select ${time} as time, ${id} as id
+    select kept.${time} as time, kept.${id} as id
     from gmsi.windows w join ${sql.table(`gmsi.${table.name}`)} as kept on ${isInDaysOfWindow(table, series)}
     where w.window_id = ${window_id}`;
   const { rows } = await sql<MetRow>`

@@ -1,15 +1,15 @@
-import { CompiledQuery, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import { microsecondsADay } from '../../feeds/reading/read-time.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
-import { isRowOfSeries, seriesInTable } from './series.ts';
+import { seriesInTable } from './series.ts';
 
 /*
- * All writes to the feeds' tables: pages, live answers, repairs and imports upsert, a finished drain retracts, a repair
- * refills (refill-rows.ts). An upsert or a retraction concerns one series. Triggers of the tables maintain revisions and rollups.
+ * Pages, live answers, repairs and imports upsert rows of one series. Besides, only a finished drain (retract.ts) and a repair
+ * (refill-rows.ts) write to the feeds' tables. Triggers of the tables maintain revisions and rollups.
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
@@ -163,23 +163,6 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     earlier: upsert(unlessReplaced(next)),
     earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 2)}`),
   };
-}
-
-/**
- * Returns the update that retracts rows of a series: those with the keys of `gone`, a set of the query that it is part of.
- */
-export function retractionOf(
-  table: FeedTable,
-  series: Series,
-  by: { readonly loadId: number; readonly windowId: number },
-): RawBuilder<unknown> {
-  const isGone = table.key.map((column) => sql`${sql.ref(`kept.${column}`)} = ${sql.ref(`gone.${column}`)}`);
-  return sql`
-      update ${sql.table(`gmsi.${table.name}`)} as kept
-      set retracted_at = now(), changed_at = ${sql.raw(changedNow)}, load_id = ${by.loadId}::bigint, window_id = ${by.windowId}::bigint
-      from gone
-      where ${isRowOfSeries('kept', table, series)} and ${sql.join(isGone, sql` and `)}
-      returning 1`;
 }
 
 /** Partitions known to exist, so that a load creates each of them once. */
