@@ -38,81 +38,103 @@ export interface Sentiment {
 /** Returns the sentiment of series over time. A bucket without headlines has no row. */
 export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   const { by, asOf } = asked;
-  const start =
-    asOf === null ? (by === 'hour' ? sql`hour` : sql`day`) : sql`(published_at at time zone 'UTC')`;
-  const { begins, at } = bucketOf(by, start, asOf === null);
+  const { held, means, errorOf } = sourceOf(asked);
+  const { begins, at } = bucketOf(asked);
   return {
     about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${momentText(asOf)}`}`,
     query: sql<Sentiment>`
       select country, topic, match_type, ${at} as at, ${means},
-             ${errorFor('directional')} as directional_error,
-             ${errorFor('semantic_sentiment')} as semantic_error
-      from ${sums(asked)}
+             ${errorOf('directional')} as directional_error,
+             ${errorOf('semantic')} as semantic_error
+      from ${held}
       group by country, topic, match_type, ${begins}
       order by country, topic, match_type, ${begins}`,
   };
 }
 
 /** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
-function bucketOf(by: Bucket, start: RawBuilder<unknown>, isRollup: boolean) {
+function bucketOf({ by, asOf }: SentimentAsked) {
   const local =
-    by !== 'hour' ? sql`${start}::timestamp` : isRollup ? sql`${start} at time zone 'UTC'` : start;
+    asOf !== null
+      ? sql`published_at at time zone 'UTC'`
+      : by === 'hour'
+        ? sql`hour at time zone 'UTC'`
+        : sql`day::timestamp`;
   const begins = sql`date_trunc(${sql.lit(by)}, ${local})`;
   const at = by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
   return { begins, at };
 }
 
-/** From sums by model, whether of a rollup or of headlines. */
-const means = sql`
-             sum(sentiment_sum) filter (where sentiment_type = 'directional')
-               / nullif(sum(headline_count) filter (where sentiment_type = 'directional'), 0) as directional,
-             sum(sentiment_sum) filter (where sentiment_type = 'semantic_sentiment')
-               / nullif(sum(headline_count) filter (where sentiment_type = 'semantic_sentiment'), 0) as semantic,
-             (sum(all_count) filter (where sentiment_type = 'directional'))::int as headlines`;
-
-/** Returns the standard error of a mean. A sum of squares follows from the count, sum and population deviation of each row. */
-function errorFor(type: 'directional' | 'semantic_sentiment'): RawBuilder<unknown> {
-  const total = (value: RawBuilder<unknown>) =>
-    sql`sum(${value}) filter (where sentiment_type = ${sql.lit(type)})`;
-  const count = total(sql`headline_count`);
-  const squares = total(
-    sql`headline_count * sentiment_std ^ 2 + sentiment_sum ^ 2 / nullif(headline_count, 0)`,
-  );
-  // Rounding can make the difference slightly negative if all scores are equal.
-  return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${total(sql`sentiment_sum`)}) ^ 2 / ${count})
-               / (${count} - 1) / ${count}) end`;
+/** The headlines of a question, as rows of SQL, and what sums them up. */
+interface Source {
+  readonly held: RawBuilder<unknown>;
+  /** The columns `directional`, `semantic` and `headlines`. */
+  readonly means: RawBuilder<unknown>;
+  /** Returns the standard error of a mean. */
+  readonly errorOf: (model: 'directional' | 'semantic') => RawBuilder<unknown>;
 }
 
-type Asked = Omit<SentimentAsked, 'by'> & { readonly by?: Bucket };
-
-/** Returns the rollup that serves the question, or the headlines of a past moment in its form. */
-function sums({ countries, topics, matchTypes, from, to, by, asOf }: Asked): RawBuilder<unknown> {
+/** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
+function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAsked, 'by'>>): Source {
+  const { countries, topics, matchTypes, from, to, by, asOf } = asked;
   const ofSeries = sql`country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
           and match_type = any(${[...matchTypes]}::text[])`;
   const begin = sql`${from}::date::timestamp at time zone 'UTC'`;
   const end = sql`(${to}::date + 1)::timestamp at time zone 'UTC'`;
   if (asOf !== null)
-    return sql`(
-        select country, topic, match_type, published_at, sentiment_type, 1 as all_count,
-               (score is not null)::int as headline_count, score as sentiment_sum, 0 as sentiment_std
+    return {
+      ...ofHeadlines,
+      held: sql`(
+        select country, topic, match_type, published_at, gmsi.summable(directional_score) as directional,
+               gmsi.summable(semantic_score) as semantic
         from gmsi.headlines_as_of(${momentSql(asOf)})
-        cross join lateral (values ('directional', gmsi.summable(directional_score)),
-                                   ('semantic_sentiment', gmsi.summable(semantic_score))) as model (sentiment_type, score)
         where ${ofSeries} and retracted_at is null
           and published_at >= ${begin} and published_at < ${end}
-      ) as held`;
-  return by === 'hour'
-    ? sql`(
-        select * from gmsi.sentiment_hourly
-        where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment')
-          and hour >= ${begin} and hour < ${end}
-      ) as held`
-    : sql`(
-        select * from gmsi.sentiment_daily
-        where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment')
-          and day between ${from}::date and ${to}::date
-      ) as held`;
+      ) as held`,
+    };
+  const [table, days] =
+    by === 'hour'
+      ? [sql`gmsi.sentiment_hourly`, sql`hour >= ${begin} and hour < ${end}`]
+      : [sql`gmsi.sentiment_daily`, sql`day between ${from}::date and ${to}::date`];
+  return {
+    ...ofRollup,
+    held: sql`(
+        select * from ${table}
+        where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment') and ${days}
+      ) as held`,
+  };
 }
+
+const ofHeadlines: Omit<Source, 'held'> = {
+  means: sql`
+             avg(directional) as directional, avg(semantic) as semantic, count(*)::int as headlines`,
+  errorOf(model) {
+    const score = sql.ref(model);
+    return sql`stddev_samp(${score}) / sqrt(nullif(count(${score}), 0))`;
+  },
+};
+
+const ofRollup: Omit<Source, 'held'> = {
+  means: sql`
+             sum(sentiment_sum) filter (where sentiment_type = 'directional')
+               / nullif(sum(headline_count) filter (where sentiment_type = 'directional'), 0) as directional,
+             sum(sentiment_sum) filter (where sentiment_type = 'semantic_sentiment')
+               / nullif(sum(headline_count) filter (where sentiment_type = 'semantic_sentiment'), 0) as semantic,
+             (sum(all_count) filter (where sentiment_type = 'directional'))::int as headlines`,
+  // A sum of squares follows from the count, sum and population deviation of each row.
+  errorOf(model) {
+    const type = model === 'semantic' ? 'semantic_sentiment' : model;
+    const total = (value: RawBuilder<unknown>) =>
+      sql`sum(${value}) filter (where sentiment_type = ${sql.lit(type)})`;
+    const count = total(sql`headline_count`);
+    const squares = total(
+      sql`headline_count * sentiment_std ^ 2 + sentiment_sum ^ 2 / nullif(headline_count, 0)`,
+    );
+    // Rounding can make the difference slightly negative if all scores are equal.
+    return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${total(sql`sentiment_sum`)}) ^ 2 / ${count})
+               / (${count} - 1) / ${count}) end`;
+  },
+};
 
 /** The sentiment of a topic over a period, a row for each country that had headlines. */
 export interface CountrySentiment extends Pick<Sentiment, 'directional' | 'semantic' | 'headlines'> {
@@ -120,11 +142,12 @@ export interface CountrySentiment extends Pick<Sentiment, 'directional' | 'seman
 }
 
 export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>): Question<CountrySentiment> {
+  const { held, means } = sourceOf(asked);
   return {
     about: `Mean sentiment by country, ${asked.from} to ${asked.to}`,
     query: sql<CountrySentiment>`
       select country, ${means}
-      from ${sums(asked)}
+      from ${held}
       group by 1
       order by 1`,
   };
@@ -136,13 +159,13 @@ export interface TopicSentiment extends Pick<Sentiment, 'at' | 'directional' | '
 }
 
 export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
-  const start = asked.asOf === null ? sql`day` : sql`(published_at at time zone 'UTC')`;
-  const { begins, at } = bucketOf(asked.by, start, asked.asOf === null);
+  const { held, means } = sourceOf(asked);
+  const { begins, at } = bucketOf(asked);
   return {
     about: `Mean sentiment by topic and ${asked.by}, ${asked.from} to ${asked.to}`,
     query: sql<TopicSentiment>`
       select topic, ${at} as at, ${means}
-      from ${sums(asked)}
+      from ${held}
       group by topic, ${begins}
       order by topic, ${begins}`,
   };
