@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { expect } from 'vitest';
 
 /** Debian's Chromium, or Chrome, if this machine has one. */
@@ -33,6 +33,8 @@ export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {
   await page.setViewportSize(viewport ?? { width: 1600, height: 1000 });
   await page.emulateMedia({ colorScheme: colorScheme ?? 'light' });
   const complaints: string[] = [];
+  const asking = new Set<Request>();
+  let lastAt = performance.now();
   page.on('console', (message) => {
     // Answers with an error status, which the page shows.
     if (/^(error|warning)$/.test(message.type()) && !/Failed to load resource/.test(message.text()))
@@ -42,12 +44,23 @@ export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {
   page.on('request', (request) => {
     if (!/^(http:\/\/127\.0\.0\.1:|data:|blob:)/.test(request.url()))
       complaints.push(`asks ${request.url()}`);
+    // The stream of changes never ends.
+    if (!request.url().endsWith('/api/live')) asking.add(request);
+    lastAt = performance.now();
   });
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', (request) => {
+      asking.delete(request);
+      lastAt = performance.now();
+    });
   return {
     page,
     complaints,
+    /** Waits until all answers are there, and the page has asked nothing more because of them. */
+    quiet: () => expect.poll(() => asking.size === 0 && performance.now() - lastAt > 100).toBe(true),
     async [Symbol.asyncDispose]() {
-      for (const event of ['console', 'pageerror', 'request']) page.removeAllListeners(event);
+      for (const event of ['console', 'pageerror', 'request', 'requestfinished', 'requestfailed'])
+        page.removeAllListeners(event);
       await page.unrouteAll();
       await page.context().clearCookies();
       await page.evaluate('localStorage.clear(); sessionStorage.clear()');

@@ -151,7 +151,7 @@ describe.skipIf(!browserPath)('what a browser has to do to show', { timeout: 120
     });
     await page.goto(`${built.served.url}/?${view}`);
     await page.getByText(shows).first().waitFor();
-    await page.waitForLoadState('networkidle').catch(() => {});
+    await tab.quiet();
     const made = (await page.evaluate("document.querySelectorAll('*').length")) as number;
     const sent = (await page.evaluate(
       "performance.getEntriesByType('resource').filter(({ name }) => !name.includes('/api/')).reduce((sum, one) => sum + one.encodedBodySize, 0)",

@@ -56,7 +56,7 @@ async function open(query: string, shows: string | RegExp, look?: Look, url = lo
   const tab = await aTab(loaded.browser, look);
   await tab.page.goto(`${url}/?${query}`);
   await tab.page.getByText(shows).first().waitFor();
-  await tab.page.waitForLoadState('networkidle').catch(() => {});
+  await tab.quiet();
   return { tab, page: tab.page };
 }
 
@@ -547,6 +547,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       await sql`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`.execute(
         today.db,
       );
+    await today.open();
     await today.page
       .getByText(/^npx gmsi plan food/)
       .first()
@@ -584,6 +585,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await missing.getByText(/about [\d,]+ requests/).waitFor();
     await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
       values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
+    await today.open();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });
@@ -669,6 +671,8 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     const slider = page.getByRole('slider', { name: 'Moment' });
     await slider.waitFor();
     const [now] = asked('as_of');
+    // It has one step until the first load is known.
+    await expect.poll(async () => Number(await slider.getAttribute('max'))).toBeGreaterThan(1);
     await slider.focus();
     for (let presses = 0; presses < 3; presses++) await page.keyboard.press('ArrowLeft');
     await expect.poll(() => asked('as_of')[0]! < now!).toBe(true);
