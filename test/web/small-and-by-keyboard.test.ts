@@ -57,6 +57,19 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  it('a list to choose from closes with its field, however soon the focus leaves it', async () => {
+    const { tab, page } = await open(views.sentiment);
+    await using _ = tab;
+    await page.getByRole('combobox', { name: 'Topics' }).waitFor();
+    await page.evaluate(`(async () => {
+      document.querySelectorAll('[role=combobox]')[1].focus();
+      await new Promise((resolve) => setTimeout(resolve));
+      document.querySelector('.asked + .asked button').focus();
+    })()`);
+    await page.waitForTimeout(500);
+    expect(await page.getByRole('listbox').count()).toBe(0);
+  });
+
   it('? lists the keys, and Escape closes the list', async () => {
     const { tab, page } = await open(views.coverage);
     await using _ = tab;

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals';
 import { createContext } from 'preact';
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from '../endpoint.ts';
 import type { Path, Row } from './rows.ts';
 
@@ -8,8 +8,6 @@ export interface Answer<Of extends Path> {
   readonly rows: readonly Row<Of>[];
   /** The query, for psql; `null` if there are several. */
   readonly sql: string | null;
-  /** The address of the question ({@link addressOf}): while the next answer is loading, this is still the previous one. */
-  readonly url: string;
 }
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
@@ -54,10 +52,10 @@ export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Pro
     throw new Refusal(response.status, body.error, body.hint);
   }
   completeTo.value = response.headers.get('gmsi-complete-to');
-  return { ...asAnswer<Of>(body), url };
+  return asAnswer(body);
 }
 
-export function asAnswer<Of extends Path>({ columns, rows, sql }: Sent): Omit<Answer<Of>, 'url'> {
+export function asAnswer<Of extends Path>({ columns, rows, sql }: Sent): Answer<Of> {
   const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
   return { rows: rows.map(asObject) as Row<Of>[], sql };
@@ -104,10 +102,11 @@ export function useIsReport(): boolean {
   return useContext(Report) !== undefined;
 }
 
-export interface Asked<Of extends Path> {
+export interface Asked<Found> {
   /** The latest answer; the previous one while the next is loading. */
-  readonly answer: Answer<Of> | undefined;
+  readonly answer: Found | undefined;
   readonly error: Refusal | undefined;
+  /** True while the question has neither an answer nor an error, also if there is no question yet. */
   readonly isAsking: boolean;
 }
 
@@ -122,12 +121,12 @@ export function useAnswer<Of extends Path>(
   parameters: Parameters | undefined,
   secondsBetween = 5,
   secondsAtMost?: number,
-): Asked<Of> {
+): Asked<Answer<Of>> {
   const url = parameters && addressOf(path, parameters);
   const report = useContext(Report);
-  const [asked, setAsked] = useState<Asked<Of>>(() => {
-    const answer = url === undefined ? undefined : (report?.get(url) as Answer<Of> | undefined);
-    return { answer, error: undefined, isAsking: answer === undefined };
+  const [told, setTold] = useState(() => {
+    const answer = report?.get(url ?? '') as Answer<Of> | undefined;
+    return { url: answer && url, answer, error: undefined as Refusal | undefined };
   });
   const [again, setAgain] = useState(0);
   const question = useRef({ stop: new AbortController(), at: 0 });
@@ -143,12 +142,11 @@ export function useAnswer<Of extends Path>(
     if (url === undefined || !isOpen || state === undefined) return;
     const { stop, at } = question.current;
     const wait = Math.max(0, at + secondsBetween * 1000 - Date.now());
-    if (at === 0) setAsked((before) => ({ ...before, isAsking: true }));
     const timer = setTimeout(() => {
       question.current.at = Date.now();
       ask<Of>(url, stop.signal).then(
-        (answer) => !stop.signal.aborted && setAsked({ answer, error: undefined, isAsking: false }),
-        (error) => !stop.signal.aborted && setAsked((before) => ({ ...before, error, isAsking: false })),
+        (answer) => !stop.signal.aborted && setTold({ url, answer, error: undefined }),
+        (error) => !stop.signal.aborted && setTold((before) => ({ ...before, url, error })),
       );
     }, wait);
     return () => clearTimeout(timer);
@@ -158,5 +156,26 @@ export function useAnswer<Of extends Path>(
     const timer = setInterval(() => setAgain((count) => count + 1), secondsAtMost * 1000);
     return () => clearInterval(timer);
   }, [secondsAtMost]);
-  return asked;
+  return { answer: told.answer, error: told.error, isAsking: url === undefined || told.url !== url };
+}
+
+/**
+ * Returns what is made of several answers. It is made when all of them are there, and stays while the next ones are loading.
+ * @param others what it also depends on
+ */
+export function useTogether<Answers extends object[], Made>(
+  asked: { readonly [Place in keyof Answers]: Asked<Answers[Place]> },
+  make: (...answers: Answers) => Made,
+  others: readonly unknown[],
+): Asked<Made> {
+  const error = asked.find((one) => one.error)?.error;
+  const isAsking = asked.some((one) => one.isAsking);
+  const answers = asked.map(({ answer }) => answer) as Answers;
+  const made = useMemo(
+    () => (isAsking || error ? undefined : make(...answers)),
+    [isAsking, error, ...answers, ...others],
+  );
+  const last = useRef<Made>(undefined);
+  last.current = made ?? last.current;
+  return { answer: last.current, error, isAsking };
 }

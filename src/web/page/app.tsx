@@ -74,7 +74,6 @@ export function App() {
             </Link>
           ))}
         </nav>
-        <span class="grow" />
         {origin?.served_by === 'sandbox' && (
           <span class="badge" title="All headlines here are made up by a sandbox.">
             made-up data

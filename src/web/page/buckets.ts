@@ -1,5 +1,5 @@
 import type { Bucket } from '../../warehouse/questions/sentiment.ts';
-import { aDay, moment, plusDays, today, zone } from './time.ts';
+import { aDay, dayOf, moment, plusDays, today, zone } from './time.ts';
 
 /** Buckets that headlines are summed up by, and their titles. */
 export const buckets: Readonly<Record<Bucket, string>> = {
@@ -19,9 +19,9 @@ export function wholeBuckets(
   by: Bucket,
 ): { readonly from: string; readonly to: string } {
   const cut = startOf(from, by);
-  const next = cut < from ? new Date(endOf(Date.parse(cut), by)).toISOString().slice(0, 10) : from;
+  const next = cut < from ? dayOf(endOf(Date.parse(cut), by)) : from;
   const first = next <= startOf(to, by) ? next : cut;
-  const end = new Date(endOf(Date.parse(startOf(to, by)), by) - 1).toISOString().slice(0, 10);
+  const end = dayOf(endOf(Date.parse(startOf(to, by)), by) - 1);
   // Future days are not missing.
   return { from: first, to: to <= today() && end > today() ? today() : end };
 }
@@ -59,6 +59,5 @@ export function bucketTitle(at: string, by: Bucket): string {
 
 /** Returns the beginning of a bucket as the API and the address write it. */
 export function bucketText(start: number, by: Bucket): string {
-  const iso = new Date(start).toISOString();
-  return by === 'hour' ? `${iso.slice(0, 16)}Z` : iso.slice(0, 10);
+  return by === 'hour' ? `${new Date(start).toISOString().slice(0, 16)}Z` : dayOf(start);
 }

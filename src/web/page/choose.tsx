@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 
 export interface Choice {
   readonly value: string;
@@ -39,7 +39,6 @@ export function Choose({
   const [active, setActive] = useState(0);
   // Those that were chosen when the list opened come first, so that no row moves under the pointer.
   const [first, setFirst] = useState(chosen);
-  const box = useRef<HTMLDivElement>(null);
   const id = useId();
   const findBy = (words: string) => {
     const wanted = words.trim().toLowerCase();
@@ -56,17 +55,6 @@ export function Choose({
     else onChange(atMost === 1 ? [value] : [...chosen, value].slice(-atMost));
     if (atMost === 1) setOpen(false);
   };
-  useEffect(() => {
-    if (!isOpen) return;
-    const close = (event: Event) => {
-      if (event.target instanceof Node && !box.current?.contains(event.target)) setOpen(false);
-    };
-    const leaving = ['pointerdown', 'focusin'] as const;
-    for (const kind of leaving) addEventListener(kind, close);
-    return () => {
-      for (const kind of leaving) removeEventListener(kind, close);
-    };
-  }, [isOpen]);
   useEffect(() => {
     if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [isOpen, active, id]);
@@ -90,7 +78,12 @@ export function Choose({
   const isSeveral = atMost > 1;
   const titles = chosen.map((value) => choices.find((choice) => choice.value === value)?.title ?? value);
   return (
-    <div class="choose" ref={box}>
+    <div
+      class="choose"
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
+      }}
+    >
       <label>
         <span class="quiet">{label}</span>
         <input
@@ -141,16 +134,14 @@ export function Choose({
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => flip(value)}
             >
-              <span>
+              <span class="title">
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                {(isSeveral || chosen.includes(value)) && (
-                  <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
-                    {chosen.includes(value) && '✓'}
-                  </span>
-                )}
+                <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
+                  {chosen.includes(value) && '✓'}
+                </span>
                 {title}
               </span>
-              <span class="quiet">{[group, note].filter(Boolean).join(' · ')}</span>
+              <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
             </div>
           ))}
           {found.length === 0 && <div class="quiet">nothing is called so</div>}

@@ -11,9 +11,9 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /** Writes a score from -1 to 1 with its sign. */
-export function score(value: number | null): string {
+export function score(value: number | null, digits = 3): string {
   if (value === null) return '–';
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 }
 
 /** Writes a share in percent; 100% only if nothing is missing. */

@@ -1,8 +1,7 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
-import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
@@ -20,7 +19,7 @@ export function Problem({
 }
 
 /** Shows an error, but nothing if an older server lacks the endpoint. */
-export function Trouble({ error, what }: { error: Asked<Path>['error']; what: string }) {
+export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
   if (!error || error.status === 404) return null;
   if (error.status !== 403) return <Problem error={error} />;
   return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
@@ -32,7 +31,7 @@ export function Answered<Answer extends object>({
   empty,
   children,
 }: {
-  asked: Omit<Asked<Path>, 'answer'> & { readonly answer: Answer | undefined };
+  asked: Asked<Answer>;
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
   children: (answer: Answer) => ComponentChildren;
@@ -50,13 +49,6 @@ export function Answered<Answer extends object>({
       )}
     </>
   );
-}
-
-/** Returns the latest value that was known: a chart stays while the next one is loading. */
-export function useLast<Value>(value: Value | undefined): Value | undefined {
-  const last = useRef<Value>(undefined);
-  last.current = value ?? last.current;
-  return last.current;
 }
 
 /** A link within the page, by the values of the address. It does not load the page again. */
@@ -83,6 +75,28 @@ export function Link({
     >
       {children}
     </a>
+  );
+}
+
+/** A part of a view below its title, with what stands beside the title. */
+export function Section({
+  title,
+  beside,
+  children,
+}: {
+  title: string;
+  beside?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const id = useId();
+  return (
+    <section aria-labelledby={id}>
+      <div class="row titled">
+        <h2 id={id}>{title}</h2>
+        {beside}
+      </div>
+      {children}
+    </section>
   );
 }
 
@@ -198,7 +212,7 @@ export function Source({
   const [isOpen, setOpen] = useState(false);
   if (isReport) return null;
   return (
-    <span class="source">
+    <span class="source end">
       {chart && (
         <>
           <Copy title="Link" label="Copy the link" />
@@ -399,9 +413,27 @@ export function Select({
   );
 }
 
-/** The colour of a state of days. */
-export function Swatch({ state, strength = 1 }: { state: string; strength?: number }) {
-  return <i class={`swatch ${state}`} style={{ background: `var(--${state})`, opacity: strength }} />;
+/** A button for something that the address has or has not. */
+export function Toggle({ name, title }: { name: string; title: string }) {
+  const isOn = address.value.has(name);
+  return (
+    <button type="button" aria-pressed={isOn} onClick={() => go({ [name]: isOn ? null : '1' })}>
+      {title}
+    </button>
+  );
+}
+
+/** A small sample of a colour or a pattern, before its name: by default the colour of a state of days. */
+export function Swatch({
+  kind,
+  colour = `var(--${kind})`,
+  strength = 1,
+}: {
+  kind: string;
+  colour?: string;
+  strength?: number;
+}) {
+  return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour, opacity: strength }} />;
 }
 
 /** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */

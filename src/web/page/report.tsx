@@ -4,8 +4,8 @@ import './style.css';
 import { renderToString } from 'preact-render-to-string';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
-import { type Asked, cellsOf, daysOf, inWords, shownOf } from './draw/cells.ts';
-import { Scroll } from './parts.tsx';
+import { cellsOf, daysOf, inWords, type SeriesAsked, shownOf } from './draw/cells.ts';
+import { Scroll, Section } from './parts.tsx';
 import type { Path } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
 import { Legend } from './views/coverage/legend.tsx';
@@ -16,9 +16,8 @@ import { Today } from './views/today/today.tsx';
 export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   const answers = new Map<string, Answer<Path>>();
   async function answer<Of extends Path>(path: Of, parameters: Parameters = {}): Promise<Answer<Of>> {
-    const url = addressOf(path, parameters);
-    const found = { ...asAnswer<Of>(await ask(path, parameters)), url };
-    answers.set(url, found);
+    const found = asAnswer<Of>(await ask(path, parameters));
+    answers.set(addressOf(path, parameters), found);
     return found;
   }
   const feeds = await answer('feeds');
@@ -42,8 +41,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
         <strong class="mark">gmsi</strong>
         <span class="from">{about.warehouse}</span>
         {origin.rows[0]?.served_by === 'sandbox' && <span class="badge">made-up data</span>}
-        <span class="grow" />
-        <span class="quiet">as of {moment(about.at.getTime())} UTC</span>
+        <span class="quiet end">as of {moment(about.at.getTime())} UTC</span>
       </header>
       <main class="report">
         <Today />
@@ -75,12 +73,11 @@ ${body}
 `;
 };
 
-function OfFeed({ feed, match_type, from, to, cells }: Asked & { cells: ReturnType<typeof cellsOf> }) {
+function OfFeed({ feed, match_type, from, to, cells }: SeriesAsked & { cells: ReturnType<typeof cellsOf> }) {
   const shown = shownOf(cells, true, new Set());
   const days = daysOf(shown);
   return (
-    <section>
-      <h2>{[feed, match_type].filter(Boolean).join(' · ')}</h2>
+    <Section title={[feed, match_type].filter(Boolean).join(' · ')}>
       <p>
         {from} to {to}: {inWords(days)}
       </p>
@@ -90,6 +87,6 @@ function OfFeed({ feed, match_type, from, to, cells }: Asked & { cells: ReturnTy
           <Matrix shown={shown} />
         </Scroll>
       )}
-    </section>
+    </Section>
   );
 }

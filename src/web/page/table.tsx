@@ -11,7 +11,8 @@ export interface Column<Row> {
   /** `number` is aligned to the right and sorted from the largest; `head` names its row; others are classes. */
   readonly kind?: 'number' | 'head' | 'nowrap' | 'time' | 'text' | 'reason';
   readonly hint?: string;
-  readonly show: (row: Row, index: number) => ComponentChildren;
+  /** Returns what a cell shows; by default what the rows are sorted by, a text or a count. */
+  readonly show?: (row: Row, index: number) => ComponentChildren;
   /** Returns what the rows are sorted by; `null` comes last. Without it, the column cannot be sorted. */
   readonly by?: ((row: Row) => number | string | null) | undefined;
 }
@@ -91,7 +92,7 @@ export function Table<Row>({
                   <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
                     {columns.map((column) => (
                       <Cell key={column.title} column={column}>
-                        {column.show(row, rows.indexOf(row))}
+                        {column.show ? column.show(row, rows.indexOf(row)) : written(column.by?.(row))}
                       </Cell>
                     ))}
                   </tr>
@@ -113,6 +114,10 @@ export function Table<Row>({
       )}
     </>
   );
+}
+
+function written(value: number | string | null | undefined): string {
+  return typeof value === 'number' ? number(value) : (value ?? '');
 }
 
 function Cell({

@@ -30,8 +30,13 @@ export function moment(text: string | number, hasSeconds = false): string {
   }).format(new Date(text));
 }
 
+/** Returns the day (UTC) of a moment in milliseconds. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
 export function today(): string {
-  return new Date().toISOString().slice(0, 10);
+  return dayOf(Date.now());
 }
 
 export function isDay(text: string): boolean {
@@ -57,7 +62,7 @@ export function periodFor(
 
 /** Returns the day `days` later. */
 export function plusDays(day: string, days: number): string {
-  return new Date(Date.parse(day) + days * aDay).toISOString().slice(0, 10);
+  return dayOf(Date.parse(day) + days * aDay);
 }
 
 /** Counts the days from one to another, inclusive. */

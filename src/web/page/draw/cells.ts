@@ -5,7 +5,7 @@ import type { Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
 
 /** The series of a match type of a feed, in a period. */
-export interface Asked {
+export interface SeriesAsked {
   readonly feed: string;
   readonly match_type: string;
   readonly from: string;
@@ -26,33 +26,32 @@ export interface Column {
   readonly group: string;
 }
 
-/** The days of all series of a feed, by state. */
+type Found = Row<'coverage'>;
+
+/** All series of a feed. */
 export interface Cells {
   readonly rows: readonly Line[];
   readonly columns: readonly Column[];
   readonly by: 'country' | 'ticker';
   /** Days of the period. */
   readonly days: number;
-  /** Days by row, column and state. */
-  readonly counts: Int32Array;
-  /** Timelines by row and column. */
-  readonly timelines: readonly (string | undefined)[];
+  /** The days of each series by row and column; `undefined` if none was requested. */
+  readonly series: readonly (readonly (Found | undefined)[])[];
 }
 
 /** Arranges the series of a feed. Includes countries and topics that the service lists but nobody has requested. */
 export function cellsOf(
   feed: string,
   days: number,
-  found: readonly Row<'coverage'>[],
+  found: readonly Found[],
   listed: readonly Row<'series'>[],
 ): Cells {
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
   const by = isByCountry ? 'country' : 'ticker';
-  const codeOf = (one: Row<'coverage'>) => one[by];
 
   const names = namesOf(listed, by);
-  const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map(codeOf)]);
+  const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map((one) => one[by])]);
   const rows = [...codes]
     .map((code) => ({ code, name: names.get(code) ?? null }))
     .sort((a, b) => compare(a.code, b.code));
@@ -70,20 +69,12 @@ export function cellsOf(
   );
   columns.sort((a, b) => compare(a.group, b.group) || compare(a.title, b.title));
 
-  const rowOf = new Map(rows.map(({ code }, index) => [code, index]));
-  const columnOf = new Map(columns.map(({ topic, variant }, index) => [`${topic}\n${variant}`, index]));
-  const counts = new Int32Array(rows.length * columns.length * states.length);
-  const timelines = new Array<string | undefined>(rows.length * columns.length);
-  for (const one of found) {
-    const column = columnOf.get(`${one.topic}\n${one.variant}`)!;
-    const place = rowOf.get(codeOf(one))! * columns.length + column;
-    const at = place * states.length;
-    timelines[place] = one.timeline;
-    states.forEach((state, index) => {
-      counts[at + index] = one[state];
-    });
-  }
-  return { rows, columns, by, days, counts, timelines };
+  const keyOf = (...parts: string[]) => parts.join('\n');
+  const byKey = new Map(found.map((one) => [keyOf(one[by], one.topic, one.variant), one]));
+  const series = rows.map(({ code }) =>
+    columns.map(({ topic, variant }) => byKey.get(keyOf(code, topic, variant))),
+  );
+  return { rows, columns, by, days, series };
 }
 
 function compare(a: string, b: string): number {
@@ -103,34 +94,28 @@ export interface Shown {
   readonly cells: Cells;
   readonly rows: readonly Line[];
   readonly columns: readonly ShownColumn[];
-  /** Days by row, column and state; those of a folded group are summed. */
-  readonly counts: Int32Array;
+  /** The series by row and column: one, or all of a folded group. */
+  readonly series: readonly (readonly (readonly (Found | undefined)[])[])[];
+}
+
+function isAsked(one: Found | undefined): one is Found {
+  return one !== undefined && states.some((state) => one[state] > 0);
 }
 
 /** Counts series: those with any requested day, and those of them that have all days, settled or not. */
-export function seriesIn({ counts, days }: Cells): { readonly asked: number; readonly complete: number } {
-  let [asked, complete] = [0, 0];
-  for (let at = 0; at < counts.length; at += states.length) {
-    asked += Number(isAnything(counts, at));
-    complete += Number(
-      counts[at + states.indexOf('covered')]! + counts[at + states.indexOf('settling')]! === days,
-    );
-  }
-  return { asked, complete };
+export function seriesIn({ series, days }: Cells): { readonly asked: number; readonly complete: number } {
+  const asked = series.flat().filter(isAsked);
+  const complete = asked.filter(({ covered, settling }) => covered + settling === days);
+  return { asked: asked.length, complete: complete.length };
 }
 
 /** @param onlyAsked omits rows and columns that were never requested */
 export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<string>): Shown {
-  const width = cells.columns.length;
-  const isAsked = (row: number, column: number) =>
-    isAnything(cells.counts, (row * width + column) * states.length);
-  const every = (length: number) => [...Array(length).keys()];
-  const keep = (indexes: number[], isKept: (index: number) => boolean) =>
-    onlyAsked ? indexes.filter(isKept) : indexes;
-  const rowIndexes = keep(every(cells.rows.length), (row) => every(width).some((at) => isAsked(row, at)));
-  const columnIndexes = keep(every(width), (column) =>
-    every(cells.rows.length).some((at) => isAsked(at, column)),
-  );
+  const { rows, series } = cells;
+  const keep = (all: readonly unknown[], isKept: (index: number) => boolean) =>
+    [...all.keys()].filter((index) => !onlyAsked || isKept(index));
+  const rowIndexes = keep(rows, (row) => series[row]!.some(isAsked));
+  const columnIndexes = keep(cells.columns, (column) => series.some((row) => isAsked(row[column])));
 
   const columns: (ShownColumn & { of: number[] })[] = [];
   for (const index of columnIndexes) {
@@ -140,21 +125,10 @@ export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<st
     else if (last?.group === group) last.of.push(index);
     else columns.push({ title: group, group, isFolded: true, of: [index] });
   }
-  const counts = new Int32Array(rowIndexes.length * columns.length * states.length);
-  rowIndexes.forEach((row, y) => {
-    columns.forEach(({ of }, x) => {
-      const to = (y * columns.length + x) * states.length;
-      for (const column of of)
-        for (let state = 0; state < states.length; state++)
-          counts[to + state]! += cells.counts[(row * width + column) * states.length + state]!;
-    });
-  });
-  return { cells, rows: rowIndexes.map((index) => cells.rows[index]!), columns, counts };
-}
-
-function isAnything(counts: Int32Array, at: number): boolean {
-  for (let state = 0; state < states.length; state++) if (counts[at + state]! > 0) return true;
-  return false;
+  return {
+    ...{ cells, columns, rows: rowIndexes.map((row) => rows[row]!) },
+    series: rowIndexes.map((row) => columns.map(({ of }) => of.map((column) => series[row]![column]))),
+  };
 }
 
 export type Days = Readonly<Record<State | 'never', number>> & { readonly all: number };
@@ -169,11 +143,9 @@ export function daysOf(
   let all = 0;
   for (const row of rows)
     for (const column of columns) {
-      const at = (row * shown.columns.length + column) * states.length;
-      states.forEach((state, index) => {
-        days[state] += shown.counts[at + index]!;
-      });
-      all += shown.columns[column]!.of.length * shown.cells.days;
+      const of = shown.series[row]![column]!;
+      for (const one of of) for (const state of states) days[state] += one?.[state] ?? 0;
+      all += of.length * shown.cells.days;
     }
   const known = Object.values(days).reduce((sum, one) => sum + one, 0);
   return { ...days, never: Math.max(0, all - known), all };
@@ -189,15 +161,11 @@ export function inWords(days: Days): string {
 }
 
 /** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
-export function failures({ cells, rows, columns }: Shown): Place[] {
-  const failed = states.indexOf('failed');
-  const width = cells.columns.length;
-  const at = new Map(cells.rows.map((row, index) => [row, index]));
-  return rows.flatMap((line, row) =>
-    columns
-      .flatMap(({ of }) => of)
-      .filter((column) => cells.counts[(at.get(line)! * width + column) * states.length + failed]! > 0)
-      .map((column) => ({ row, column })),
+export function failures({ columns, series }: Shown): Place[] {
+  return series.flatMap((cells, row) =>
+    columns.flatMap(({ of }, place) =>
+      of.filter((_, index) => cells[place]![index]?.failed).map((column) => ({ row, column })),
+    ),
   );
 }
 
@@ -206,10 +174,8 @@ export function failures({ cells, rows, columns }: Shown): Place[] {
  * failed.
  */
 export function barOf(shown: Shown, row: number, column: number): Cell {
-  const { cells, rows, columns } = shown;
-  const of = columns[column]!.of;
-  const at = cells.rows.indexOf(rows[row]!) * cells.columns.length + of[0]!;
-  const timeline = of.length === 1 ? cells.timelines[at] : undefined;
+  const of = shown.series[row]![column]!;
+  const timeline = of.length === 1 ? of[0]?.timeline : undefined;
   const days = daysOf(shown, [row], [column]);
   const spans = timeline
     ? timeline.split(', ').map((span) => span.split(' ') as [State | 'never', string])

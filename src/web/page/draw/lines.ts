@@ -1,5 +1,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { score } from '../numbers.ts';
+import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
 import {
   drawBands,
@@ -12,7 +14,6 @@ import {
   inks,
 } from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
-import { labelsOf, zoneOfAxis } from './time-axis.ts';
 
 const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
@@ -22,6 +23,16 @@ const mostTogether = 4;
 const panel = { width: 300, height: 150, title: 27 };
 /** Milliseconds in which a second click makes a double click. */
 const doubleClick = 250;
+/**
+ * The labels of a time axis by the milliseconds between two of them, as ISO dates are written. The year of a day and the day of
+ * an hour are below, where they change.
+ */
+const timeLabels: uPlot.Axis.Values = [
+  [360 * aDay, '{YYYY}', null, null, null, null, null, null, 1],
+  [28 * aDay, '{YYYY}-{MM}', null, null, null, null, null, null, 1],
+  [aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1],
+  [1, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
+];
 
 export interface LinesShown {
   readonly width: number;
@@ -65,12 +76,13 @@ export function drawLines(
   const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
   const isApart = series.length > mostTogether;
   const isLabelled = width >= 760 && shown.length > 1 && !isApart;
-  const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 18;
+  const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 26;
   const across = isApart ? Math.max(1, Math.floor(width / panel.width)) : 1;
   const wide = Math.floor(width / across);
   const panelHeight = Math.max(panel.height, height / Math.ceil(series.length / across) - panel.title);
   const isDense = (wide - axisWidth - right) / starts.length < 1;
-  const tzDate = (at: number) => uPlot.tzDate(new Date(at), zoneOfAxis(by));
+  // Days are in UTC, whatever the zone of hours is.
+  const tzDate = (at: number) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC');
 
   const shared = (): Pick<uPlot.Options, 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
     ms: 1 as const,
@@ -96,7 +108,7 @@ export function drawLines(
     },
     space: 64,
     gap: 4,
-    values: (_, splits, __, ___, apart) => labelsOf(splits.map(tzDate), apart),
+    values: timeLabels,
   };
   const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
   /** The plot under the pointer; the others follow its cursor. */
@@ -239,9 +251,7 @@ export function drawLines(
 
 function signed(_: uPlot, splits: number[]): string[] {
   const digits = splits.some((split) => Math.abs(split * 10 - Math.round(split * 10)) > 1e-9) ? 2 : 1;
-  return splits.map((split) =>
-    Math.abs(split) < 1e-9 ? '0' : `${split < 0 ? '−' : '+'}${Math.abs(split).toFixed(digits)}`,
-  );
+  return splits.map((split) => (Math.abs(split) < 1e-9 ? '0' : score(split, digits)));
 }
 
 /** Returns a range that contains all means, their bands and zero, with some room, within the range of scores or of their differences. */

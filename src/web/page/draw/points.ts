@@ -1,5 +1,6 @@
 import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { endOf, startsOf } from '../buckets.ts';
+import { groupedBy } from '../grouped.ts';
 import type { Row } from '../rows.ts';
 import { aDay } from '../time.ts';
 
@@ -236,15 +237,8 @@ export function changeAt(
 /** Groups rows by the key of their series. */
 export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
-): Map<string, One[]> {
-  const groups = new Map<string, One[]>();
-  for (const row of rows) {
-    const key = keyOf({ ...row, match: row.match_type });
-    const group = groups.get(key);
-    if (group) group.push(row);
-    else groups.set(key, [row]);
-  }
-  return groups;
+): Map<string, readonly One[]> {
+  return groupedBy(rows, (row) => keyOf({ ...row, match: row.match_type }));
 }
 
 function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) => boolean {

@@ -25,3 +25,13 @@ export function costOf(requests: number | null | undefined): string {
 }
 
 export const free = 'no requests';
+
+/** Says how to load the feed that two of the views show. */
+export function NoHeadlines() {
+  return (
+    <p class="empty">
+      No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
+      <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
+    </p>
+  );
+}

@@ -1,11 +1,12 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
 import { daysOfFeeds, namesOf } from '../../loaded.ts';
-import { number, score } from '../../numbers.ts';
+import { score } from '../../numbers.ts';
 import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
+import { NoHeadlines } from '../commands.tsx';
 import { matches, models } from '../sentiment/asked.ts';
 import './changes.css';
 
@@ -36,9 +37,7 @@ export function Changes() {
     return (
       <>
         <h1>What changed</h1>
-        <p class="empty">
-          No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job.
-        </p>
+        <NoHeadlines />
       </>
     );
   const names = namesOf(listed.answer?.rows, 'country');
@@ -71,14 +70,13 @@ export function Changes() {
     { title: 'z', kind: 'number', show: Z, by: ({ z }) => z },
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
     { title: 'before', kind: 'number', show: ({ usual }) => score(usual), by: ({ usual }) => usual },
-    { title: 'headlines', kind: 'number', show: (row) => number(row.headlines), by: (row) => row.headlines },
+    { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
   ];
   const past = span === 'day' ? '90 days' : '12 weeks';
   return (
     <>
       <div class="row">
         <h1>What changed</h1>
-        <span class="grow" />
         <Source path="sentiment/changes" parameters={parameters} sql={asked.answer?.sql} />
       </div>
       <Controls chosen={[spans[span], `to ${to}`, kinds[of], model, matches[match]]}>
@@ -120,8 +118,7 @@ function Z({ z }: Pick<ChangeRow, 'z'>) {
   if (z === null) return <>–</>;
   return (
     <>
-      {z < 0 ? '−' : '+'}
-      {Math.abs(z).toFixed(1)}
+      {score(z, 1)}
       <SignedBar value={z / most} />
     </>
   );

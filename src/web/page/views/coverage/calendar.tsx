@@ -65,11 +65,11 @@ function Shades({ news }: { news: Int32Array | undefined }) {
   const least = steps(news);
   return (
     <span class="quiet">
-      covered: <i class="swatch hollow" />
+      covered: <Swatch kind="hollow" />
       no news
       {least.map((from, index) => (
         <span key={from}>
-          <Swatch state="covered" strength={shades[index]!} />
+          <Swatch kind="covered" strength={shades[index]!} />
           {number(from)}
           {index === least.length - 1 ? '+' : ''}
         </span>

@@ -1,11 +1,19 @@
-import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { type Answer, useAnswer } from '../../api.ts';
-import { type Asked, cellsOf, daysOf, failures, type Shown, seriesIn, shownOf } from '../../draw/cells.ts';
+import { type Answer, type Asked, useAnswer, useTogether } from '../../api.ts';
+import {
+  type Cells,
+  cellsOf,
+  daysOf,
+  failures,
+  type SeriesAsked,
+  type Shown,
+  seriesIn,
+  shownOf,
+} from '../../draw/cells.ts';
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
 import './coverage.css';
 import { Legend } from './legend.tsx';
@@ -22,9 +30,8 @@ export function Coverage() {
     <>
       <h1>Coverage</h1>
       <Answered asked={feeds} empty={<NothingYet />}>
-        {({ rows }) => <OfFeed feeds={rows} listed={listed.answer} />}
+        {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
       </Answered>
-      {listed.error && <Problem error={listed.error} />}
     </>
   );
 }
@@ -40,7 +47,7 @@ function NothingYet() {
 
 type Feeds = Answer<'feeds'>['rows'];
 
-function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<'series'> | undefined }) {
+function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'>> }) {
   const asked = (name: string) => address.value.get(name);
   const { feed, match_type, oldest, newest } =
     feeds.find((one) => one.feed === asked('feed') && one.match_type === asked('match_type')) ??
@@ -49,30 +56,37 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Answer<'series'> | un
   const { from, to } = periodFor(newest, oldest, () => oldest);
   const parameters = { feed, match_type, from, to };
   const coverage = useAnswer('coverage', parameters, 2);
-  const isStale = coverage.isAsking || coverage.error !== undefined;
-  /** The row above the matrix, shown even without an answer. */
-  const controls = (others?: ComponentChildren) => (
-    <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
-      <div class="row">
-        {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
-        <Period from={from} to={to} oldest={oldest} newest={newest} />
-        <span class="grow" />
-        {others}
-        <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} chart=".matrix" />
-      </div>
-    </Controls>
+  const cells = useTogether(
+    [coverage, listed],
+    (found, listed) => cellsOf(feed, Math.max(1, daysBetween(from, to)), found.rows, listed.rows),
+    [],
   );
-  if (!coverage.answer || !listed)
-    return (
-      <>
-        {controls()}
-        <Answered asked={coverage}>{() => null}</Answered>
-      </>
-    );
+  const look = useLook(cells.answer);
   return (
     <>
-      <Arranged {...parameters} {...{ answer: coverage.answer, listed, controls, isStale }} />
-      {coverage.error && <Problem error={coverage.error} />}
+      <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
+        <div class="row">
+          {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
+          <Period from={from} to={to} oldest={oldest} newest={newest} />
+          {look && look.groups.length > 1 && (
+            <button type="button" onClick={() => go({ fold: look.folded.size > 0 ? [''] : look.groups })}>
+              {look.folded.size > 0 ? 'Unfold all' : 'Fold all'}
+            </button>
+          )}
+          {look && (
+            <Switch
+              label="Which series"
+              name="only"
+              value={look.only}
+              values={{ asked: 'only what was requested', all: 'all series' }}
+            />
+          )}
+          <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} chart=".matrix" />
+        </div>
+      </Controls>
+      <Answered asked={{ ...cells, answer: look }}>
+        {(look) => <AllSeries {...parameters} {...look} />}
+      </Answered>
     </>
   );
 }
@@ -95,119 +109,93 @@ function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_
   );
 }
 
-/** Returns the groups that the address folds; `fold` without a value means none. */
-function foldedGroups(groups: readonly string[], columns: number): ReadonlySet<string> {
-  const asked = address.value.getAll('fold');
-  if (asked.length > 0) return new Set(asked.filter(Boolean));
-  return new Set(innerWidth < 600 && columns > 30 ? groups : []);
+/** What the address shows of the cells. */
+interface Look {
+  readonly only: 'asked' | 'all';
+  readonly groups: readonly string[];
+  readonly folded: ReadonlySet<string>;
+  readonly shown: Shown;
 }
 
-function Arranged({
-  answer,
-  listed,
-  controls,
-  isStale,
-  ...asked
-}: Asked & {
-  answer: Answer<'coverage'>;
-  listed: Answer<'series'>;
-  controls: (others: ComponentChildren) => ComponentChildren;
-  isStale: boolean;
-}) {
+function useLook(cells: Cells | undefined): Look | undefined {
+  const asked = address.value.get('only');
+  /** The groups to fold; an empty one means none. */
+  const fold = address.value.getAll('fold');
+  return useMemo(() => {
+    if (!cells) return undefined;
+    const part = seriesIn(cells).asked / Math.max(1, cells.rows.length * cells.columns.length);
+    const only = (asked ?? (part > 0 && part < 1 / 3 ? 'asked' : 'all')) === 'asked' ? 'asked' : 'all';
+    const groups = [...new Set(cells.columns.map(({ group }) => group))].filter(Boolean);
+    const all = shownOf(cells, only === 'asked', new Set());
+    const usual = innerWidth < 600 && all.columns.length > 30 ? groups : [];
+    const folded = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
+    return { only, groups, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
+  }, [cells, asked, fold.join('\n'), fold.length]);
+}
+
+/** Shows the series of a feed, and beside them the one that is open. */
+function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const { feed, match_type, from, to } = asked;
+  const { cells } = shown;
   const [reveal, setReveal] = useState<Place>();
-  const cells = useMemo(
-    () => cellsOf(feed, Math.max(1, daysBetween(from, to)), answer.rows, listed.rows),
-    [answer, listed, feed, from, to],
-  );
-  const counted = seriesIn(cells);
-  const isAsked = counted.asked / Math.max(1, cells.rows.length * cells.columns.length);
-  const only = address.value.get('only') ?? (isAsked > 0 && isAsked < 1 / 3 ? 'asked' : 'all');
-  const groups = [...new Set(cells.columns.map(({ group }) => group))].filter(Boolean);
-  const isOnly = only === 'asked';
-  const all = useMemo(() => shownOf(cells, isOnly, new Set()), [cells, isOnly]);
-  const before = foldedGroups(groups, all.columns.length);
-  const folding = [...before].join('\n');
-  const shown = useMemo(() => (before.size > 0 ? shownOf(cells, isOnly, before) : all), [all, folding]);
   const failed = useMemo(() => failures(shown), [shown]);
   const series = openSeries(cells.by);
-  const open = series && placeOf(shown, series);
-  const openAt = ({ row, column }: Place) => {
+  const seriesAt = ({ row, column }: Place): SeriesShown => {
     const { topic, variant } = cells.columns[column]!;
-    const code = shown.rows[row]!.code;
-    const isByCountry = cells.by === 'country';
-    go({
-      country: isByCountry ? code || null : null,
-      ticker: isByCountry ? null : code || null,
-      ...{ topic: topic || null, variant: variant || null },
-    });
+    return { code: shown.rows[row]!.code, topic, variant };
+  };
+  const open = ({ code, topic, variant }: SeriesShown) => {
+    const others = { topic: topic || null, variant: variant || null };
+    go({ country: null, ticker: null, [cells.by]: code || null, ...others });
   };
   const fold = (group: string) => {
-    const next = before.has(group) ? [...before].filter((one) => one !== group) : [...before, group];
+    const next = folded.has(group) ? [...folded].filter((one) => one !== group) : [...folded, group];
     go({ fold: next.length > 0 ? next : [''] });
   };
   const toNextFailure = () => {
-    const current =
-      series &&
-      failed.findIndex((place) => isSame(cells.columns[place.column]!, shown.rows[place.row]!.code, series));
-    const next = failed[((current ?? -1) + 1) % failed.length]!;
-    openAt(next);
-    setReveal(placeOf(shown, { ...cells.columns[next.column]!, code: shown.rows[next.row]!.code }));
+    const all = failed.map(seriesAt);
+    const current = all.findIndex((one) => series && isSame(one, series));
+    const next = all[(current + 1) % all.length]!;
+    open(next);
+    setReveal(placeOf(shown, next));
   };
-  const days = daysOf(shown);
+  const counted = seriesIn(cells);
   return (
     <>
-      {controls(
-        <>
-          {groups.length > 1 && (
-            <button type="button" onClick={() => go({ fold: before.size > 0 ? [''] : groups })}>
-              {before.size > 0 ? 'Unfold all' : 'Fold all'}
-            </button>
-          )}
-          <Switch
-            label="Which series"
-            name="only"
-            value={only}
-            values={{ asked: 'only what was requested', all: 'all series' }}
-          />
-        </>,
-      )}
       <div class="row above">
         <span>
           <b>{number(counted.complete)}</b> of {number(counted.asked)} series complete
         </span>
-        <Legend days={days} />
+        <Legend days={daysOf(shown)} />
         <span class="quiet">
           left to right: {from} to {to}
         </span>
-        <span class="grow" />
         {failed.length > 0 && (
-          <button type="button" class="failures" onClick={toNextFailure}>
+          <button type="button" class="failures end" onClick={toNextFailure}>
             {number(failed.length)} series {failed.length === 1 ? 'has' : 'have'} failed days
           </button>
         )}
       </div>
-      <div class={`coverage ${series ? 'beside' : ''} ${isStale ? 'stale' : ''}`}>
+      <div class={series && 'beside'}>
         {shown.rows.length === 0 || shown.columns.length === 0 ? (
           <p class="empty">Nothing was requested in this period.</p>
         ) : (
           <Matrix
             shown={shown}
-            open={open}
+            open={series && placeOf(shown, series)}
             reveal={reveal}
             onFold={fold}
             onOpen={({ row, column }) => {
               const { isFolded, of, group } = shown.columns[column]!;
               if (isFolded) fold(group);
-              else openAt({ row, column: of[0]! });
+              else open(seriesAt({ row, column: of[0]! }));
             }}
           />
         )}
         {series && (
           <Series
             key={JSON.stringify([feed, match_type, series])}
-            {...asked}
-            series={series}
+            {...{ feed, match_type, from, to, series }}
             name={cells.rows.find(({ code }) => code === series.code)?.name ?? null}
             by={cells.by}
           />
@@ -226,15 +214,15 @@ function openSeries(by: 'country' | 'ticker'): SeriesShown | undefined {
   return { code: codes[0]!, topic, variant: address.value.get('variant') ?? '' };
 }
 
-function isSame(column: { topic: string; variant: string }, code: string, series: SeriesShown): boolean {
-  return column.topic === series.topic && column.variant === series.variant && code === series.code;
+function isSame(one: SeriesShown, other: SeriesShown): boolean {
+  return one.code === other.code && one.topic === other.topic && one.variant === other.variant;
 }
 
 /** Returns where a series is shown, if it is. */
 function placeOf({ cells, rows, columns }: Shown, series: SeriesShown): Place | undefined {
   const row = rows.findIndex(({ code }) => code === series.code);
   const column = columns.findIndex(({ of }) =>
-    of.some((index) => isSame(cells.columns[index]!, series.code, series)),
+    of.some((index) => isSame({ ...cells.columns[index]!, code: series.code }, series)),
   );
   return row >= 0 && column >= 0 ? { row, column } : undefined;
 }

@@ -9,7 +9,7 @@ export function Legend({ days }: { days: Days }) {
     <ul class="states" aria-label="Days by state">
       {([...states, 'never'] as const).map((state) => (
         <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'none' : undefined}>
-          <Swatch state={state} />
+          <Swatch kind={state} />
           {stateTitles[state][0]} <b>{number(days[state])}</b>
           {state === 'covered' && ' days'}{' '}
           {days[state] > 0 && (

@@ -2,7 +2,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { dayStates } from '../../draw/calendar.ts';
-import type { Asked } from '../../draw/cells.ts';
+import type { SeriesAsked } from '../../draw/cells.ts';
 import { stateOfWindow } from '../../draw/states.ts';
 import { Answered, Link, Problem, Source, useEscape, useFocusBack } from '../../parts.tsx';
 import { Calendar } from './calendar.tsx';
@@ -27,7 +27,7 @@ export function Series({
   series: { code, topic, variant },
   name,
   by,
-}: Asked & {
+}: SeriesAsked & {
   series: SeriesShown;
   name: string | null;
   by: 'country' | 'ticker';
@@ -58,15 +58,13 @@ export function Series({
     <section class="series" ref={section} aria-label={title}>
       <div class="row">
         <h2>{title}</h2>
-        <span class="grow" />
-        <button type="button" class="flat" aria-label="Close (Escape)" onClick={() => go(closed)}>
+        <button type="button" class="flat end" aria-label="Close (Escape)" onClick={() => go(closed)}>
           ✕
         </button>
       </div>
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
         {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
-        <span class="grow" />
         <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
       </div>
       {covered.error && <Problem error={covered.error} />}

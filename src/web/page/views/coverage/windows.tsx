@@ -1,5 +1,6 @@
 import { useAnswer } from '../../api.ts';
 import { stateOfWindow, stateTitles } from '../../draw/states.ts';
+import { groupedBy } from '../../grouped.ts';
 import { number } from '../../numbers.ts';
 import { Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -45,7 +46,7 @@ export function Windows({ windows }: { windows: Windows }) {
           show: ({ state, is_half_drained, attempts }) => (
             <>
               <span class="nowrap">
-                <Swatch state={state === 'drained' ? 'covered' : stateOfWindow(state)} />
+                <Swatch kind={state === 'drained' ? 'covered' : stateOfWindow(state)} />
                 {titleOf(state)}
               </span>
               {is_half_drained && <span class="quiet">, half</span>}
@@ -56,7 +57,6 @@ export function Windows({ windows }: { windows: Windows }) {
         ...(['pages', 'records'] as const).map((title) => ({
           ...{ title, kind: 'number' as const },
           by: (one: Windows[number]) => one[title],
-          show: (one: Windows[number]) => number(one[title]),
         })),
         {
           title: 'finished',
@@ -72,25 +72,18 @@ export function Windows({ windows }: { windows: Windows }) {
 /** Shows the commands that load what is not drained, with their cost. */
 export function Commands({ windows }: { windows: Windows }) {
   const known = useAnswer('jobs', {}, 60).answer?.rows;
-  const open = windows.filter(({ state }) => ['failed', 'refused', 'pending'].includes(state));
-  const jobs = new Map<string, { failed: number; refused: number; pending: number }>();
+  const open = windows.filter(({ state }) => ['failed', 'pending', 'refused'].includes(state));
+  if (open.length === 0) return null;
   // A window without a load probably belongs to the job that loaded the others.
   const likely = windows.find(({ job }) => job !== null)?.job ?? '';
-  for (const { job, state } of open) {
-    const counts = jobs.get(job ?? likely) ?? { failed: 0, refused: 0, pending: 0 };
-    counts[state as 'failed' | 'refused' | 'pending'] += 1;
-    jobs.set(job ?? likely, counts);
-  }
-  if (open.length === 0) return null;
   return (
     <ul class="commands">
-      {[...jobs].map(([job, { failed, refused, pending }]) => {
-        const parts = [
-          failed > 0 && `${number(failed)} failed`,
-          pending > 0 && `${number(pending)} waiting`,
-          refused > 0 && `${number(refused)} refused`,
-        ].filter(Boolean);
-        const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${refused > 0 ? ' --retry-refused' : ''}`;
+      {[...groupedBy(open, ({ job }) => job ?? likely)].map(([job, of]) => {
+        const parts = [...groupedBy(of, ({ state }) => state)].map(
+          ([state, some]) => `${number(some.length)} ${titleOf(state)}`,
+        );
+        const retry = of.some(({ state }) => state === 'refused') ? ' --retry-refused' : '';
+        const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${retry}`;
         const requests = known?.find((one) => one.job === job)?.backfill_requests;
         return (
           <li key={job}>

@@ -2,10 +2,10 @@ import { useMemo } from 'preact/hooks';
 import type { IndexFeed } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, go } from '../../address.ts';
-import { addressOf, useAnswer } from '../../api.ts';
+import { useAnswer, useTogether } from '../../api.ts';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Source, useLast } from '../../parts.tsx';
+import { Answered, Source } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { zone } from '../../time.ts';
@@ -64,53 +64,43 @@ export function IndexLines({
   const events = useAnswer('news', isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined, 30)
     .answer?.rows;
   const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
-  const rows = useMemo(
-    () => (index.answer?.rows ?? []).map((point) => asSentiment(subject, point)),
-    [index.answer],
+  const drawn = useTogether(
+    [index, covered],
+    ({ rows: points }, { rows: ranges }) => {
+      const rows = points.map((point) => asSentiment(subject, point));
+      const lines = linesOf(rows);
+      const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
+      const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
+      return { rows, lines, shown, chart: indexChart(feed, shown, rows, ranges, { ...days, end, by }) };
+    },
+    [address.value],
   );
-  const lines = useMemo(() => linesOf(rows), [rows]);
-  const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
-  const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
-  const isCurrent =
-    index.answer?.url === addressOf('index', parameters) &&
-    coverage &&
-    covered.answer?.url === addressOf('coverage/days', coverage);
-  const fresh = useMemo(
-    () =>
-      isCurrent && shown.length > 0
-        ? indexChart(feed, shown, rows, covered.answer!.rows, { ...days, end, by })
-        : undefined,
-    [isCurrent, rows, covered.answer, address.value],
-  );
-  const chart = useLast(fresh);
   return (
-    <Answered asked={index} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
-      {({ sql }) =>
-        chart && (
-          <>
-            <Drawn
-              chart={chart}
-              label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
-              {...(moments && { events: moments })}
-            />
-            <div class="row below">
-              <span class="quiet note">
-                {[
-                  moments && moments.length > 0 && 'A tick above the lines is an event.',
-                  lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
-                  rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
-                  by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
-                ]
-                  .filter(Boolean)
-                  .join(' ')}
-              </span>
-              <Source path="index" parameters={parameters} sql={sql} chart=".chart" />
-            </div>
-            {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
-            <Numbers chart={chart} />
-          </>
-        )
-      }
+    <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
+      {({ rows, lines, shown, chart }) => (
+        <>
+          <Drawn
+            chart={chart}
+            label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
+            {...(moments && { events: moments })}
+          />
+          <div class="row below">
+            <span class="quiet note">
+              {[
+                moments && moments.length > 0 && 'A tick above the lines is an event.',
+                lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
+                rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
+                by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+              ]
+                .filter(Boolean)
+                .join(' ')}
+            </span>
+            <Source path="index" parameters={parameters} sql={index.answer?.sql} chart=".chart" />
+          </div>
+          {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
+          <Numbers chart={chart} />
+        </>
+      )}
     </Answered>
   );
 }
@@ -150,7 +140,7 @@ function indexChart(
   covered: readonly Covered[],
   asked: { readonly from: string; readonly to: string; readonly end: string; readonly by: Bucket },
 ): Chart {
-  const { country } = rows[0]!;
+  const country = rows[0]?.country ?? '';
   const ranges = shown.flatMap(({ topic, line, of }) =>
     covered
       .filter(
@@ -198,9 +188,9 @@ function AllLines({
         />
       ),
     },
-    { title: 'topic', kind: 'head', show: ({ topic }) => topic, by: ({ topic }) => topic },
-    { title: 'model', show: ({ line }) => line, by: ({ line }) => line },
-    { title: `${counted}s`, kind: 'number', show: ({ count }) => number(count), by: ({ count }) => count },
+    { title: 'topic', kind: 'head', by: ({ topic }) => topic },
+    { title: 'model', by: ({ line }) => line },
+    { title: `${counted}s`, kind: 'number', by: ({ count }) => count },
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
   ];
   return (

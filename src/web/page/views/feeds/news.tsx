@@ -7,7 +7,7 @@ import { score } from '../../numbers.ts';
 import { Answered, Source, Switch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { moment } from '../../time.ts';
+import { dayOf, moment } from '../../time.ts';
 import { HeadlineText } from '../sentiment/headline-text.tsx';
 import '../sentiment/headlines.css';
 
@@ -16,18 +16,14 @@ const limit = 1000;
 
 const columns: Column<Row<'news'>>[] = [
   { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
-  { title: 'kind', kind: 'nowrap', show: ({ kind }) => kind, by: ({ kind }) => kind },
+  { title: 'kind', kind: 'nowrap', by: ({ kind }) => kind },
   {
     title: 'text',
     kind: 'text',
-    show: ({ text, url, source }) => (
-      <>
-        <HeadlineText text={text} url={url} /> <bdi class="quiet">{source}</bdi>
-      </>
-    ),
+    show: ({ text, url, source }) => <HeadlineText {...{ text, url, source }} />,
   },
-  { title: 'topic', show: ({ topic }) => topic, by: ({ topic }) => topic },
-  { title: 'impact', show: ({ impact }) => impact, by: ({ impact }) => impact },
+  { title: 'topic', by: ({ topic }) => topic },
+  { title: 'impact', by: ({ impact }) => impact },
   {
     title: 'score',
     kind: 'number',
@@ -55,7 +51,7 @@ export function News({
   const isOpen = !Number.isNaN(Date.parse(at));
   const unit = by === 'hour' ? 'day' : by;
   const first = isOpen ? startOf(at, unit) : days.from;
-  const last = isOpen ? new Date(endOf(Date.parse(first), unit) - 1).toISOString().slice(0, 10) : days.to;
+  const last = isOpen ? dayOf(endOf(Date.parse(first), unit) - 1) : days.to;
   const parameters = { subject, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
   const asked = useAnswer('news', parameters);
   return (
@@ -66,7 +62,6 @@ export function News({
           {isOpen && ` of ${bucketTitle(first, unit)}`}
         </h2>
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
-        <span class="grow" />
         <Source path="news" parameters={parameters} sql={asked.answer?.sql} />
         {isOpen && (
           <button type="button" onClick={() => go({ at: null, of: null })}>

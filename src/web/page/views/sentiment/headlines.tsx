@@ -56,12 +56,11 @@ export function Headlines({
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
-  const isCurrent = asked.answer?.url === url;
   // Again once the list has loaded: until then, the section is only as high as its title.
   useEffect(() => {
     const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
     section.current?.scrollIntoView({ block: 'nearest', behavior });
-  }, [from, isCurrent]);
+  }, [from, asked.isAsking]);
   return (
     <section class="headlines" ref={section} aria-label={`Headlines of ${title}`}>
       <div class="row">
@@ -86,16 +85,15 @@ export function Headlines({
             return undefined;
           }}
         />
-        <span class="grow" />
         {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
-        <button type="button" onClick={() => go(closed)}>
+        <button type="button" class="end" onClick={() => go(closed)}>
           Close
         </button>
       </div>
       {list === 'stories' && <Stories parameters={{ ...of, model }} model={model} />}
       {list === 'latest' && (
         <Answered
-          asked={isCurrent || asked.error ? asked : { ...asked, isAsking: true }}
+          asked={asked}
           empty={
             find !== null
               ? `No headline here has “${find}”.`
@@ -167,7 +165,16 @@ function List({
             kind: 'text',
             show: (row) => (
               <>
-                <Said row={row} />
+                <HeadlineText
+                  text={row.headline}
+                  url={row.url}
+                  source={row.source}
+                  isRetracted={row.retracted_at !== null}
+                />{' '}
+                <span class="quiet">
+                  {row.language && ` · ${row.language}`}
+                  {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+                </span>
                 {versionsTitle(row) && (
                   <button
                     type="button"
@@ -216,18 +223,6 @@ function List({
 /** Identifies a headline: the same id may have been published twice. */
 function keyOf({ published_at, headline_id }: Headline): string {
   return `${published_at} ${headline_id}`;
-}
-
-function Said({ row }: { row: Headline }) {
-  return (
-    <>
-      <HeadlineText text={row.headline} url={row.url} isRetracted={row.retracted_at !== null} />{' '}
-      <span class="quiet">
-        {[row.source, row.language].filter(Boolean).join(' · ')}
-        {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
-      </span>
-    </>
-  );
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {

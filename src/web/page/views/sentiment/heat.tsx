@@ -1,14 +1,15 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
+import { useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
-import { Answered, useLast } from '../../parts.tsx';
+import { Answered } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { aDay } from '../../time.ts';
+import { aDay, dayOf } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
@@ -33,30 +34,29 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const days = wholeBuckets(asked.from, asked.to, by);
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
-  const { rows, ranges, isCurrent, error, source } = useMeans(
+  const model = asked.models[0]!;
+  const { means, covered, source } = useMeans(
     'sentiment/topics',
     { ...lists, ...days, by, as_of: asked.asOf },
     width > 0 && names.length > 0,
   );
-  const fresh = useMemo(() => {
-    if (!isCurrent) return undefined;
-    const series = asked.countries.length * asked.matches.length;
-    return tableOf(rows!, ranges!, topics, {
-      ...{ ...days, end: asked.to, by, series, model: asked.models[0]! },
-    });
-  }, [isCurrent, rows, ranges, topics.length, asked.models[0], asked.to]);
-  const table = useLast(fresh);
+  const series = asked.countries.length * asked.matches.length;
+  const table = useTogether(
+    [means, covered],
+    ({ rows }, covered) => tableOf(rows, covered.rows, topics, { ...days, end: asked.to, by, series, model }),
+    [topics.length, model, asked.to],
+  );
   return (
     <div ref={box}>
       <div class="row below">
         <span class="quiet note">
-          Mean {asked.models[0]} score by {by} of {asked.countries.join(', ')}
+          Mean {model} score by {by} of {asked.countries.join(', ')}
           {asked.countries.length > 1 && ' together'}
           {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
         </span>
         {source}
       </div>
-      <Answered asked={{ answer: table, error, isAsking: !fresh }}>
+      <Answered asked={table}>
         {(table) => (
           <>
             <Drawn table={table} width={inner} />
@@ -116,7 +116,7 @@ function tableOf(
     const isCovered = (from: number, to: number) => daysIn(from, to) >= ((to - from) / aDay) * series;
     return starts.map((start) => {
       const stop = endOf(start, by);
-      const row = found.get(`${topic} ${new Date(start).toISOString().slice(0, 10)}`);
+      const row = found.get(`${topic} ${dayOf(start)}`);
       const isAny = row !== undefined || daysIn(start, stop) > 0;
       const state = stateOf(isCovered, [start, stop, Date.parse(end) + aDay], isAny);
       return { mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, state };
@@ -198,6 +198,6 @@ function wordsOf(table: Table, row: number, column: number): string {
     headlines > 0 && counted(headlines, 'headline'),
     (headlines === 0 || state !== 'covered') && stateWords(state, table),
   ];
-  const title = bucketTitle(new Date(starts[column]!).toISOString().slice(0, 10), by);
+  const title = bucketTitle(dayOf(starts[column]!), by);
   return `${title}: ${parts.filter(Boolean).join(' · ')}`;
 }

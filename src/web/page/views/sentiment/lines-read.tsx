@@ -12,6 +12,7 @@ import {
   stateWords,
 } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 
 /** Draws a line's sign: its colour, solid or dashed. */
@@ -143,13 +144,15 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
         </button>
       ))}
       {isGap && (
-        <span class="key quiet">
-          <span class="hatched" aria-hidden="true" /> not loaded, or not complete yet
+        <span class="quiet">
+          <Swatch kind="hatched" />
+          not loaded, or not complete yet
         </span>
       )}
       {rings.some(Boolean) && (
-        <span class="key quiet">
-          <span class="ring" aria-hidden="true" /> {rings.filter(Boolean).join(', or ')}
+        <span class="quiet">
+          <Swatch kind="ring" />
+          {rings.filter(Boolean).join(', or ')}
         </span>
       )}
     </div>

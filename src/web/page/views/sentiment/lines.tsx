@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
-import { addressOf, useAnswer } from '../../api.ts';
+import { useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
@@ -16,8 +16,8 @@ import {
   withDifference,
 } from '../../draw/points.ts';
 import { counted } from '../../numbers.ts';
-import { Answered, useLast } from '../../parts.tsx';
-import { daysBetween, plusDays, zone } from '../../time.ts';
+import { Answered } from '../../parts.tsx';
+import { dayOf, daysBetween, plusDays, zone } from '../../time.ts';
 import { useWidth } from '../../width.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
@@ -33,28 +33,29 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters = { ...lists, from: lead, to: days.to, by };
-  const { rows, ranges, isCurrent, error, source } = useMeans(
+  const { means, covered, source } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
     !isTooMuch,
     // A window that was loaded again since then does not say when its days were first complete.
     parameters,
   );
-  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters).answer;
-  const isNow = asOf === null || now?.url === addressOf('sentiment', parameters);
-  const fresh = useMemo(() => {
-    if (!isCurrent || !isNow) return undefined;
-    const series = seriesOf(asked);
-    const chartFor = (means: typeof rows) => {
-      const chart = chartOf(means!, ranges!, { ...asked, ...days, end: asked.to, series });
-      return asked.difference && series.length === 2 ? withDifference(chart) : chart;
-    };
-    return asOf === null ? chartFor(rows) : besideNow(chartFor(rows), chartFor(now!.rows));
-  }, [isCurrent, isNow, rows, ranges, now, address.value]);
-  const chart = useLast(fresh);
+  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters);
+  const chart = useTogether(
+    [means, covered, asOf === null ? means : now],
+    (means, covered, now) => {
+      const series = seriesOf(asked);
+      const chartFor = ({ rows }: typeof means) => {
+        const chart = chartOf(rows, covered.rows, { ...asked, ...days, end: asked.to, series });
+        return asked.difference && series.length === 2 ? withDifference(chart) : chart;
+      };
+      return asOf === null ? chartFor(means) : besideNow(chartFor(means), chartFor(now));
+    },
+    [address.value],
+  );
   if (isTooMuch) return <TooMuch asked={asked} />;
   return (
-    <Answered asked={{ answer: chart, error, isAsking: !fresh }}>
+    <Answered asked={chart}>
       {(chart) => (
         <>
           <Drawn
@@ -229,8 +230,7 @@ function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string |
 }
 
 function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
-  const at = side === 'start' ? starts[index]! : ends[index]! - 1;
-  return new Date(at).toISOString().slice(0, 10);
+  return dayOf(side === 'start' ? starts[index]! : ends[index]! - 1);
 }
 
 function openAt(chart: Chart, index: number, key: string | undefined): void {

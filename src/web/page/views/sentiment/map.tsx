@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
+import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
-import { counted, number, score, share } from '../../numbers.ts';
-import { Problem } from '../../parts.tsx';
+import { counted, score, share } from '../../numbers.ts';
+import { Answered, Swatch } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { Tip } from '../../tip.tsx';
@@ -30,40 +31,46 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { rows, ranges, isCurrent, error, source } = useMeans(
+  const { means, covered, source } = useMeans(
     'sentiment/countries',
     { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
     codes.length > 0,
   );
-  if (!rows || !ranges) return error ? <Problem error={error} /> : <p class="quiet waiting">Asking …</p>;
-  const byCode = new Map(rows.map((row) => [row.country, row]));
-  const daysByCode = new Map<string, number>();
-  for (const { country, first_day, last_day } of ranges)
-    daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
-  const shown = countries.map(({ code, name }): Shown => {
-    const row = byCode.get(code);
-    return {
-      ...{ code, name, covered: daysByCode.get(code) ?? 0 },
-      ...{ mean: row?.[model] ?? null, headlines: row?.headlines ?? 0 },
-    };
-  });
+  const shown = useTogether(
+    [means, covered],
+    ({ rows }, covered) => {
+      const byCode = new Map(rows.map((row) => [row.country, row]));
+      const daysByCode = new Map<string, number>();
+      for (const { country, first_day, last_day } of covered.rows)
+        daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
+      return countries.map(({ code, name }): Shown => {
+        const row = byCode.get(code);
+        return {
+          ...{ code, name, covered: daysByCode.get(code) ?? 0 },
+          ...{ mean: row?.[model] ?? null, headlines: row?.headlines ?? 0 },
+        };
+      });
+    },
+    [countries.length, model],
+  );
   const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
-      {error && <Problem error={error} />}
-      <div class={isCurrent && !error ? undefined : 'stale'}>
-        <div class="row below">
-          <span class="quiet note">
-            Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows
-            its line.
-          </span>
-          {source}
-        </div>
-        <div class="world">
-          <Drawn shown={shown} days={days} asked={asked} />
-          <Countries shown={shown} days={days} asked={asked} />
-        </div>
+      <div class="row below">
+        <span class="quiet note">
+          Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
+          line.
+        </span>
+        {source}
       </div>
+      <Answered asked={shown}>
+        {(shown) => (
+          <div class="world">
+            <Drawn shown={shown} days={days} asked={asked} />
+            <Countries shown={shown} days={days} asked={asked} />
+          </div>
+        )}
+      </Answered>
     </>
   );
 }
@@ -154,11 +161,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
           <span class="quiet">Too small for the map:</span>
           {small.map((one) => (
             <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
-              <span
-                class={`patch ${kindOf(one)}`}
-                aria-hidden="true"
-                style={one.mean === null ? undefined : { background: colourOf(one.mean, limit) }}
-              />
+              <Swatch kind={kindOf(one)} {...(one.mean !== null && { colour: colourOf(one.mean, limit) })} />
               {one.name} <span class="quiet">{words(one, days)}</span>
             </button>
           ))}
@@ -171,7 +174,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
 function kindOf(one: Shown | undefined): string {
   if (!one) return 'unlisted';
   if (one.mean !== null) return 'mean';
-  return one.covered > 0 ? 'plain' : 'missing';
+  return one.covered > 0 ? 'dotted' : 'hatched';
 }
 
 /** Shows the countries with news, and how many have none. */
@@ -204,12 +207,7 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
             ),
           },
           { title: 'mean', kind: 'number', by: ({ mean }) => mean, show: ({ mean }) => score(mean) },
-          {
-            title: 'headlines',
-            kind: 'number',
-            by: ({ headlines }) => headlines,
-            show: ({ headlines }) => number(headlines),
-          },
+          { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
         ]}
       />
       {withoutNews.length > 0 && (

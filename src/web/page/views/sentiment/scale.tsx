@@ -1,4 +1,5 @@
 import { colourOf } from '../../draw/diverging.ts';
+import { Swatch } from '../../parts.tsx';
 import './scale.css';
 
 /** Explains the colours of means, and what is drawn without colour. */
@@ -13,11 +14,13 @@ export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean })
         ))}
       </span>
       <span class="quiet">positive, +{limit} or more</span>
-      <span class="key quiet">
-        <span class="hatched" aria-hidden="true" /> not loaded
+      <span class="quiet">
+        <Swatch kind="hatched" />
+        not loaded
       </span>
-      <span class="key quiet">
-        <span class={isDotted ? 'plain dotted' : 'plain'} aria-hidden="true" /> no news
+      <span class="quiet">
+        <Swatch kind={isDotted ? 'dotted' : 'blank'} />
+        no news
       </span>
     </div>
   );

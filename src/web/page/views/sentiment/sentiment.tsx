@@ -3,8 +3,9 @@ import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
 import { daysOfFeeds, namesOf } from '../../loaded.ts';
-import { Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
+import { Controls, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
 import { moment, today, zone } from '../../time.ts';
+import { NoHeadlines } from '../commands.tsx';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
 import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
@@ -55,7 +56,7 @@ function Loaded() {
   const ofTopics = asked.show === 'heat' ? '' : asked.topics.join(', ');
   useTitle('Sentiment', ofCountries, ofTopics);
   if (feeds.error && !loaded) return <Problem error={feeds.error} />;
-  if (loaded?.length === 0 && !isChosen) return <NothingLoaded />;
+  if (loaded?.length === 0 && !isChosen) return <NoHeadlines />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
   const countries = [...new Set(series.map(({ country }) => country))];
@@ -118,23 +119,9 @@ function Loaded() {
             </>
           )}
           {asked.show === 'lines' && seriesOf(asked).length === 2 && (
-            <button
-              type="button"
-              aria-pressed={asked.difference}
-              onClick={() => go({ difference: asked.difference ? null : '1' })}
-            >
-              difference
-            </button>
+            <Toggle name="difference" title="difference" />
           )}
-          {asked.show === 'lines' && asked.smooth === 1 && (
-            <button
-              type="button"
-              aria-pressed={asked.band}
-              onClick={() => go({ band: asked.band ? null : '1' })}
-            >
-              uncertainty
-            </button>
-          )}
+          {asked.show === 'lines' && asked.smooth === 1 && <Toggle name="band" title="uncertainty" />}
           <AsOfSwitch asOf={asked.asOf} />
         </div>
       </Controls>
@@ -143,15 +130,6 @@ function Loaded() {
       {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
       {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
     </>
-  );
-}
-
-function NothingLoaded() {
-  return (
-    <p class="empty">
-      No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
-      <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
-    </p>
   );
 }
 

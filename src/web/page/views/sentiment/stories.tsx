@@ -27,7 +27,6 @@ export function Stories({
               A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
               headlines that say the same.
             </span>
-            <span class="grow" />
             <Source path="headlines/stories" parameters={parameters} sql={sql} />
           </p>
           <div class="sides">
@@ -50,7 +49,7 @@ function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/st
       kind: 'text',
       show: (row) => (
         <>
-          <HeadlineText text={row.headline} url={row.url} /> <bdi class="quiet">{row.source}</bdi>
+          <HeadlineText text={row.headline} url={row.url} source={row.source} />
           <span class="quiet">
             {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
               .filter((part) => part !== false)

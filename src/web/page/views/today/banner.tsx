@@ -16,7 +16,7 @@ export function Banner({ causes }: { causes: readonly Cause[] }) {
       </thead>
       <tbody>
         {causes.map(({ isFailure, what, why, where, command, cost }) => (
-          <tr key={`${what} ${why} ${where}`} class={isFailure ? 'failed' : 'refused'}>
+          <tr key={`${what} ${why} ${where}`} class={isFailure ? undefined : 'refused'}>
             <th scope="row">{what}</th>
             <td class="why">
               {why}

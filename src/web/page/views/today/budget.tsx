@@ -1,6 +1,6 @@
-import type { Asked } from '../../api.ts';
+import type { Answer, Asked } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Source, Trouble } from '../../parts.tsx';
+import { Section, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 
@@ -39,7 +39,7 @@ export function Budget({
   month,
 }: {
   jobs: readonly Row<'jobs'>[];
-  requests: Asked<'requests'>;
+  requests: Asked<Answer<'requests'>>;
   month: string;
 }) {
   const { answer, error } = requests;
@@ -47,12 +47,10 @@ export function Budget({
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
   const limit = limitOf(jobs);
   return (
-    <section aria-labelledby="requests">
-      <div class="row heading">
-        <h2 id="requests">Requests in {month}</h2>
-        <span class="grow" />
-        <Source path="requests" parameters={{ month }} sql={answer?.sql} />
-      </div>
+    <Section
+      title={`Requests in ${month}`}
+      beside={<Source path="requests" parameters={{ month }} sql={answer?.sql} />}
+    >
       <Trouble error={error} what="requests" />
       {answer && limit && <Bullet limit={limit} used={own?.requests ?? 0} />}
       {own && !limit && (
@@ -66,7 +64,7 @@ export function Budget({
         </p>
       ))}
       {answer?.rows.length === 0 && !limit && <p class="quiet">None yet.</p>}
-    </section>
+    </Section>
   );
 }
 

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../grouped.ts';
 import { counted, number } from '../../numbers.ts';
 import { moment } from '../../time.ts';
 import { costOf, free, quoted } from '../commands.tsx';
@@ -40,15 +41,13 @@ function listed(names: readonly string[]): string {
     : `${shown.slice(0, 3).join(', ')} and ${number(shown.length - 3)} others`;
 }
 
-/** Groups rows by a text. */
-function groups<One>(rows: readonly One[], by: (row: One) => string): (readonly [One, ...One[]])[] {
-  const found = new Map<string, [One, ...One[]]>();
-  for (const row of rows) {
-    const others = found.get(by(row));
-    if (others) others.push(row);
-    else found.set(by(row), [row]);
-  }
-  return [...found.values()];
+/** Makes a cause of all rows that have a text in common. */
+function eachGroup<One>(
+  rows: readonly One[],
+  by: (row: One) => string,
+  causeOf: (rows: readonly [One, ...One[]]) => Cause,
+): Cause[] {
+  return [...groupedBy(rows, by).values()].map(causeOf);
 }
 
 const refusal = 'key refused';
@@ -69,42 +68,50 @@ function keyRefused({ alerts = [] }: Known): Cause[] {
 
 function budgets({ jobs = [] }: Known): Cause[] {
   const limited = jobs.filter((job) => job.spent_by !== null && !isNeverLoaded(job));
-  return groups(limited, ({ requests_per_month }) => String(requests_per_month)).map((of) => {
-    const { job, requests_per_month, requests_used, spent_by } = of[0];
-    const names = listed(of.map(({ job }) => job));
-    const isOver = isSpent(of[0]);
-    const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
-    return {
-      isFailure: isOver,
-      what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
-      why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
-      where: [names],
-      command: `npx gmsi plan ${quoted(job)}`,
-      cost: free,
-    };
-  });
+  return eachGroup(
+    limited,
+    ({ requests_per_month }) => String(requests_per_month),
+    (of) => {
+      const { job, requests_per_month, requests_used, spent_by } = of[0];
+      const names = listed(of.map(({ job }) => job));
+      const isOver = isSpent(of[0]);
+      const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
+      return {
+        isFailure: isOver,
+        what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
+        why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
+        where: [names],
+        command: `npx gmsi plan ${quoted(job)}`,
+        cost: free,
+      };
+    },
+  );
 }
 
 /** Finds jobs whose last load failed as a whole or was killed. */
 function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
-  const last = groups(loads, ({ job, feed }) => `${job}\n${feed}`).map(([load]) => load);
+  const last = [...groupedBy(loads, ({ job, feed }) => `${job}\n${feed}`).values()].map(([load]) => load);
   const isNamed = (job: string) => alerts.some((alert) => alert.kind === refusal && alert.job === job);
   const ended = last.filter(({ state, job }) => ['failed', 'killed'].includes(state) && !isNamed(job));
-  return groups(ended, ({ state, error }) => `${state}\n${error}`).map((of) => {
-    const [{ state, error, command, job }] = of;
-    const isKilled = state === 'killed';
-    const name = job || command;
-    const cost = jobs.find((one) => one.job === job)?.backfill_requests;
-    return {
-      isFailure: true,
-      what: of.length === 1 ? `Load of ${name} ${state}` : `${counted(of.length, 'load')} ${state}`,
-      why: error ?? 'It ended without an outcome.',
-      ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
-      ...(isKilled && job
-        ? { command: `npx gmsi backfill ${quoted(job)}`, cost: costOf(cost) }
-        : { command: 'npx gmsi doctor', cost: costOf(1) }),
-    };
-  });
+  return eachGroup(
+    ended,
+    ({ state, error }) => `${state}\n${error}`,
+    (of) => {
+      const [{ state, error, command, job }] = of;
+      const isKilled = state === 'killed';
+      const name = job || command;
+      const cost = jobs.find((one) => one.job === job)?.backfill_requests;
+      return {
+        isFailure: true,
+        what: of.length === 1 ? `Load of ${name} ${state}` : `${counted(of.length, 'load')} ${state}`,
+        why: error ?? 'It ended without an outcome.',
+        ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
+        ...(isKilled && job
+          ? { command: `npx gmsi backfill ${quoted(job)}`, cost: costOf(cost) }
+          : { command: 'npx gmsi doctor', cost: costOf(1) }),
+      };
+    },
+  );
 }
 
 function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
@@ -190,18 +197,22 @@ function otherAlerts({ alerts = [] }: Known): Cause[] {
 }
 
 function changedFields({ fields = [] }: Known): Cause[] {
-  return groups(fields, ({ feed, change }) => `${feed}\n${change}`).map((of) => {
-    const [{ feed, change }] = of;
-    const names = listed(of.map(({ field }) => field));
-    return {
-      isFailure: false,
-      what: `${counted(of.length, 'field')} ${change}`,
-      why:
-        change === 'new'
-          ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
-          : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
-      command: 'npx gmsi repair --dry-run',
-      cost: free,
-    };
-  });
+  return eachGroup(
+    fields,
+    ({ feed, change }) => `${feed}\n${change}`,
+    (of) => {
+      const [{ feed, change }] = of;
+      const names = listed(of.map(({ field }) => field));
+      return {
+        isFailure: false,
+        what: `${counted(of.length, 'field')} ${change}`,
+        why:
+          change === 'new'
+            ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
+            : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
+        command: 'npx gmsi repair --dry-run',
+        cost: free,
+      };
+    },
+  );
 }

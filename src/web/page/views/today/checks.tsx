@@ -1,6 +1,6 @@
 import type { Answer } from '../../api.ts';
 import { number } from '../../numbers.ts';
-import { Source, Swatch } from '../../parts.tsx';
+import { Section, Source, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
@@ -24,13 +24,15 @@ export function Checks({
   const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
   const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
   return (
-    <section aria-labelledby="checks">
-      <div class="row heading">
-        <h2 id="checks">Checks</h2>
-        <span class="quiet">{rows.length > 0 && summaryOf(rows)}</span>
-        <span class="grow" />
-        <Source path="checks" parameters={{}} sql={sql} />
-      </div>
+    <Section
+      title="Checks"
+      beside={
+        <>
+          <span class="quiet">{rows.length > 0 && summaryOf(rows)}</span>
+          <Source path="checks" parameters={{}} sql={sql} />
+        </>
+      }
+    >
       {rows.length === 0 ? (
         <>
           <p class="quiet">No check has been run. Checks look for errors in what is loaded:</p>
@@ -46,7 +48,7 @@ export function Checks({
           />
         )
       )}
-    </section>
+    </Section>
   );
 }
 
@@ -66,7 +68,7 @@ const columns: Column<Check>[] = [
     kind: 'nowrap',
     show: ({ result }) => (
       <>
-        <Swatch state={colours[result]!} />
+        <Swatch kind={colours[result]!} />
         {result}
       </>
     ),

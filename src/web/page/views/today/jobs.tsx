@@ -1,5 +1,5 @@
 import { counted, number, share } from '../../numbers.ts';
-import { Swatch } from '../../parts.tsx';
+import { Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
@@ -26,8 +26,7 @@ export function Jobs({
   const never = usable.filter(isNeverLoaded);
   const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
   return (
-    <section aria-labelledby="jobs">
-      <h2 id="jobs">Jobs</h2>
+    <Section title="Jobs">
       {loaded.length > 0 && (
         <Table
           label="Table of jobs"
@@ -48,7 +47,7 @@ export function Jobs({
         />
       )}
       {never.length > 0 && <Never jobs={never} />}
-    </section>
+    </Section>
   );
 }
 
@@ -71,7 +70,7 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
       title: 'job',
       show: (job) => (
         <span title={job.feed ?? ''}>
-          <Swatch state={stateOf(job, isRunning(job.job))} />
+          <Swatch kind={stateOf(job, isRunning(job.job))} />
           {job.job}
         </span>
       ),

@@ -47,7 +47,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
         const [state, meaning] = outcomes[load.state] ?? ['never', ''];
         const outcome = (
           <span title={meaning}>
-            <Swatch state={state} />
+            <Swatch kind={state} />
             {load.state}
           </span>
         );

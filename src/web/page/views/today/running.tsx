@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { number, share } from '../../numbers.ts';
+import { Section } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
 
@@ -36,15 +37,14 @@ export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonl
   const ticks = useTicks(running);
   if (running.length === 0) return null;
   return (
-    <section aria-labelledby="now">
-      <h2 id="now">Running now</h2>
+    <Section title="Running now">
       <ul class="loading">
         {running.map((load) => {
           const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
           return <One key={load.load_id} load={load} ticks={ticks.get(load.load_id) ?? []} job={job} />;
         })}
       </ul>
-    </section>
+    </Section>
   );
 }
 

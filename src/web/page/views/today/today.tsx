@@ -1,7 +1,7 @@
 import { address } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { counted, number } from '../../numbers.ts';
-import { Answered, Source, Trouble, useTitle } from '../../parts.tsx';
+import { Answered, Section, Source, Trouble, useTitle } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
@@ -59,7 +59,7 @@ export function Today() {
               <Banner causes={causesOf(known)} />
               <Running loads={rows} jobs={found} />
               <Workers workers={known.workers ?? []} />
-              <div class="halves">
+              <div class="sides">
                 <Jobs jobs={found} loads={rows} hasWorkers={known.workers?.length !== 0} />
                 <Budget {...{ jobs: found, requests, month }} />
               </div>
@@ -67,14 +67,9 @@ export function Today() {
                 <Checks answer={checks.answer} jobs={found} />
               )}
               {rows.length > 0 && (
-                <>
-                  <div class="row heading">
-                    <h2>Last loads</h2>
-                    <span class="grow" />
-                    <Source path="loads" parameters={{ limit }} sql={sql} />
-                  </div>
+                <Section title="Last loads" beside={<Source path="loads" parameters={{ limit }} sql={sql} />}>
                   <Loads loads={rows} limit={limit} />
-                </>
+                </Section>
               )}
             </>
           );
