@@ -19,7 +19,7 @@ import { type Client, type ClientEvent, createClient } from './service/client.ts
 import type { AnsweredAddresses } from './service/first-contact.ts';
 import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
-import { asTyped } from './terminal/table.ts';
+import { asTyped, count } from './terminal/table.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
@@ -290,7 +290,7 @@ function logEvent(log: Log, event: ClientEvent): void {
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(
-      `the service asked to slow down: pausing ${Math.ceil(event.pauseMs / 1000)} s, then ${event.concurrency} requests at a time`,
+      `the service asked to slow down: pausing ${Math.ceil(event.pauseMs / 1000)} s, then ${count(event.concurrency, 'request')} at a time`,
     );
 }
 

@@ -83,7 +83,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     troubles: await failuresOf(db, isOfAll ? undefined : scopes, shown.troubles),
     workers: (await livingWorkers(db, leaseSeconds)).length,
     schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
-    loads: await loadsOfJobs(db, isOfAll ? undefined : names, shown.loads),
+    loads: await loadsOfJobs(db, isOfAll ? undefined : names, { leaseSeconds, atMost: shown.loads }),
     usage: await usageByMonth(db, shown.months),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
@@ -183,8 +183,7 @@ const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
   'began (UTC)': ({ started_at }) => minute(started_at),
-  outcome: ({ outcome, heartbeat_at }) =>
-    outcome ?? (Date.now() - heartbeat_at.getTime() < 60_000 ? 'running' : 'killed'),
+  state: 'state',
   windows: 'windows_drained',
   requests: 'requests',
   records: 'records',

@@ -86,7 +86,8 @@ export function cronExpression() {
     .regex(/^[\w*/,-]+( +[\w*/,-]+){4}$/, { error: expected, abort: true });
   return text.superRefine((expression, context) => {
     try {
-      new Cron(expression, { mode: '5-part' });
+      const next = new Cron(expression, { mode: '5-part' }).nextRun();
+      if (next === null) context.addIssue({ code: 'custom', message: 'a cron expression that comes due' });
     } catch {
       context.addIssue({ code: 'custom', message: expected });
     }

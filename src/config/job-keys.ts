@@ -47,7 +47,8 @@ const budget = z
     { error: 'a map such as { requests_per_month: 200000, reserve: 20000 }' },
   )
   .superRefine((value, context) => {
-    if (value.reserve < value.requests_per_month) return;
+    // A bad value has a problem of its own.
+    if (value.requests_per_month < 1 || value.reserve < value.requests_per_month) return;
     const message = 'a reserve smaller than requests_per_month: a backfill could not send any request';
     context.addIssue({ code: 'custom', path: ['reserve'], input: value.reserve, message });
   });

@@ -1,4 +1,4 @@
-import { isMap, isNode, isSeq, LineCounter, parseDocument } from 'yaml';
+import { type Document, isMap, isNode, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { FieldPath, FilePosition, Locate } from './job.ts';
 import { JobFileError } from './problems.ts';
 
@@ -35,9 +35,23 @@ export function parseYaml(path: string, text: string): { value: unknown; locate:
     return { value: document.toJS(), locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)) };
   } catch (error) {
     // Aliases are resolved only here, so an undefined or exploding alias fails only here.
-    if (error instanceof ReferenceError) throw refuse([{ offset: 0, message: error.message }]);
+    if (error instanceof ReferenceError)
+      throw refuse([{ offset: brokenAliasOf(document) ?? 0, message: error.message }]);
     throw error;
   }
+}
+
+/** Returns the place of the first alias whose anchor does not stand before it. */
+function brokenAliasOf(document: Document): number | undefined {
+  let place: number | undefined;
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return undefined;
+      place = startOf(alias);
+      return visit.BREAK;
+    },
+  });
+  return place;
 }
 
 function offsetOf(root: unknown, path: FieldPath, atKey: boolean): number {
@@ -61,8 +75,10 @@ function startOf(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** Returns the library's message, except for a list or map that is not closed, which it describes by the words of YAML's grammar. */
+/** Returns the library's message, except where it speaks of itself or in the words of YAML's grammar. */
 function inPlainWords(message: string): string {
+  if (message.startsWith('Source contains multiple documents'))
+    return 'a second document begins at this ---; a job file has one';
   const closing = /^Flow .* must be sufficiently indented and end with a (.)$/.exec(message)?.[1];
   return closing ? `a ${closing} is missing before this, or is not indented` : message;
 }

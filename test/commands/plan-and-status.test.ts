@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
@@ -119,4 +120,17 @@ test('status of a job is about that job: its loads, its failed windows, and no s
   const all = JSON.parse(await status(true, everything));
   expect(feedsOf(all).size).toBeGreaterThan(1);
   expect(jobsOf(all).size).toBeGreaterThan(1);
+});
+
+test('status says by the lease, not by a clock of its own, whether a load without an end is running or was killed', async () => {
+  await sql`
+    insert into gmsi.loads (command, job, feed, run_by, heartbeat_at)
+    select 'backfill', job, 'gmsi-headlines', 'nobody', now() - silent
+    from (values ('silent', interval '1 minute'), ('busy', interval '1 second')) as l (job, silent)
+  `.execute(warehouse.db);
+  const { loads } = JSON.parse(await status(true, everything));
+  expect(loads.slice(0, 2)).toMatchObject([
+    { job: 'busy', outcome: null, state: 'running' },
+    { job: 'silent', outcome: null, state: 'killed' },
+  ]);
 });

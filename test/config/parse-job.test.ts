@@ -173,9 +173,11 @@ describe('what is refused', () => {
     lookback: -P3D | 4:11 lookback found "-P3D", expected at least P0D
     lookback: P9999999D | 4:11 lookback found "P9999999D", expected at most P366D: every sync loads these days again
     order: newest | 4:8 order found "newest"; did you mean "newest-first"? Expected newest-first or oldest-first
+    budget: { requests_per_month: 0 } | 4:31 budget.requests_per_month found 0, expected a whole number of at least 1
     budget: { requests_per_month: 10, reserve: 10 } | 4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request
     budget: { refresh_percent: 0 } | 4:28 budget.refresh_percent found 0, expected a share in percent, more than 0 and at most 100
     schedule: { sync: "every hour" } | 4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"
+    schedule: { sync: "0 0 30 2 *" } | 4:19 schedule.sync found "0 0 30 2 *", expected a cron expression that comes due
     schedule: { sync: "99 * * * *" } | 4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"
     cadence: { adaptive: true, max_uncovered: P3D } | 4:43 cadence.max_uncovered found "P3D", expected more days than lookback, P3D: days within it are not covered yet
     cadence: { adaptive: maybe } | 4:22 cadence.adaptive found "maybe", expected true or false
@@ -239,10 +241,14 @@ describe('what is refused', () => {
       'a: [b,\n  c\nd: e\n',
       'jobs/test.yaml:3:1  not valid YAML: a ] is missing before this, or is not indented',
     ],
+    [
+      'a: 1\n---\nb: 2\n',
+      'jobs/test.yaml:2:1  not valid YAML: a second document begins at this ---; a job file has one',
+    ],
     ['a: b: c\n', 'jobs/test.yaml:1:4  not valid YAML: Nested mappings are not allowed in compact mappings'],
     [
       'a: *b\n',
-      'jobs/test.yaml:1:1  not valid YAML: Unresolved alias (the anchor must be set before the alias): b',
+      'jobs/test.yaml:1:4  not valid YAML: Unresolved alias (the anchor must be set before the alias): b',
     ],
   ])('the file %j', (text, line) => {
     expect(refusalOf(() => jobFromText(text))).toEqual([line]);

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
 import type { Question } from './reading.ts';
 
@@ -8,7 +8,7 @@ export interface LoadShown {
   readonly job: string;
   readonly command: string;
   readonly feed: string;
-  /** Its outcome; `running`, or `killed` if it sent no heartbeat for longer than the lease. */
+  /** See `stateOfLoad`. */
   readonly state: string;
   readonly started_at: Date;
   readonly ended_at: Date;
@@ -27,19 +27,24 @@ export interface LoadShown {
   readonly run_by: string;
 }
 
+/** Returns a load's outcome; `running` if it has none yet, or `killed` if it sent no heartbeat for longer than the lease. */
+export function stateOfLoad(leaseSeconds: number): RawBuilder<string> {
+  return sql`coalesce(outcome, case when heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
+                                    then 'running' else 'killed' end)`;
+}
+
 /** Returns the last loads, the latest first; those that run come before all others. */
 export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadShown> {
   return {
     about: 'The last loads',
     query: sql<LoadShown>`
       select load_id, job, command, feed,
-             coalesce(outcome, case when heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
-                                    then 'running' else 'killed' end) as state,
+             ${stateOfLoad(leaseSeconds)} as state,
              started_at, coalesce(finished_at, heartbeat_at) as ended_at,
              requests, windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed,
              rows_retracted, records_rejected, error, run_by
       from gmsi.loads
-      order by outcome is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds}) desc, load_id desc
+      order by ${stateOfLoad(leaseSeconds)} = 'running' desc, load_id desc
       limit ${atMost}::int`,
   };
 }

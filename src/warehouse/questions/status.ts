@@ -15,6 +15,7 @@ import {
 } from '../tables/series.ts';
 import { isAlive } from '../tables/workers.ts';
 import { isUncovered } from './coverage.ts';
+import { stateOfLoad } from './runs.ts';
 
 /** How much of a feed is loaded, over all series of a match type. */
 export interface FeedCoverage {
@@ -115,11 +116,16 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
   return rows;
 }
 
-/** Returns the last loads, of these jobs or all. */
-export async function loadsOfJobs(db: Kysely<Database>, jobs: readonly string[] | undefined, atMost: number) {
+/** Returns the last loads, of these jobs or all, each with its state. */
+export async function loadsOfJobs(
+  db: Kysely<Database>,
+  jobs: readonly string[] | undefined,
+  { leaseSeconds, atMost }: { readonly leaseSeconds: number; readonly atMost: number },
+) {
   return db
     .selectFrom('gmsi.loads')
     .selectAll()
+    .select(stateOfLoad(leaseSeconds).as('state'))
     .$if(jobs !== undefined, (query) => query.where('job', 'in', jobs!))
     .orderBy('load_id', 'desc')
     .limit(atMost)
