@@ -9,17 +9,10 @@ const served = SERVED.filter((feed) => feed.kind === 'paged');
 
 /** Every feed with a cursor: its path, and what is asked of it. */
 const FEEDS = Object.fromEntries(
-  Object.entries(feedCases).map(
-    ([
-      name,
-      {
-        series: [params],
-      },
-    ]) => {
-      const { route, method } = served.find((feed) => feed.name === name)!;
-      return [name, { route, params, isPost: method === 'POST' }];
-    },
-  ),
+  Object.entries(feedCases).map(([name, { series }]) => {
+    const { route, method } = served.find((feed) => feed.name === name)!;
+    return [name, { route, params: series[0], isPost: method === 'POST' }];
+  }),
 );
 const NAMES = Object.keys(FEEDS) as FeedName[];
 

@@ -331,6 +331,33 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     expect(await told.innerText()).toBe(day);
   });
 
+  it('labels hours in the chosen zone and days in UTC, with the larger part where it changes', async () => {
+    const labelsOf = async (period: string) => {
+      const lines = `view=sentiment&country=US&topic=Inflation-Food&${period}&zone=Asia/Tokyo`;
+      const { tab, page } = await open(lines, /headlines/);
+      await using _ = tab;
+      await page.locator('.u-over').first().waitFor();
+      await page.evaluate(`window.labels = new Map();
+        const fillText = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          window.labels.set(text, Math.round(x / devicePixelRatio));
+          return fillText.call(this, text, x, y);
+        }`);
+      await page.setViewportSize({ width: 1400, height: 900 });
+      const read = async () => (await page.evaluate('[...window.labels]')) as [string, number][];
+      await expect.poll(async () => (await read()).length).toBeGreaterThan(4);
+      return new Map(await read());
+    };
+    // Two days from midnight in UTC, which is 9:00 in Tokyo: the next day begins there after 15 of 48 hours.
+    const hours = await labelsOf('from=2026-10-01&to=2026-10-02&by=hour');
+    const [begin, end] = [hours.get('2026-10-01')!, hours.get('09:00')!];
+    expect((hours.get('2026-10-02')! - begin) / (end - begin)).toBeCloseTo(15 / 48);
+    const days = await labelsOf('from=2026-09-01&to=2026-10-31');
+    expect(days.get('2026')).toBe(days.get('09-01'));
+    // In Tokyo, that day begins before the axis.
+    expect(days.get('09-01')).toBe(begin);
+  });
+
   it('a trailing mean says how many headlines it is of, and a click lists them all', async () => {
     const { tab, page } = await open(`view=sentiment&${series}&smooth=7`, /headlines/);
     await using _ = tab;
@@ -547,7 +574,6 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       await sql`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`.execute(
         today.db,
       );
-    await today.open();
     await today.page
       .getByText(/^npx gmsi plan food/)
       .first()
@@ -585,7 +611,6 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await missing.getByText(/about [\d,]+ requests/).waitFor();
     await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
       values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
-    await today.open();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });

@@ -38,8 +38,8 @@ export interface Sentiment {
 /** Returns the sentiment of series over time. A bucket without headlines has no row. */
 export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   const { by, asOf } = asked;
-  const { held, means, errorOf } = sourceOf(asked);
-  const { begins, at } = bucketOf(asked);
+  const { held, time, means, errorOf } = sourceOf(asked);
+  const { begins, at } = bucketOf(by, time);
   return {
     about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${momentText(asOf)}`}`,
     query: sql<Sentiment>`
@@ -53,14 +53,8 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
 }
 
 /** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
-function bucketOf({ by, asOf }: SentimentAsked) {
-  const local =
-    asOf !== null
-      ? sql`published_at at time zone 'UTC'`
-      : by === 'hour'
-        ? sql`hour at time zone 'UTC'`
-        : sql`day::timestamp`;
-  const begins = sql`date_trunc(${sql.lit(by)}, ${local})`;
+function bucketOf(by: Bucket, time: RawBuilder<unknown>) {
+  const begins = sql`date_trunc(${sql.lit(by)}, ${time})`;
   const at = by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
   return { begins, at };
 }
@@ -68,6 +62,8 @@ function bucketOf({ by, asOf }: SentimentAsked) {
 /** The headlines of a question, as rows of SQL, and what sums them up. */
 interface Source {
   readonly held: RawBuilder<unknown>;
+  /** The time of a row, in UTC. */
+  readonly time: RawBuilder<unknown>;
   /** The columns `directional`, `semantic` and `headlines`. */
   readonly means: RawBuilder<unknown>;
   /** Returns the standard error of a mean. */
@@ -84,6 +80,7 @@ function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAske
   if (asOf !== null)
     return {
       ...ofHeadlines,
+      time: sql`published_at at time zone 'UTC'`,
       held: sql`(
         select country, topic, match_type, published_at, gmsi.summable(directional_score) as directional,
                gmsi.summable(semantic_score) as semantic
@@ -92,12 +89,13 @@ function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAske
           and published_at >= ${begin} and published_at < ${end}
       ) as held`,
     };
-  const [table, days] =
+  const [table, time, days] =
     by === 'hour'
-      ? [sql`gmsi.sentiment_hourly`, sql`hour >= ${begin} and hour < ${end}`]
-      : [sql`gmsi.sentiment_daily`, sql`day between ${from}::date and ${to}::date`];
+      ? [sql`gmsi.sentiment_hourly`, sql`hour at time zone 'UTC'`, sql`hour >= ${begin} and hour < ${end}`]
+      : [sql`gmsi.sentiment_daily`, sql`day::timestamp`, sql`day between ${from}::date and ${to}::date`];
   return {
     ...ofRollup,
+    time,
     held: sql`(
         select * from ${table}
         where ${ofSeries} and sentiment_type in ('directional', 'semantic_sentiment') and ${days}
@@ -105,7 +103,7 @@ function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAske
   };
 }
 
-const ofHeadlines: Omit<Source, 'held'> = {
+const ofHeadlines: Pick<Source, 'means' | 'errorOf'> = {
   means: sql`
              avg(directional) as directional, avg(semantic) as semantic, count(*)::int as headlines`,
   errorOf(model) {
@@ -114,7 +112,7 @@ const ofHeadlines: Omit<Source, 'held'> = {
   },
 };
 
-const ofRollup: Omit<Source, 'held'> = {
+const ofRollup: Pick<Source, 'means' | 'errorOf'> = {
   means: sql`
              sum(sentiment_sum) filter (where sentiment_type = 'directional')
                / nullif(sum(headline_count) filter (where sentiment_type = 'directional'), 0) as directional,
@@ -159,8 +157,8 @@ export interface TopicSentiment extends Pick<Sentiment, 'at' | 'directional' | '
 }
 
 export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
-  const { held, means } = sourceOf(asked);
-  const { begins, at } = bucketOf(asked);
+  const { held, time, means } = sourceOf(asked);
+  const { begins, at } = bucketOf(asked.by, time);
   return {
     about: `Mean sentiment by topic and ${asked.by}, ${asked.from} to ${asked.to}`,
     query: sql<TopicSentiment>`

@@ -106,14 +106,14 @@ export interface Asked<Found> {
   /** The latest answer; the previous one while the next is loading. */
   readonly answer: Found | undefined;
   readonly error: Refusal | undefined;
-  /** True while the question has neither an answer nor an error, also if there is no question yet. */
+  /** True while the question has neither an answer nor an error, and while nothing is asked. */
   readonly isAsking: boolean;
 }
 
 /**
  * Queries the API whenever the question changes, and when the warehouse does, at most every few seconds. The server does not
  * compute an unchanged answer again.
- * @param parameters `undefined` if there is no question yet
+ * @param parameters `undefined` to ask nothing yet
  * @param secondsAtMost queries again after this time even if nothing has changed, for answers that change with time
  */
 export function useAnswer<Of extends Path>(

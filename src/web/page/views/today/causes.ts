@@ -41,13 +41,8 @@ function listed(names: readonly string[]): string {
     : `${shown.slice(0, 3).join(', ')} and ${number(shown.length - 3)} others`;
 }
 
-/** Makes a cause of all rows that have a text in common. */
-function eachGroup<One>(
-  rows: readonly One[],
-  by: (row: One) => string,
-  causeOf: (rows: readonly [One, ...One[]]) => Cause,
-): Cause[] {
-  return [...groupedBy(rows, by).values()].map(causeOf);
+function groups<One>(rows: readonly One[], by: (row: One) => string) {
+  return [...groupedBy(rows, by).values()];
 }
 
 const refusal = 'key refused';
@@ -68,50 +63,42 @@ function keyRefused({ alerts = [] }: Known): Cause[] {
 
 function budgets({ jobs = [] }: Known): Cause[] {
   const limited = jobs.filter((job) => job.spent_by !== null && !isNeverLoaded(job));
-  return eachGroup(
-    limited,
-    ({ requests_per_month }) => String(requests_per_month),
-    (of) => {
-      const { job, requests_per_month, requests_used, spent_by } = of[0];
-      const names = listed(of.map(({ job }) => job));
-      const isOver = isSpent(of[0]);
-      const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
-      return {
-        isFailure: isOver,
-        what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
-        why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
-        where: [names],
-        command: `npx gmsi plan ${quoted(job)}`,
-        cost: free,
-      };
-    },
-  );
+  return groups(limited, ({ requests_per_month }) => String(requests_per_month)).map((of) => {
+    const { job, requests_per_month, requests_used, spent_by } = of[0];
+    const names = listed(of.map(({ job }) => job));
+    const isOver = isSpent(of[0]);
+    const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
+    return {
+      isFailure: isOver,
+      what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
+      why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
+      where: [names],
+      command: `npx gmsi plan ${quoted(job)}`,
+      cost: free,
+    };
+  });
 }
 
 /** Finds jobs whose last load failed as a whole or was killed. */
 function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
-  const last = [...groupedBy(loads, ({ job, feed }) => `${job}\n${feed}`).values()].map(([load]) => load);
+  const last = groups(loads, ({ job, feed }) => `${job}\n${feed}`).map(([load]) => load);
   const isNamed = (job: string) => alerts.some((alert) => alert.kind === refusal && alert.job === job);
   const ended = last.filter(({ state, job }) => ['failed', 'killed'].includes(state) && !isNamed(job));
-  return eachGroup(
-    ended,
-    ({ state, error }) => `${state}\n${error}`,
-    (of) => {
-      const [{ state, error, command, job }] = of;
-      const isKilled = state === 'killed';
-      const name = job || command;
-      const cost = jobs.find((one) => one.job === job)?.backfill_requests;
-      return {
-        isFailure: true,
-        what: of.length === 1 ? `Load of ${name} ${state}` : `${counted(of.length, 'load')} ${state}`,
-        why: error ?? 'It ended without an outcome.',
-        ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
-        ...(isKilled && job
-          ? { command: `npx gmsi backfill ${quoted(job)}`, cost: costOf(cost) }
-          : { command: 'npx gmsi doctor', cost: costOf(1) }),
-      };
-    },
-  );
+  return groups(ended, ({ state, error }) => `${state}\n${error}`).map((of) => {
+    const [{ state, error, command, job }] = of;
+    const isKilled = state === 'killed';
+    const name = job || command;
+    const cost = jobs.find((one) => one.job === job)?.backfill_requests;
+    return {
+      isFailure: true,
+      what: of.length === 1 ? `Load of ${name} ${state}` : `${counted(of.length, 'load')} ${state}`,
+      why: error ?? 'It ended without an outcome.',
+      ...(of.length > 1 && { where: [listed(of.map(({ job }) => job))] }),
+      ...(isKilled && job
+        ? { command: `npx gmsi backfill ${quoted(job)}`, cost: costOf(cost) }
+        : { command: 'npx gmsi doctor', cost: costOf(1) }),
+    };
+  });
 }
 
 function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
@@ -197,22 +184,18 @@ function otherAlerts({ alerts = [] }: Known): Cause[] {
 }
 
 function changedFields({ fields = [] }: Known): Cause[] {
-  return eachGroup(
-    fields,
-    ({ feed, change }) => `${feed}\n${change}`,
-    (of) => {
-      const [{ feed, change }] = of;
-      const names = listed(of.map(({ field }) => field));
-      return {
-        isFailure: false,
-        what: `${counted(of.length, 'field')} ${change}`,
-        why:
-          change === 'new'
-            ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
-            : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
-        command: 'npx gmsi repair --dry-run',
-        cost: free,
-      };
-    },
-  );
+  return groups(fields, ({ feed, change }) => `${feed}\n${change}`).map((of) => {
+    const [{ feed, change }] = of;
+    const names = listed(of.map(({ field }) => field));
+    return {
+      isFailure: false,
+      what: `${counted(of.length, 'field')} ${change}`,
+      why:
+        change === 'new'
+          ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
+          : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
+      command: 'npx gmsi repair --dry-run',
+      cost: free,
+    };
+  });
 }
