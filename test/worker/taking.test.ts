@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
+import { registerWorker } from '../../src/warehouse/tables/workers.ts';
+import { jobFor } from '../cli/jobs.ts';
+import { registered } from '../support/a-worker.ts';
+import { it } from '../support/serving.ts';
+
+const now = new Date('2026-11-20T12:00:00Z');
+
+it('gives each due job to one worker, however many workers take jobs at once', async ({ db }) => {
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
+  const jobs = Array.from({ length: 40 }, (_, number) => `job-${number}`);
+  for (const job of jobs) {
+    await registered(db, job, jobFor(scope), now);
+    await markDue(db, { job, command: 'backfill' }, now);
+  }
+  const taken: string[] = [];
+  const takeUntilNoneIsLeft = async () => {
+    const workerId = randomUUID();
+    const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
+    await registerWorker(db, { worker_id: workerId, ...identity });
+    for (;;) {
+      const due = await takeDueJobs(db, 'backfill', { workerId, leaseSeconds: 30, atMost: 1 });
+      if (due.length === 0) return;
+      taken.push(due[0]!.job);
+    }
+  };
+  await Promise.all(Array.from({ length: 5 }, takeUntilNoneIsLeft));
+  expect(taken.toSorted()).toEqual(jobs.toSorted());
+});
