@@ -25,6 +25,7 @@ export async function inOneSnapshot<Result>(
   { timeout, stop, rights }: SnapshotOptions,
   read: (snapshot: Snapshot) => Promise<Result>,
 ): Promise<Result> {
+  stop?.throwIfAborted();
   // Not repeated after an error, because its results are already in use.
   const transaction = warehouse.plain
     .transaction()
@@ -37,9 +38,18 @@ export async function inOneSnapshot<Result>(
              case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
     `.execute(snapshot);
     // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.
-    const cancel = () =>
-      void sql`select pg_cancel_backend(${rows[0]!.pid}::int)`.execute(warehouse).catch(() => {});
+    let cancelled: Promise<unknown> | undefined;
+    const cancel = () => {
+      cancelled = sql`select pg_cancel_backend(${rows[0]!.pid}::int)`
+        .execute(warehouse.plain)
+        .catch(() => {});
+    };
     using _listening = stop && addAbortListener(stop, cancel);
-    return await read(snapshot);
+    try {
+      return await read(snapshot);
+    } finally {
+      // Or it could come late, and end a statement of whoever uses this connection next.
+      await cancelled;
+    }
   });
 }
