@@ -16,33 +16,6 @@ comment on column gmsi.jobs.registered_at is 'When this definition was first rea
 comment on column gmsi.jobs.registered_by is 'Host and process id of the process that read it, and the version of the program.';
 comment on column gmsi.jobs.export_due_at is 'Since when its exports are due; null if they are not.';
 
-create table gmsi.schedules (
-  job text not null,
-  command text not null check (command in ('backfill', 'sync', 'refresh')),
-  cron text,
-  timezone text not null default 'UTC',
-  fired_at timestamptz not null,
-  due_at timestamptz,
-  worker_id text,
-  resumes_at timestamptz,
-  paused_because text check (paused_because in ('budget', 'failures')),
-  pause_error text,
-  pauses integer not null default 0,
-  primary key (job, command)
-);
-comment on table gmsi.schedules is 'When each job is due. A job that was only enqueued has a row without cron.';
-comment on column gmsi.schedules.job is 'Name of the job.';
-comment on column gmsi.schedules.command is 'backfill, sync, or refresh (a backfill of the days that were loaded longest ago).';
-comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
-comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
-comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
-comment on column gmsi.schedules.due_at is 'Since when it is due; null once it is loaded or paused.';
-comment on column gmsi.schedules.worker_id is 'The worker that is loading it; null if none is. If that worker is silent for longer than the lease, another one continues.';
-comment on column gmsi.schedules.resumes_at is 'When its pause ends; null if it is not paused.';
-comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: too many windows failed in a row, or its load could not begin.';
-comment on column gmsi.schedules.pause_error is 'The error that paused it.';
-comment on column gmsi.schedules.pauses is 'Pauses in a row that failures caused; each is twice as long as the one before.';
-
 create table gmsi.workers (
   worker_id text primary key,
   run_by text not null,
@@ -62,6 +35,33 @@ comment on column gmsi.workers.concurrency is 'How many backfills it runs at a t
 comment on column gmsi.workers.started_at is 'When it started.';
 comment on column gmsi.workers.heartbeat_at is 'Last sign of life.';
 comment on column gmsi.workers.stopped_at is 'When it stopped normally; null while it runs, and if it was killed.';
+
+create table gmsi.schedules (
+  job text not null,
+  command text not null check (command in ('backfill', 'sync', 'refresh')),
+  cron text,
+  timezone text not null default 'UTC',
+  fired_at timestamptz not null,
+  due_at timestamptz,
+  worker_id text references gmsi.workers on delete set null,
+  resumes_at timestamptz,
+  paused_because text check (paused_because in ('budget', 'failures')),
+  pause_error text,
+  pauses integer not null default 0,
+  primary key (job, command)
+);
+comment on table gmsi.schedules is 'When each job is due. A job that was only enqueued has a row without cron.';
+comment on column gmsi.schedules.job is 'Name of the job.';
+comment on column gmsi.schedules.command is 'backfill, sync, or refresh (a backfill of the days that were loaded longest ago).';
+comment on column gmsi.schedules.cron is 'Cron expression of five fields, in timezone; null if nothing is scheduled.';
+comment on column gmsi.schedules.timezone is 'IANA name of the time zone of cron.';
+comment on column gmsi.schedules.fired_at is 'When it was last due and begun. It is due again at the first time of cron after this. If several times were missed, it runs once.';
+comment on column gmsi.schedules.due_at is 'Since when it is due; null once it is loaded or paused.';
+comment on column gmsi.schedules.worker_id is 'The worker that is loading it; null if none is. If that worker is silent for longer than the lease, another one continues.';
+comment on column gmsi.schedules.resumes_at is 'When its pause ends; null if it is not paused.';
+comment on column gmsi.schedules.paused_because is 'budget: the month''s requests are used up · failures: too many windows failed in a row, or its load could not begin.';
+comment on column gmsi.schedules.pause_error is 'The error that paused it.';
+comment on column gmsi.schedules.pauses is 'Pauses in a row that failures caused; each is twice as long as the one before.';
 
 -- Alerts: one message per cause, no matter how many processes notice it.
 

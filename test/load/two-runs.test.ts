@@ -81,7 +81,9 @@ describe('a load that falls silent', () => {
         aroundPage: async (ask) => {
           const page = await ask();
           if (++asked === 3) {
-            // Its page is there, but before it is committed an hour goes by, as far as others can see.
+            // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
+            // can see.
+            await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
             await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
             const other = await runBackfill({ job: oneJob, db, sandbox, clock });
             expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });

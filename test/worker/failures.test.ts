@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
+import { registerWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
@@ -68,7 +69,7 @@ it('pauses a job whose windows all fail, and goes on by itself', async ({ wareho
 });
 
 it('ends if it cannot be listed, instead of working unseen', async ({ warehouse, db, sandbox }) => {
-  await sql`drop table gmsi.workers`.execute(db);
+  await sql`drop table gmsi.workers cascade`.execute(db);
   await using worker = aWorker({ warehouse, sandbox });
   await expect(worker.ended).rejects.toThrow('gmsi.workers');
 });
@@ -115,6 +116,8 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   await registered(db, 'hopeless', jobFor(scope, { schedule }), lastNight);
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;
+  const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
+  await registerWorker(db, { worker_id: 'w', ...identity });
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);

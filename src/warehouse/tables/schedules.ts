@@ -106,9 +106,9 @@ export async function takeDueJobs(
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
       where s.due_at is not null and s.command = ${command}
-        -- PostgreSQL would plan "not exists" as a join, which also returns a job that another worker took after this
-        -- statement began.
-        and not coalesce((select ${isAlive(leaseSeconds)} from gmsi.workers w where w.worker_id = s.worker_id), false)
+        -- Not "no living worker has it": a worker that has registered and taken it since this statement began is not seen here.
+        and (s.worker_id is null
+          or (select not ${isAlive(leaseSeconds)} from gmsi.workers w where w.worker_id = s.worker_id))
       order by s.due_at limit ${atMost} for update of s skip locked
     )
     update gmsi.schedules s set worker_id = ${workerId}

@@ -186,14 +186,18 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
     or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.finished_at < coalesce(
       (select began.started_at from gmsi.loads began where began.load_id = ${claimant.loadId}), 'infinity'))
-    or (w.load_id <> ${claimant.loadId} and ${isSilent(claimant.leaseSeconds)}))`;
+    or (w.state = 'draining' and w.load_id <> ${claimant.loadId} and ${isSilent(claimant)}))`;
 }
 
-/** Returns the condition that a window `w` is claimed by a load without a heartbeat for longer than the lease. */
-function isSilent(leaseSeconds: number): RawBuilder<boolean> {
-  return sql`(w.state = 'draining' and not exists (
-      select from gmsi.loads l where l.load_id = w.load_id and l.finished_at is null
-        and l.heartbeat_at > now() - make_interval(secs => ${leaseSeconds})))`;
+/**
+ * Returns the condition that the load of a window `w` has sent no heartbeat for longer than the lease. A load that began and
+ * claimed the window since the statement began is not seen, but is younger than this one.
+ */
+function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
+  return sql`coalesce(
+      (select l.finished_at is not null or l.heartbeat_at <= now() - make_interval(secs => ${leaseSeconds})
+       from gmsi.loads l where l.load_id = w.load_id),
+      w.load_id < ${loadId})`;
 }
 
 export type WindowsByState = Record<WindowState, number>;
