@@ -23,7 +23,7 @@ const covered = {
 
 const it = serving({ limits: null, clock, volume: 0.15 });
 
-describe('a load whose connections are cut again and again', () => {
+describe('a load whose connections are all cut, twice', () => {
   it('commits every page once', async ({ warehouse, db, sandbox }) => {
     const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
     let cut = 0;
@@ -33,7 +33,8 @@ describe('a load whose connections are cut again and again', () => {
       // Asked for while the page before is being committed.
       aroundPage: async (ask) => {
         const page = await ask();
-        if (++asked % 5 === 0) {
+        // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
+        if (++asked === 5 || asked === 12) {
           const { rows } = await sql`
             select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
@@ -44,7 +45,7 @@ describe('a load whose connections are cut again and again', () => {
       },
     });
     await admin.destroy();
-    expect(cut).toBeGreaterThan(2);
+    expect(cut).toBeGreaterThan(1);
     expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));

@@ -1,11 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { type Account, checkTrusted, childEnvironment } from './account.ts';
-import { watchedName } from './hold.ts';
 
 /** The programs of a PostgreSQL server, in a place where its account can run them. */
 export interface Binaries {
@@ -119,12 +117,25 @@ export async function control({ pgCtl }: Binaries, args: readonly string[], on: 
   }
 }
 
-/** Runs a program to its end. @throws Error with its last line of output */
-export function run(program: string, args: readonly string[], on: Program): Promise<void> {
+/**
+ * Runs a program to its end: outside of our working directory, which the server's user may not be able to enter; with messages
+ * in English; and in its own session, so that Ctrl-C does not end an initdb half-way.
+ * @throws Error with its last line of output
+ */
+export function run(program: string, args: readonly string[], { account, data }: Program): Promise<void> {
+  // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
+  const env = { ...childEnvironment, ...(data !== undefined && { PGDATA: data }) };
   return new Promise((done, failed) => {
-    const child = start(program, args, on, ['ignore', 'ignore', 'pipe']);
+    const stdio = ['ignore', 'ignore', 'pipe'] as const;
+    const child = spawn(program, args, {
+      ...account,
+      cwd: data ?? '/',
+      detached: true,
+      env,
+      stdio: [...stdio],
+    });
     let said = '';
-    child.stderr!.on('data', (chunk) => {
+    child.stderr.on('data', (chunk) => {
       said += chunk;
     });
     child.on('error', failed);
@@ -134,57 +145,4 @@ export function run(program: string, args: readonly string[], on: Program): Prom
         : failed(new Error(said.trim().split('\n').pop() || `${program} ended with ${code}`)),
     );
   });
-}
-
-/**
- * Starts a server in a folder of data. At `settle`, or when the process that started it is killed before, the server stops
- * again unless a session watches it by then (`watchedName`).
- * @returns `undefined` if it does not start
- */
-export async function startServer(
-  binaries: Binaries,
-  args: readonly string[],
-  on: Program,
-): Promise<{ settle(): Promise<void> } | undefined> {
-  if (process.platform === 'win32')
-    return (await control(binaries, args, on)) ? { settle: async () => {} } : undefined;
-  // The shell outlives this process if it is killed, and notices that by the end of its input.
-  const script = `
-    "$@" </dev/null >/dev/null 2>&1 || exit
-    trap '' PIPE
-    echo started
-    read -r _
-    { read -r pid; read -r _; read -r since; } <postmaster.pid
-    [ "$pid $since" = "$(cat ${watchedName})" ] || "$1" stop -m fast -w`;
-  const child = start('/bin/sh', ['-c', script, 'sh', binaries.pgCtl, ...args], on, [
-    'pipe',
-    'pipe',
-    'ignore',
-  ]);
-  const ended = once(child, 'exit').then(() => false);
-  ended.catch(() => {});
-  child.stdin!.on('error', () => {});
-  const isStarted = await Promise.race([once(child.stdout!, 'data').then(() => true), ended]);
-  if (!isStarted) return undefined;
-  return {
-    async settle() {
-      child.stdin!.end();
-      await ended;
-    },
-  };
-}
-
-/**
- * Starts a program outside of our working directory, which the server's user may not be able to enter, with messages in
- * English, and in its own session, so that Ctrl-C does not end an initdb half-way.
- */
-function start(
-  program: string,
-  args: readonly string[],
-  { account, data }: Program,
-  stdio: ('ignore' | 'pipe')[],
-): ChildProcess {
-  // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
-  const env = { ...childEnvironment, ...(data !== undefined && { PGDATA: data }) };
-  return spawn(program, args, { ...account, cwd: data ?? '/', detached: true, env, stdio });
 }

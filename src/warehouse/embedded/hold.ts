@@ -20,9 +20,6 @@ const inUse = 20_160_101;
 /** Held by the session that stops an unused server. */
 const watching = 20_160_102;
 
-/** A file beside the data that says which server has the session: process id and start time, as in postmaster.pid. */
-export const watchedName = 'gmsi-watched';
-
 /**
  * A session of the server that outlives its client and stops the server once nobody has used it for some seconds, no matter
  * how the last user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the
@@ -33,14 +30,10 @@ const watch = (idleSeconds: number) => `
 do $$
 declare
   idle int := 0;
-  running text[] := string_to_array(pg_read_file('postmaster.pid'), e'\\n');
 begin
   if not pg_try_advisory_lock(${watching}) then
     return;
   end if;
-  -- For the process that started the server, see startServer.
-  execute format('copy (select %L) to %L', running[1] || ' ' || running[3],
-    current_setting('data_directory') || '/${watchedName}');
   raise notice 'watching';
   -- The process that started this will soon use the server, unless it is killed.
   for tries in 1 .. 50 loop
@@ -61,7 +54,8 @@ begin
   end loop;
   -- Does what pg_ctl stop -m fast does. Keeps the lock until then, so that a process that needs the server waits, and starts
   -- it again.
-  execute format('copy (select where false) to program %L', 'kill -INT ' || running[1]);
+  execute format('copy (select where false) to program %L',
+    'kill -INT ' || split_part(pg_read_file('postmaster.pid'), e'\\n', 1));
   perform pg_sleep(60);
 end $$`;
 

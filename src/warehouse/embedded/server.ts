@@ -17,7 +17,7 @@ import { ConfigError } from '../../errors.ts';
 import { Secret } from '../../secret.ts';
 import { LockHeld } from '../errors.ts';
 import type { Waiting } from '../turns.ts';
-import { type Binaries, control, findBinaries, locatePackage, run, startServer } from './binaries.ts';
+import { type Binaries, control, findBinaries, locatePackage, run } from './binaries.ts';
 import { holdServer, recoverySeconds } from './hold.ts';
 import { type Location, locateCluster, sharedRoot } from './location.ts';
 
@@ -46,7 +46,7 @@ export async function useEmbeddedServer(home: string, waiting: Waiting = {}, idl
   const password = readFileSync(join(data, passwordName), 'utf8').trim();
   const giveUpAt = performance.now() + recoverySeconds * 1000;
   for (let attempt = 1; ; attempt++) {
-    const started = await startUnlessRunning(binaries, { account, data });
+    await startUnlessRunning(binaries, { account, data });
     const port = runningPort(data);
     try {
       if (port === undefined) throw new Error('the server is not running');
@@ -61,8 +61,6 @@ export async function useEmbeddedServer(home: string, waiting: Waiting = {}, idl
       const isComing = (cause as { code?: string }).code === cannotConnectNow;
       if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
       await sleep(200 * Math.min(attempt, 5), undefined, waiting.stop && { signal: waiting.stop });
-    } finally {
-      await started?.settle();
     }
   }
 }
@@ -118,8 +116,8 @@ function refuseOtherMajor({ version }: Binaries, data: string): void {
 async function startUnlessRunning(
   binaries: Binaries,
   on: { account: Location['account']; data: string },
-): ReturnType<typeof startServer> {
-  if (await control(binaries, ['status'], on)) return undefined;
+): Promise<void> {
+  if (await control(binaries, ['status'], on)) return;
   const settings = [
     ...[
       'listen_addresses=127.0.0.1',
@@ -133,7 +131,7 @@ async function startUnlessRunning(
   ];
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-t', String(recoverySeconds), '-l', logName, '-o', options];
-  return startServer(binaries, args, on);
+  await control(binaries, args, on);
 }
 
 /** Returns the port in postmaster.pid (its fourth line), if a server is running. */

@@ -18,7 +18,7 @@ import {
 
 withHome();
 
-// Killed while the server starts and while it runs: lifetime.test.ts.
+// Killed while the server runs: lifetime.test.ts.
 describe.skipIf(!hasProc)('the server does not outlive its last user (skipped without /proc)', () => {
   it('who was killed while the data were being made', async () => {
     const first = startGmsi(['migrate'], setting);

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { gmsi, startGmsi } from '../../cli/gmsi.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
@@ -34,15 +35,6 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
     await other.ended;
     await nothingRuns();
   });
-
-  it('who was killed while the server was starting', async () => {
-    await anEmbeddedHome(home);
-    const user = startGmsi(['psql', '--address'], setting);
-    await vi.waitFor(async () => expect(await postmaster()).toBeDefined(), { timeout: 60_000, interval: 1 });
-    user.kill('SIGKILL');
-    expect(await user.ended).toMatchObject({ stdout: '' });
-    await nothingRuns();
-  });
 });
 
 it.skipIf(!hasProc)(
@@ -50,7 +42,7 @@ it.skipIf(!hasProc)(
   async () => {
     await anEmbeddedHome(home);
     const query = ['psql', '-c', 'select 1'];
-    const idle = { ...setting, env: { ...setting.env, GMSI_EMBEDDED_IDLE_SECONDS: '5' } };
+    const idle = { ...setting, env: { ...setting.env, GMSI_EMBEDDED_IDLE_SECONDS: '3' } };
     expect(await gmsi(query, idle)).toMatchObject({ code: 0 });
     const server = await postmaster();
     expect(server).toBeDefined();
@@ -75,7 +67,8 @@ it.skipIf(!hasProc)('no program that is started sees the key or an address', asy
   const seeing = new Set<string>();
   while (!/^postgres:.*\n/.test(user.stdout)) {
     for (const program of programsThatSee(secrets, others)) seeing.add(program);
-    await new Promise((looked) => setImmediate(looked));
+    // A program takes longer than this.
+    await sleep(5);
     if (seeing.size > 0) break;
   }
   expect([...seeing, ...programsThatSee(secrets, others)]).toEqual([]);
