@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
@@ -81,7 +82,17 @@ async function dropAll(admin: pg.Client, template: string): Promise<void> {
 
 /** Tests that run the program as a process must not meet an older one in `dist`; types are `npm run check`'s affair. */
 async function build(): Promise<void> {
-  await promisify(execFile)('npm', ['run', 'build'], { cwd: new URL('../..', import.meta.url) });
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const changedAt = async (path: string) => (await stat(join(root, path))).mtimeMs;
+  // Folders, too: they change if a file goes.
+  const sources = (await readdir(join(root, 'src'), { recursive: true })).map((path) => join('src', path));
+  const inputs = await Promise.all(
+    ['package.json', 'build.mjs', 'vite.config.ts', ...sources].map(changedAt),
+  );
+  // The last file that a build writes.
+  const builtAt = await changedAt('dist/types/sandbox/index.d.ts').catch(() => 0);
+  if (Math.max(...inputs) < builtAt) return;
+  await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
 }
 
 /** Sets up an embedded server once for all that tests start: its data and its schema take seconds, copying them does not. */
