@@ -6,7 +6,6 @@ import type { Patience } from '../service/retry.ts';
 import type { RateLimiter } from './shared-rate.ts';
 
 export interface PaceOptions {
-  /** Closed with the pace. */
   readonly limiter: RateLimiter;
   /** The most requests under way at a time; fewer after a 429. */
   readonly concurrency: number;
@@ -131,17 +130,13 @@ export function createPace(options: PaceOptions): Pace {
     await slots.updateSettings({ maxConcurrent: concurrency });
   }
 
-  async function stop(): Promise<void> {
-    await Promise.all([slots.stop({ dropWaitingJobs: true }), limiter.close()]);
-  }
-
   return {
     run,
     get concurrency() {
       return concurrency;
     },
     close() {
-      closing ??= stop();
+      closing ??= slots.stop({ dropWaitingJobs: true });
       return closing;
     },
   };

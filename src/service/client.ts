@@ -59,7 +59,6 @@ export interface ClientOptions {
   readonly settings: ServiceSettings;
   /** Books every request, including retries, before it is sent. */
   readonly budget: RequestBudget;
-  /** Closed with the client. */
   readonly limiter: RateLimiter;
   readonly userAgent: string;
   /** Addresses that have answered in this process; see `firstContact`. */

@@ -61,7 +61,6 @@ function anAsker(sandbox: Sandbox, warehouse: Warehouse): Asker {
   const stop = async () => {
     end.abort();
     await asking;
-    await limiter.close();
   };
   onTestFinished(stop);
   return { sent: () => sent, stop };

@@ -186,7 +186,6 @@ describe('createPace', () => {
         steps.push('asked');
         await leave.send();
       },
-      close: async () => {},
     };
     const { run } = pace({ clock, limiter });
     const prepare = async () => void steps.push('prepared');

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
+import { unlimited } from '../../src/rate/shared-rate.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
 import { RequestRefused, ServiceUnavailable, WrongAddress } from '../../src/service/errors.ts';
@@ -19,7 +20,7 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
     ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
     settings: { ...defaultServiceSettings, maxAttempts: 5 },
     budget: { book: async () => {}, takeBack: () => {} },
-    limiter: { pass: async () => {}, close: async () => {} },
+    limiter: unlimited,
     ...changes,
   });
   onTestFinished(() => client.close());

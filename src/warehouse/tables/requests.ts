@@ -74,29 +74,22 @@ async function addRequests(
     .execute();
 }
 
-/** How many requests are put into a key's bucket, and how fast it leaks. */
-export interface Taking {
-  readonly count: number;
-  /** Requests a second. */
-  readonly rate: number;
-}
-
 /**
- * Puts requests into the key's bucket, whether they may be sent at once or must wait. The bucket leaks at the rate of the
- * caller. The time is the database's, read under the row's lock. A clock that is set back leaks nothing, so it can only slow
- * down.
- * @returns the requests in the bucket, these included
+ * Puts a request into the key's bucket, whether it may be sent at once or must wait. The bucket leaks at the rate of the caller,
+ * in requests a second. The time is the database's, read under the row's lock. A clock that is set back leaks nothing, so it
+ * can only slow down.
+ * @returns the requests in the bucket, this one included
  */
-export async function takeRequests(
+export async function takeRequest(
   db: Kysely<Database>,
   keyFingerprint: string,
-  { count, rate }: Taking,
+  rate: number,
 ): Promise<number> {
   const { rows } = await sql<{ in_bucket: number }>`
     insert into gmsi.request_rate as bucket (key_fingerprint, in_bucket, counted_at)
-    values (${keyFingerprint}, ${count}, clock_timestamp())
+    values (${keyFingerprint}, 1, clock_timestamp())
     on conflict (key_fingerprint) do update
-    set in_bucket = ${count} + greatest(0, bucket.in_bucket - ${rate} *
+    set in_bucket = 1 + greatest(0, bucket.in_bucket - ${rate} *
           greatest(0, extract(epoch from clock_timestamp() - bucket.counted_at)::double precision)),
         counted_at = clock_timestamp()
     returning in_bucket
