@@ -108,7 +108,7 @@ create table gmsi.api_usage (
   updated_at timestamptz not null default now(),
   primary key (key_fingerprint, month)
 );
-comment on table gmsi.api_usage is 'Requests booked per API key and calendar month (UTC). They are booked in small blocks before they are sent, so a crash can leave the number a block too high, never too low.';
+comment on table gmsi.api_usage is 'Requests booked per API key and calendar month (UTC). Each is booked before it is sent, so a crash can leave the number too high by the requests under way, never too low.';
 comment on column gmsi.api_usage.key_fingerprint is 'Start of the SHA-256 hash of the key; the key itself is never stored.';
 comment on column gmsi.api_usage.month is 'First day of the month (UTC).';
 comment on column gmsi.api_usage.requests is 'Requests booked.';

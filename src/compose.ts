@@ -11,7 +11,7 @@ import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
 import { wantedDays } from './plan/days.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
-import { type Budget, openBudget, type RequestBudget } from './rate/budget.ts';
+import { type Budget, openBudget, type RequestBudget, uncounted } from './rate/budget.ts';
 import { type RateLimiter, sharedLimiter, unlimited } from './rate/shared-rate.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
@@ -235,16 +235,13 @@ export function openService(
   return {
     client,
     budget,
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await budget.settle();
-    },
+    [Symbol.asyncDispose]: () => client.close(),
   };
 }
 
 /** Opens a client that books nothing: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
 export function openUncounted(session: Session, settings: ServiceSettings): Client {
-  return openClient(session, settings, { book: async () => {}, takeBack: () => {} }, unlimited);
+  return openClient(session, settings, uncounted, unlimited);
 }
 
 const warnedOfShortKey = new WeakSet<Config>();

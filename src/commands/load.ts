@@ -165,7 +165,6 @@ export async function loadJob(
         progress = showProgress(job.name, read, log, session.progress);
       },
     });
-    await service.budget.settle();
     return { ...result, job, today: today(session), budget: { used: await service.budget.used(), limit } };
   } finally {
     progress?.[Symbol.dispose]();

@@ -3,7 +3,6 @@ import type { Job } from '../config/job.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { Log } from '../log.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
-import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
@@ -72,7 +71,6 @@ export interface LoadContext {
   readonly job: Job;
   readonly warehouse: Warehouse;
   readonly client: Client;
-  readonly budget: Budget;
   readonly log: Log;
   readonly clock: () => Date;
   /** Replaces the database's clock, for tests. */
@@ -185,19 +183,18 @@ export async function openLoad(
     async close(end) {
       lease.stop();
       dispose();
-      await close(load, end, context.budget);
+      await close(load, end);
       published.closed.publish({ load, end } satisfies LoadClosed);
     },
   };
 }
 
-/** Stores how the load ended. Only logs errors: the lease frees the windows, and the budget counts too many requests at worst. */
-async function close(load: Load, end: LoadEnd, budget: Budget): Promise<void> {
+/** Stores how the load ended. Only logs errors: the lease frees the windows. */
+async function close(load: Load, end: LoadEnd): Promise<void> {
   const { loadId, log, totals, feed, reader } = load;
   const warehouse = load.warehouse.plain;
   const error = end.error instanceof Error ? end.error.message : null;
   const writes = [
-    budget.settle(),
     finishLoad(warehouse, loadId, end.outcome, totals, error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)

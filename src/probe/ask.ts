@@ -102,11 +102,13 @@ export function capRequests(budget: RequestBudget, most: number): RequestBudget 
       if (left === 0) throw new RequestCapReached(most);
       // Counted before the booking, because another request may be booked meanwhile.
       left--;
-      await budget.book(signal);
-    },
-    takeBack() {
-      left++;
-      budget.takeBack();
+      const booking = await budget.book(signal);
+      return {
+        async cancel() {
+          left++;
+          await booking.cancel();
+        },
+      };
     },
   };
 }

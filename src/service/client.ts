@@ -1,6 +1,6 @@
 import type { ServiceSettings } from '../config/job.ts';
 import { sayIfSlow } from '../log.ts';
-import type { RequestBudget } from '../rate/budget.ts';
+import type { Booking, RequestBudget } from '../rate/budget.ts';
 import { createPace } from '../rate/pace.ts';
 import type { RateLimiter } from '../rate/shared-rate.ts';
 import type { Secret } from '../secret.ts';
@@ -139,17 +139,22 @@ export function createClient(options: ClientOptions) {
       return result;
     };
 
-    const book = () => budget.book(signal);
-    const sending = () => send(http, { target, json, path }, understand, signal);
-
     const attempt = async (number: number) => {
+      let booking: Booking | undefined;
+      let isSent = false;
+      const book = async () => {
+        booking = await budget.book(signal);
+      };
+      const sending = () => {
+        signal.throwIfAborted();
+        isSent = true;
+        return send(http, { target, json, path }, understand, signal);
+      };
       try {
         return await pace.run(sending, signal, book);
       } catch (error) {
-        if (error instanceof NotSent) {
-          budget.takeBack();
-          counts.requests -= 1;
-        }
+        if (error instanceof NotSent) counts.requests -= 1;
+        if (error instanceof NotSent || !isSent) await booking?.cancel();
         throw await contact.judge(error, request.path, number);
       }
     };
@@ -179,7 +184,6 @@ export function createClient(options: ClientOptions) {
     understand: (answer: HttpAnswer) => T,
     signal: AbortSignal,
   ): Promise<T> {
-    signal.throwIfAborted();
     counts.requests += 1;
     const sentAt = clock.now();
     let answer: HttpAnswer | undefined;

@@ -1,7 +1,6 @@
 import type { Config } from '../config/environment.ts';
 import type { Job, JobDefinition } from '../config/job.ts';
 import type { Log } from '../log.ts';
-import type { Budget } from '../rate/budget.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
@@ -9,7 +8,6 @@ import type { JobCommand } from '../warehouse/database.ts';
 /** A connection to the service for one load. */
 export interface Service extends AsyncDisposable {
   readonly client: Client;
-  readonly budget: Budget;
 }
 
 /** The usual `longestRound`. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
+import { uncounted } from '../../src/rate/budget.ts';
 import { unlimited } from '../../src/rate/shared-rate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -134,7 +135,7 @@ describe('instead of the service', () => {
           settings: defaultServiceSettings,
           userAgent: 'test',
         },
-        ...{ limiter: unlimited, budget: { book: async () => {}, takeBack: () => {} }, answered: new Set() },
+        ...{ limiter: unlimited, budget: uncounted, answered: new Set() },
         clock: jumpingClock(),
       });
       await fetchCodes(client, 'countries', new AbortController().signal);

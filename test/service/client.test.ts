@@ -30,7 +30,8 @@ const settings: ServiceSettings = {
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
-  const budget = { book: vi.fn(async () => {}), takeBack: vi.fn() };
+  const cancel = vi.fn(async () => {});
+  const budget = { book: vi.fn(async () => ({ cancel })) };
   const events: ClientEvent[] = [];
   const client = createClient({
     baseUrl,
@@ -239,7 +240,6 @@ describe('the request budget', () => {
     const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
     const { client } = aClient(server.url, {
       budget: {
-        takeBack: () => {},
         book: async () => {
           throw spent;
         },
@@ -248,6 +248,20 @@ describe('the request budget', () => {
     await expect(client.getPage(request, never)).rejects.toBe(spent);
     expect(server.targets).toEqual([]);
     expect(client.stats().requests).toBe(0);
+  });
+
+  test('is not charged for a request that was stopped while it waited for the rate', async () => {
+    const server = await rawServer(json(emptyPage));
+    const stop = new AbortController();
+    const pass = async () => {
+      stop.abort(new Error('interrupted'));
+      stop.signal.throwIfAborted();
+    };
+    const { client, budget } = aClient(server.url, { limiter: { pass } });
+    await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
+    expect(budget.book).toHaveBeenCalledTimes(1);
+    expect((await budget.book.mock.results[0]!.value).cancel).toHaveBeenCalledTimes(1);
+    expect(server.targets).toEqual([]);
   });
 
   test('is not booked for requests that still wait for their slot', async () => {

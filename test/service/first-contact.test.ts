@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
+import { uncounted } from '../../src/rate/budget.ts';
 import { unlimited } from '../../src/rate/shared-rate.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
@@ -19,7 +20,7 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const client = createClient({
     ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
     settings: { ...defaultServiceSettings, maxAttempts: 5 },
-    budget: { book: async () => {}, takeBack: () => {} },
+    budget: uncounted,
     limiter: unlimited,
     ...changes,
   });
@@ -63,17 +64,17 @@ test('a 404 after a good answer is the refusal of a window, and nothing else is 
 });
 
 test('a port that nobody listens on is given up after four tries, of which none is paid for', async () => {
-  const takeBack = vi.fn();
+  const cancel = vi.fn(async () => {});
   const { ask, client, clock } = aClient('http://127.0.0.1:1', {
     settings: { ...defaultServiceSettings, maxAttempts: 8 },
-    budget: { book: async () => {}, takeBack },
+    budget: { book: async () => ({ cancel }) },
   });
   expect(await ask()).toMatchObject({
     kind: 'retryable',
     tries: 4,
     message: expect.stringContaining('ECONNREFUSED'),
   });
-  expect(takeBack).toHaveBeenCalledTimes(4);
+  expect(cancel).toHaveBeenCalledTimes(4);
   expect(client.stats().requests).toBe(0);
   expect(clock.slept.reduce((all, ms) => all + ms)).toBeLessThan(10_000);
 });

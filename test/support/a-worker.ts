@@ -96,7 +96,7 @@ export function aWorkerContext(
           baseUrl: sandbox.url,
           apiKey: key,
           settings: job.service,
-          budget: budget,
+          budget,
           limiter: sharedLimiter(db.patient({}), key, job.service),
           userAgent: 'test',
           patience,
@@ -114,11 +114,7 @@ export function aWorkerContext(
             return client.servedBy && { date: serviceClock(), mayBeLaterMs: 0 };
           },
         },
-        budget,
-        async [Symbol.asyncDispose]() {
-          await client.close();
-          await budget.settle();
-        },
+        [Symbol.asyncDispose]: () => client.close(),
       };
     },
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),

@@ -46,8 +46,7 @@ export function aJobFor(
   return aJob({ ...scope, ...overrides }, today);
 }
 
-export interface BackfillSetting
-  extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'budget'>> {
+export interface BackfillSetting extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client'>> {
   readonly job: Job;
   readonly db: Warehouse;
   readonly sandbox: Pick<Sandbox, 'url'>;
@@ -90,7 +89,7 @@ async function withContext<Result>(
     baseUrl: sandbox.url,
     apiKey: key,
     settings: job.service,
-    budget: budget,
+    budget,
     limiter: sharedLimiter(patient, key, job.service),
     userAgent: 'test',
     patience,
@@ -100,7 +99,7 @@ async function withContext<Result>(
   setMaxListeners(0, stop);
   try {
     return await run({
-      ...{ job, warehouse: db, budget, clock, stop, leaseSeconds: 30, runBy: 'test' },
+      ...{ job, warehouse: db, clock, stop, leaseSeconds: 30, runBy: 'test' },
       // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
       databaseClock: async () => clock(),
       client: watched(client, { aroundPage, servedBy, serviceClock: serviceClock ?? clock }),
@@ -109,7 +108,6 @@ async function withContext<Result>(
     });
   } finally {
     await client.close();
-    await budget.settle();
   }
 }
 

@@ -35,9 +35,7 @@ export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<P
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });
   const signal = new AbortController().signal;
-  const report = await probeService({ warehouse: db, client, job, clock, signal });
-  await budget.settle();
-  return report;
+  return await probeService({ warehouse: db, client, job, clock, signal });
 }
 
 /** What a probe found for each fact; `null` if it found nothing. */

@@ -16,59 +16,28 @@ export async function usedRequests(
   return row?.requests ?? 0;
 }
 
-/**
- * A process books at most this part of the rest at once; otherwise one process could keep the last requests without using them.
- */
-const largestPart = 1 / 8;
-
-/**
- * Books up to `wanted` requests without passing `limit` for the month.
- * @returns how many were booked (0 at the limit), and the month's total with them
- */
-export async function bookRequests(
+/** Books a request of a month. @returns false if that would pass `limit` */
+export async function bookRequest(
   db: Kysely<Database>,
   keyFingerprint: string,
   month: Day,
-  { wanted, limit }: { wanted: number; limit: number },
-): Promise<{ granted: number; used: number }> {
-  return db.transaction().execute(async (trx) => {
-    await trx
-      .insertInto('gmsi.api_usage')
-      .values({ key_fingerprint: keyFingerprint, month })
-      .onConflict((c) => c.doNothing())
-      .execute();
-    const { requests } = await trx
-      .selectFrom('gmsi.api_usage')
-      .select('requests')
-      .where('key_fingerprint', '=', keyFingerprint)
-      .where('month', '=', month)
-      .forUpdate()
-      .executeTakeFirstOrThrow();
-    const granted = Math.max(0, Math.min(wanted, Math.ceil((limit - requests) * largestPart)));
-    if (granted > 0) await addRequests(trx, keyFingerprint, month, granted);
-    return { granted, used: requests + granted };
-  });
+  limit: number,
+): Promise<boolean> {
+  const { rows } = await sql`
+    insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
+    select ${keyFingerprint}, ${month}::date, 1 where ${limit} >= 1
+    on conflict (key_fingerprint, month) do update set requests = usage.requests + 1, updated_at = now()
+    where usage.requests < ${limit}
+    returning requests
+  `.execute(db);
+  return rows.length > 0;
 }
 
-/** Returns requests that were booked but not sent. */
-export async function returnRequests(
-  db: Kysely<Database>,
-  keyFingerprint: string,
-  month: Day,
-  unsent: number,
-): Promise<void> {
-  await addRequests(db, keyFingerprint, month, -unsent);
-}
-
-async function addRequests(
-  db: Kysely<Database>,
-  keyFingerprint: string,
-  month: Day,
-  count: number,
-): Promise<void> {
+/** Cancels the booking of a request that was not sent. */
+export async function cancelRequest(db: Kysely<Database>, keyFingerprint: string, month: Day): Promise<void> {
   await db
     .updateTable('gmsi.api_usage')
-    .set((eb) => ({ requests: eb('requests', '+', count), updated_at: sql<Date>`now()` }))
+    .set((eb) => ({ requests: eb('requests', '-', 1), updated_at: sql<Date>`now()` }))
     .where('key_fingerprint', '=', keyFingerprint)
     .where('month', '=', month)
     .execute();
