@@ -44,22 +44,16 @@ test.each([
   },
 );
 
-test('a day on which clocks are set back has 25 hours, and its cursors lead on', async () => {
-  const sandbox = await aSandbox({ timeZone: 'Europe/London', volume: 8 });
-  const query = { start_date: '2025-10-26', end_date: '2025-10-26', limit: 8 };
-  const records = recordsOf(await drain(sandbox, query));
-  const utc = (await aSandbox({ volume: 8 }))
-    .truth({ ...FOOD_IN_US, from: '2025-10-25', to: '2025-10-27' })
-    .filter(({ publishedAt }) => publishedAt >= '2025-10-25T23' && publishedAt < '2025-10-27T00');
-  expect(records.map(({ id }) => id)).toEqual(utc.map(({ id }) => id).toReversed());
-});
-
 test.each([
   [{ pageCap: 0 }, 'pageCap is 0'],
   [{ pageCap: 1001 }, 'pageCap is 1001'],
   [{ timeZone: 'Mars/Olympus' }, 'timeZone is "Mars/Olympus"'],
   [{ live: { delaySeconds: -1 } }, 'delaySeconds is -1'],
   [{ historicalDelayMinutes: Number.NaN }, 'historicalDelayMinutes is NaN'],
+  [{ faults: { random: { reset: 0.6, hang: 0.6 } } }, 'faults.random adds up to 1.2'],
+  [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
+  [{ changes: { late: 2 } }, 'changes.late is 2'],
+  [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
 ])('options %j are refused', async (options, message) => {
   await expect(startSandbox(options)).rejects.toThrow(message);
 });

@@ -32,11 +32,6 @@ test.each([
   expect(answer.json.detail).toEqual(expect.any(String));
 });
 
-test('a refusal carries the words it is given', async () => {
-  const sandbox = await withFault({ kind: 'refuse', status: 404, detail: 'no such thing' });
-  expect(await getPage(sandbox)).toMatchObject({ status: 404, json: { detail: 'no such thing' } });
-});
-
 test.each([502, 200] as const)('an HTML page comes with status %d', async (status) => {
   const answer = await getPage(await withFault({ kind: 'html', status }));
   expect(answer.status).toBe(status);
@@ -191,15 +186,6 @@ test('random faults come about as often as they should, and again so with the sa
   expect(first.faults['server-error']! / 200).toBeCloseTo(0.2, 1);
   expect(first.faults.html! / 200).toBeCloseTo(0.1, 1);
   expect((await roll()).statuses).toEqual(first.statuses);
-});
-
-test.each([
-  [{ faults: { random: { reset: 0.6, hang: 0.6 } } }, 'faults.random adds up to 1.2'],
-  [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
-  [{ changes: { late: 2 } }, 'changes.late is 2'],
-  [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
-])('options %j are refused', async (options, message) => {
-  await expect(startSandbox(options)).rejects.toThrow(message);
 });
 
 /** Reads a page as far as it comes. */

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { catalog } from '../../src/feeds/catalog.ts';
-import { feedCases } from '../feeds/cases.ts';
 import { aSandbox } from './client.ts';
 
 const WEEK = { from: '2026-11-09', to: '2026-11-15' };
@@ -53,20 +51,6 @@ test('an index that is not sparse has every hour of every topic that has begun',
   expect(full.filter(({ wire }) => wire.headline_count !== 0)).toEqual(sparse);
   const empty = full.find(({ wire }) => wire.headline_count === 0)!;
   expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
-});
-
-test.each(
-  [...catalog.values()]
-    .filter(({ variants }) => 'align_to_period_end' in variants)
-    .map(({ name }) => [name, feedCases[name].series[0]] as const),
-)('%s can be aligned to the ends of its hours', async (feed, asked) => {
-  const sandbox = await aSandbox();
-  const times = (align_to_period_end: string) =>
-    sandbox
-      .truthOf(feed, { ...asked, align_to_period_end, ...WEEK })
-      .map(({ wire }) => Date.parse(String(wire.publication_time)));
-  expect(times('true').length).toBeGreaterThan(20);
-  expect(times('true')).toEqual(times('false').map((ms) => ms + 3_600_000));
 });
 
 test('the regional index of a country is what its headlines add up to, by topic', async () => {

@@ -64,15 +64,6 @@ test('a live answer is cut off at its limit, 100 by default, or 1000 for the mac
   expect((await askLive(sandbox, { limit: 1001 })).status).toBe(422);
 });
 
-test('the live feed wants a topic and knows match types', async () => {
-  const sandbox = await aSandbox();
-  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/US')).status).toBe(422);
-  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/ZZ', { topic: 'Wars' })).status).toBe(404);
-  const { json } = await askLive(sandbox, { match_type: 'DOMESTIC' });
-  expect(json.length).toBeGreaterThan(0);
-  expect(new Set(json.map((it: { match_type: string }) => it.match_type))).toEqual(new Set(['DOMESTIC']));
-});
-
 test.each([
   ['the historical feed', { historicalDelayMinutes: 90 }, 'gmsi-headlines', 'gmsi-headlines-live'],
   ['the live feed', { live: { delaySeconds: 5400 } }, 'gmsi-headlines-live', 'gmsi-headlines'],

@@ -79,13 +79,6 @@ test('lookups can be bare strings', async () => {
   expect((await get(sandbox, '/v1/ticker')).json).toContain('BZ_COM');
 });
 
-test('an unknown path is answered with 404', async () => {
-  expect(await get(await aSandbox(), '/v1/nothing')).toMatchObject({
-    status: 404,
-    json: { detail: 'Not Found' },
-  });
-});
-
 test('every answer says that it comes from the sandbox', async () => {
   const sandbox = await aSandbox();
   sandbox.script([{ kind: 'html' }]);
@@ -94,35 +87,18 @@ test('every answer says that it comes from the sandbox', async () => {
     await getPage(sandbox),
     await getPage(sandbox, { limit: 0 }),
     await get(sandbox, '/v1/countries', {}, {}),
-    await get(sandbox, '/nothing'),
+    await get(sandbox, '/v1/nothing'),
   ];
   expect(answers.map(({ status }) => status)).toEqual([502, 200, 422, 401, 404]);
   expect(answers.filter(({ headers }) => headers.server !== 'gmsi-sandbox')).toEqual([]);
 });
 
-const KNOWN_TOPICS = [
-  'Inflation-Food',
-  'Labour Market-Employment',
-  'Production Growth-Industrial',
-  'Policy Tools-Interest Rates',
-  'Policy Outlook',
-  'Independence',
-  'Fiscal Stance',
-  'Public Debt',
-  'Fiscal Instruments-Taxation',
-  'Benchmark Equity Indices',
-  'Financial Stability-Banking Stress',
-  'Market Stress',
-  'Wars',
-  'Tension',
-  'Supply Chain Risk-Energy',
-  'Tariffs and Sanctions',
-  'Trade Activity',
-  'Foreign Investment',
-  'Elections',
-  'Policy Reform & Legislation',
-  'Governance/Corruption',
-  'Public Health',
-  'Natural Disasters',
-  'Weather-Extreme Heat',
-];
+const KNOWN_TOPICS = `
+  Inflation-Food, Labour Market-Employment, Production Growth-Industrial, Policy Tools-Interest Rates,
+  Policy Outlook, Independence, Fiscal Stance, Public Debt, Fiscal Instruments-Taxation,
+  Benchmark Equity Indices, Financial Stability-Banking Stress, Market Stress, Wars, Tension,
+  Supply Chain Risk-Energy, Tariffs and Sanctions, Trade Activity, Foreign Investment, Elections,
+  Policy Reform & Legislation, Governance/Corruption, Public Health, Natural Disasters,
+  Weather-Extreme Heat`
+  .trim()
+  .split(/,\s+/);

@@ -72,18 +72,6 @@ test('some stories are reprinted within hours, mostly word for word, and the tru
   expect(sources.length / reprinted.length).toBeGreaterThan(0.6);
 });
 
-test('within a day of a pair, headlines with the same text are one story', async () => {
-  const sandbox = await aSandbox({ volume: 5 });
-  const standings = PAIRS.flatMap((pair) =>
-    sandbox.truth({ ...pair, from: '2026-01-01', to: '2026-01-07' }).map((it) => ({ ...it, ...pair })),
-  );
-  const sameText = groupBy(standings, ({ country, topic, publishedAt, headline }) =>
-    JSON.stringify([country, topic, publishedAt.slice(0, 10), headline]),
-  );
-  const several = [...sameText.values()].filter((them) => new Set(them.map(({ story }) => story)).size > 1);
-  expect(several.length / sameText.size).toBeLessThan(0.001);
-});
-
 function standingsOf(sandbox: Sandbox, days = MONTH): Standing[] {
   return PAIRS.flatMap(({ country, topic }) =>
     sandbox.truth({ country, topic, ...days }).map((it) => ({ ...it, under: `${country} ${topic}` })),
