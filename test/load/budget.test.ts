@@ -120,13 +120,6 @@ describe('several budgets at once on one key', () => {
     expect(await budgets[0]!.used()).toBe(130);
   });
 
-  it('return what they hold and do not send', async ({ db }) => {
-    const [a, b] = [1, 2].map(() => openBudget(db, new Secret('shared'), 1000, clock));
-    await Promise.all(Array.from({ length: 60 }, (_, i) => (i % 2 ? a! : b!).book(signal)));
-    await Promise.all([a!.settle(), b!.settle()]);
-    expect(await usage(db)).toEqual({ '2026-11-01': 60 });
-  });
-
   it('take back what was booked and not sent', async ({ db }) => {
     const budget = openBudget(db, new Secret('mine'), 2, clock);
     await budget.book(signal);

@@ -91,16 +91,6 @@ describe('a service that does not answer windows older than its history limit', 
     expect(asked.size).toBe(many.countries.length * topics.length);
   });
 
-  it('is found though all of a short job is asked for at once', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const scope = { ...several, topics: ['Inflation-Food'], from: '2026-06-01', to: '2026-09-16' };
-    const job = aJobFor(scope, { step: 'P30D', service: { concurrency: 8 } });
-    const result = await runBackfill({ job, db, sandbox, clock });
-    expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
-    const inReach = { ...scope, from: '2026-08-12' };
-    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
-  });
-
   it('is found by the second run if only one window of each series reaches so far back', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
     const scope = { ...several, topics: ['Inflation-Food'], from: '2026-07-19' };

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
@@ -86,85 +85,6 @@ describe('a probe of a service', () => {
     const learned = Object.entries(found).filter(([, value]) => value !== null);
     expect(await storedIn(warehouse)).toEqual(Object.fromEntries(learned));
   });
-
-  const zones = {
-    UTC: [0, 0],
-    'Asia/Kolkata': [330, 330],
-    'America/New_York': [-300, -240],
-    'Asia/Tokyo': [540, 540],
-  } as const;
-  const anyService = fc.record({
-    endDate: fc.constantFrom('inclusive', 'exclusive', 'ignored'),
-    order: fc.constantFrom('newest-first', 'oldest-first'),
-    historyLimitDays: fc.constantFrom(null, 20, 100, 1000),
-    timeZone: fc.constantFrom(...(Object.keys(zones) as (keyof typeof zones)[])),
-    pageCap: fc.constantFrom(10, 50, 1000),
-    pageCapMode: fc.constantFrom('refuse', 'silent'),
-    records: fc.record({
-      times: fc.constantFrom('naive', 'utc', 'offset'),
-      hourShare: fc.constantFrom(0, 0.6, 1),
-      ids: fc.boolean(),
-    }),
-    volume: fc.constantFrom(0.02, 0.1, 0.4, 1),
-    seed: fc.constantFrom('one', 'two', 'three'),
-  });
-
-  it('of any kind learns nothing that is wrong, in 12 requests at most, each of them booked', {
-    timeout: 120_000,
-  }, async () => {
-    let learned = 0;
-    await fc.assert(
-      fc.asyncProperty(anyService, async (options) => {
-        await using warehouse = await aWarehouse();
-        const { report, found } = await probed(options, warehouse);
-        expect(report.requests).toBeLessThanOrEqual(12);
-        const { requests } = await warehouse.db
-          .selectFrom('gmsi.api_usage')
-          .select('requests')
-          .executeTakeFirstOrThrow();
-        expect(requests).toBe(report.requests);
-        if (found.end_date !== null) learned++;
-        expectRight(found, options);
-        // A small page is a few hours of news, which may not reach over the end of a day; very little news is none on most days.
-        if (options.pageCap === 1000 && options.volume >= 0.4) expect(found.end_date).toBe(options.endDate);
-      }),
-      { numRuns: 5 },
-    );
-    expect(learned).toBeGreaterThan(1);
-  });
-
-  function expectRight(
-    found: Record<FactName, FactValue | null>,
-    options: typeof anyService extends fc.Arbitrary<infer Options> ? Options : never,
-  ): void {
-    const { records, historyLimitDays, timeZone } = options;
-    const [least, most] = zones[timeZone];
-    const isNaive = records.times === 'naive';
-    const words = {
-      end_date: options.endDate,
-      time_rounding: ['second', 'second, some on the hour', 'hour'][[0, 0.6, 1].indexOf(records.hourShare)],
-    };
-    for (const [fact, word] of Object.entries(words)) {
-      expect([word, null], fact).toContain(found[fact as FactName]);
-    }
-    if (!isNaive) expect(['stated', null]).toContain(found.time_zone);
-    else expectBounds(found.time_zone, least, most);
-    expectBounds(found.day_begin, isNaive ? 0 : -most, isNaive ? 0 : -least);
-    if (found.history_limit !== null) {
-      const { answered, refused } = found.history_limit as { answered: string; refused: string | null };
-      const oldest = (more: number) =>
-        new Date(now - ((historyLimitDays ?? 1e5) + more) * 86_400_000).toISOString().slice(0, 10);
-      expect(answered >= oldest(1)).toBe(true);
-      expect(refused === null || refused < oldest(-1)).toBe(true);
-    }
-  }
-
-  function expectBounds(value: FactValue | null, least: number, most: number): void {
-    if (value === null) return;
-    const bounds = value as { least: number; most: number };
-    expect(bounds.least).toBeLessThanOrEqual(most);
-    expect(bounds.most).toBeGreaterThanOrEqual(least);
-  }
 });
 
 describe('a probe that meets trouble', () => {

@@ -314,17 +314,6 @@ it('a load that has lost its window does not make the one that has it now forget
   expect(totals.rows_retracted).toBe(0);
 });
 
-it('identical drains write no row', async () => {
-  // One connection, so that it is the one whose statistics are flushed; in a new warehouse, because they are of all its life.
-  await using service = await aService({ withdrawn: 0, connections: 1, isNew: true });
-  const { db, run } = service;
-  await runBackfill(run);
-  const first = await writes(db);
-  expect(first).toMatchObject({ inserted: await countRows(db, 'headlines'), updated: 0 });
-  for (let drain = 0; drain < 3; drain++) await runBackfill({ ...run, plan: refresh });
-  expect(await writes(db)).toEqual(first);
-});
-
 it.each(['first', 'last'])(
   'if the %s page had a record that cannot be read, nothing is retracted: it may be one that was not met',
   async (which) => {
@@ -397,14 +386,4 @@ async function retractedNow(db: Warehouse): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) from gmsi.headlines where retracted_at is not null`.execute(db);
   return rows[0]!.count;
-}
-
-/** Rows ever written and the size of the table of headlines. */
-async function writes(db: Warehouse) {
-  await sql`select pg_stat_force_next_flush()`.execute(db);
-  const { rows } = await sql`
-    select sum(n_tup_ins)::int as inserted, sum(n_tup_upd)::int as updated,
-           sum(pg_total_relation_size(relid))::int as bytes
-    from pg_stat_user_tables where schemaname = 'gmsi' and relname ~ '^headlines'`.execute(db);
-  return rows[0];
 }

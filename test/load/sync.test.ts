@@ -122,21 +122,6 @@ describe('a sync', () => {
     expect(requests).toHaveLength(3 * 2);
   });
 
-  it('goes on if the live feed refuses a series, but is not complete', async ({ db, sandbox }) => {
-    sandbox.script([
-      {
-        kind: 'refuse',
-        status: 404,
-        detail: 'no live feed',
-        times: 10,
-        match: ({ path }) => path.includes('/live/'),
-      },
-    ]);
-    const job = aJobFor({ ...one, countries: ['US', 'NO'] }, open);
-    const result = await runSync({ job, db, sandbox, clock: noon });
-    expect(result).toMatchObject({ outcome: 'incomplete', live: { failed: 2 }, windows: { drained: 2 } });
-  });
-
   it('takes up a failed window, and no covered day around it', async ({ db, sandbox }) => {
     const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive' } });
     {
@@ -165,23 +150,6 @@ describe('a sync', () => {
     );
     const since = { ...one, from: '2026-10-05' };
     expect(await heldBy(db, since)).toEqual(servedBy(sandbox, since));
-  });
-
-  it('that is hopeless says why, and is not taken for interrupted', async ({ db, sandbox }) => {
-    sandbox.script([
-      {
-        kind: 'refuse',
-        status: 404,
-        detail: 'nothing here',
-        times: 1e6,
-        match: ({ path }) => path.includes('/gmsi/') && !path.includes('topics'),
-      },
-    ]);
-    const countries = 'US NO DE GB JP BR FR IT CA ES SE DK FI NL BE AT CH PL PT IE'.split(' ');
-    const job = aJobFor({ ...one, countries }, open);
-    const result = await runSync({ job, db, sandbox, clock: noon });
-    expect(result.outcome).toBe('incomplete');
-    expect(String(result.error)).toContain('nothing here');
   });
 
   it('ends as failed if the live feed refuses the key, whatever else fails', async ({ db, sandbox }) => {

@@ -158,16 +158,6 @@ describe('the dashboard of what is loaded', () => {
     expect([...tables].filter((table) => table.startsWith('gmsi.headline'))).toEqual([]);
   });
 
-  it('has panels with different ids, side by side and none over another', () => {
-    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-    const taken = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
-      expect(x + w).toBeLessThanOrEqual(24);
-      return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`);
-    });
-    expect(new Set(taken).size).toBe(taken.length);
-    expect(panels.filter(({ description }) => !description.endsWith('.'))).toEqual([]);
-  });
-
   it('asks the data source that is chosen, at first the one that is provisioned for the loads', () => {
     const type = 'grafana-postgresql-datasource';
     const asked = [...panels, ...panels.flatMap(({ targets }) => targets), ...variables];
