@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { daysCovered, daysNamed } from '../../src/import/file-days.ts';
 import { type ListedValues, placeFile, type Stated, seriesReader } from '../../src/import/place-file.ts';
+import { cases } from '../support/cases.ts';
 
 const unlisted: ListedValues = { country: [], topic: [], ticker: [] };
 const nothing: Stated = {
@@ -197,29 +198,21 @@ test.each([
   expect(daysNamed(parts.at(-1)!, folders, (name) => name === 'country')).toEqual(days);
 });
 
-test.each([
-  ['nothing is stated', undefined, undefined, undefined],
-  ['a year that was over', ['2025-01-01', '2025-12-31'], undefined, ['2025-01-01', '2025-12-31']],
-  ['a year that was not over', ['2026-01-01', '2026-12-31'], undefined, undefined],
-  ['a year that had not settled', ['2025-01-01', '2026-11-17'], undefined, undefined],
-  [
-    'the days that the user states, as far as they were settled',
-    undefined,
-    ['2026-01-01', '2026-11-19'],
-    ['2026-01-01', '2026-11-16'],
-  ],
-  [
-    'those of the name among them',
-    ['2026-01-01', '2026-12-31'],
-    ['2025-06-01', '2026-06-30'],
-    ['2026-01-01', '2026-06-30'],
-  ],
-  ['none if the name is of others', ['2024-01-01', '2024-12-31'], ['2025-01-01', '2025-12-31'], undefined],
-  ['none if they are all too new', undefined, ['2026-11-18', '2026-11-19'], undefined],
-])('covered are, of a file made on 2026-11-20: %s', (_what, named, stated, covered) => {
-  const days = (pair: string[] | undefined) => pair && { from: pair[0]!, to: pair[1]! };
-  const ofName = named && whole(named[0]!, named[1]!);
-  expect(daysCovered(ofName, days(stated), '2026-11-17')).toEqual(days(covered));
+test.each(cases`
+  nothing is stated | - | - | -
+  a year that was over | 2025-01-01 2025-12-31 | - | 2025-01-01 2025-12-31
+  a year that was not over | 2026-01-01 2026-12-31 | - | -
+  a year that had not settled | 2025-01-01 2026-11-17 | - | -
+  what the user states, as far as it was settled | - | 2026-01-01 2026-11-19 | 2026-01-01 2026-11-16
+  those of the name among them | 2026-01-01 2026-12-31 | 2025-06-01 2026-06-30 | 2026-01-01 2026-06-30
+  none if the name is of others | 2024-01-01 2024-12-31 | 2025-01-01 2025-12-31 | -
+  none if they are all too new | - | 2026-11-18 2026-11-19 | -
+`)('covered are, of a file made on 2026-11-20: %s', (_, ...texts) => {
+  const [named, stated, covered] = texts.map((text) => {
+    const [from, to] = text.split(' ');
+    return to === undefined ? undefined : whole(from!, to);
+  });
+  expect(daysCovered(named, stated, '2026-11-17')).toEqual(covered && { from: covered.from, to: covered.to });
 });
 
 test('an hour of a day covers nothing by its name, and with the days stated that day', () => {
