@@ -106,26 +106,6 @@ describe('lost-rows is quiet', () => {
     await change(warehouse, `delete from gmsi.headlines where ${day} = '2024-02-20'`);
     expect(await checkOne(warehouse, job, 'lost-rows')).toMatchObject({ result: 'passed' });
   });
-
-  test('about a window stopped on each of its pages and taken up again', async ({ db, sandbox }) => {
-    sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
-    const small = aJob({ ...busy, step: 'P90D', service: { page_size: 500, concurrency: 1 } });
-    for (let outcome = ''; outcome !== 'done'; ) {
-      const stop = new AbortController();
-      ({ outcome } = await runBackfill({
-        ...{ job: small, db, sandbox, stop: stop.signal },
-        aroundPage: (ask) => {
-          stop.abort();
-          return ask();
-        },
-      }));
-      expect(await lostRows(db)).toEqual([]);
-    }
-    await expectNothingLost(db);
-    const { rows } = await sql<{ met: number }>`
-      select sum(n)::int as met from gmsi.windows cross join unnest(rows_met) as n`.execute(db);
-    expect(rows[0]!.met).toBe(sandbox.truth(truth).length);
-  });
 });
 
 async function held({ db }: TestWarehouse): Promise<number> {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -57,8 +58,9 @@ describe('a run that is stopped and taken up again', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('on every page, has asked for each page once in the end', async ({ db }) => {
+  it('on every page, has asked for each page once in the end, and counts each row once', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.08 });
+    sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
       const stop = new AbortController();
@@ -67,9 +69,11 @@ describe('a run that is stopped and taken up again', () => {
         return ask();
       };
       outcomes.push((await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).outcome);
+      expect(await lostRows(db)).toEqual([]);
     }
     expect(outcomes.length).toBeGreaterThan(5);
     expect(outcomes.at(-1)).toBe('done');
+    await expectNothingLost(db);
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });

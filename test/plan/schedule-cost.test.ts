@@ -9,8 +9,6 @@ const aScheduled = (overrides: Partial<Scheduled> = {}): Scheduled => ({
   service: { endDate: 'unknown' },
   ...overrides,
 });
-const allPairs = { series: 97 * 70, hasLive: false };
-
 describe('the runs of a schedule', () => {
   it.each([
     ['0 1 * * *', 'UTC', 30, 30],
@@ -29,22 +27,6 @@ describe('the runs of a schedule', () => {
 });
 
 describe('the cost of a schedule', () => {
-  it('of all pairs every night is 203,700 requests a month', () => {
-    expect(costOfSchedule(aScheduled(), allPairs, month).syncRequests).toBe(203_700);
-  });
-
-  it('is twice that with the live feed', () => {
-    expect(costOfSchedule(aScheduled(), { ...allPairs, hasLive: true }, month).syncRequests).toBe(407_400);
-  });
-
-  it('counts backfills apart, which ask for no live feed', () => {
-    const schedule = { backfill: '0 1 * * *', timezone: 'UTC' };
-    expect(costOfSchedule(aScheduled({ schedule }), { ...allPairs, hasLive: true }, month)).toMatchObject({
-      syncRequests: 0,
-      backfillRequests: 203_700,
-    });
-  });
-
   it('grows with the windows that a lookback is cut into', () => {
     const one = { series: 1, hasLive: false };
     const cost = (lookbackDays: number, stepDays = 90) =>
