@@ -28,19 +28,6 @@ test('headlines can be told apart by id, and without one by time, text, source a
   expect(truth.filter(({ id }) => !uuid.test(id ?? ''))).toEqual([]);
 });
 
-test('probabilities of each model add up to 1 and the share without semantic scores is as set', async () => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.2 } });
-  const truth = sandbox.truth({ ...FOOD_IN_US, from: '2025-01-01', to: '2025-12-31' });
-  const sums = truth.flatMap(({ directional, semantic }) =>
-    semantic.positive === null ? [total(directional)] : [total(directional), total(semantic)],
-  );
-  expect(sums.filter((sum) => Math.abs(sum - 1) > 1e-9)).toEqual([]);
-  const without = truth.filter(({ semantic }) => semantic.positive === null);
-  expect(without.length / truth.length).toBeCloseTo(0.2, 1);
-  expect(without.filter(({ wire }) => 'semantic_positive' in wire).length).toBeGreaterThan(0);
-  expect(without.filter(({ wire }) => !('semantic_positive' in wire)).length).toBeGreaterThan(0);
-});
-
 test.each([
   ['gmsi-headlines', FOOD_IN_US, ['DOMESTIC', 'INTERNATIONAL']],
   ['ticker-headlines', { ticker: 'BZ_COM' }, ['EXPLICIT', 'IMPLICIT']],
@@ -94,11 +81,3 @@ test.each([
     truth.map(({ publishedAt }) => publishedAt),
   );
 });
-
-function total({
-  positive,
-  neutral,
-  negative,
-}: Record<'positive' | 'neutral' | 'negative', number | null>): number {
-  return positive! + neutral! + negative!;
-}

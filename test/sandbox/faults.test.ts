@@ -101,15 +101,6 @@ test('drift spoils one record a kind and leaves the rest', async () => {
   expect(data.slice(11)).toEqual(plain.slice(11));
 });
 
-test('drift reaches records that nest their scores and have no texts', async () => {
-  const sandbox = await aSandbox({ records: { scores: 'nested', texts: false } });
-  sandbox.script([{ kind: 'drift', drifts: ['nul-character', 'score-as-string', 'no-score'] }]);
-  const { data } = (await getPage(sandbox)).json;
-  expect(data[0].topic_name).toContain('\u0000');
-  expect(data[1].directional.positive).toEqual(expect.any(String));
-  expect(data[2]).not.toHaveProperty('directional');
-});
-
 test('a repeated token waits for a request with a token and gives it back', async () => {
   const sandbox = await withFault({ kind: 'repeat-token' });
   const token = (await getPage(sandbox)).json.next_token;

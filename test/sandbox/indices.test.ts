@@ -2,30 +2,10 @@ import { expect, test } from 'vitest';
 import { aSandbox } from './client.ts';
 
 const WEEK = { from: '2026-11-09', to: '2026-11-15' };
-const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
 const BRENT = { ticker: 'BZ_COM' };
 const MACRO = { model: 'macro_1', country_preset: 'japan' };
 
 type Scored = { readonly hour: string; readonly topic: string; readonly score: number };
-
-test.each([
-  ['directional', 'COMBINED'],
-  ['directional', 'INTERNATIONAL'],
-  ['semantic_sentiment', 'COMBINED'],
-  ['semantic_sentiment', 'DOMESTIC'],
-] as const)('the GMSI index (%s, %s) is what the headlines add up to', async (sentiment_type, index_type) => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.3 } });
-  const model = sentiment_type === 'directional' ? 'directional' : 'semantic';
-  const scored = sandbox
-    .truth({ ...US_FOOD, matchType: index_type, ...WEEK })
-    .map(({ publishedAt, [model]: { positive, negative } }) => ({ publishedAt, positive, negative }))
-    .filter(({ positive }) => positive !== null)
-    .map(({ publishedAt, positive, negative }) =>
-      aScore(publishedAt, 'Inflation-Food', positive! - negative!),
-    );
-  const index = sandbox.truthOf('gmsi-index', { ...US_FOOD, sentiment_type, index_type, ...WEEK });
-  expectToAddUp(index, scored);
-});
 
 test.each(['COMBINED', 'EXPLICIT', 'IMPLICIT'])(
   'the index of a ticker (%s) is what its headlines add up to',

@@ -38,20 +38,6 @@ test.each(CASES)(
   },
 );
 
-test.each(CASES)('%s can have another window and an envelope', async (_live, past, path, params) => {
-  const sandbox = await aSandbox({ live: { envelope: true, hours: 3, tickerHours: 3 } });
-  const { json } = await get(sandbox, path, { ...params, limit: 100 });
-  const recent = sandbox
-    .truthOf(past, { ...params, from: '2026-11-20', to: '2026-11-20' })
-    .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - 3 * HOUR);
-  expect(json).toEqual({
-    data: recent.map(({ wire }) => wire).toReversed(),
-    limit: 100,
-    has_more: false,
-    next_token: null,
-  });
-});
-
 test('a live answer is cut off at its limit, 100 by default, or 1000 for the macro indices', async () => {
   const sandbox = await aSandbox({ volume: 20 });
   const all = sandbox.truthOf('gmsi-headlines-live', US_FOOD).map(({ wire }) => wire);

@@ -33,25 +33,6 @@ test('a headline stands under several topics and countries, the same but for its
   expect(new Set(countries)).toEqual(new Set([1, 2]));
 });
 
-test('what changes a headline changes it wherever it stands', async () => {
-  let now = Date.parse('2026-03-01T00:00:00Z');
-  const changes = { late: 0.2, revised: 0.5, withdrawn: 0.2 };
-  const sandbox = await aSandbox({ changes, clock: () => new Date(now) });
-  const week = { from: '2026-01-25', to: '2026-01-31' };
-  const served = (by = sandbox) => groupBy(standingsOf(by, week), ({ id }) => id!);
-  const last = served();
-  now = Date.parse('2026-01-31T00:00:00Z');
-  const [early, whole] = [served(), served(await aSandbox())];
-  for (const [id, them] of whole) {
-    for (const moment of [early, last]) {
-      const then = moment.get(id) ?? [];
-      expect([0, them.length]).toContain(then.length);
-      expect(new Set(then.map(({ headline }) => headline)).size).toBeLessThan(2);
-    }
-  }
-  expect(last.size).toBeLessThan(whole.size);
-});
-
 test('some stories are reprinted within hours, mostly word for word, and the truth knows the story', async () => {
   const sandbox = await aSandbox();
   const standings = standingsOf(sandbox);

@@ -39,40 +39,6 @@ test('records of tickers can go without ids and texts, write numbers as strings 
   expect(event!.wire).not.toHaveProperty('id');
 });
 
-test('scores of tickers add up, and some records go without the score alone', async () => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.2 } });
-  const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
-  for (const it of records) {
-    const [bear, flat, bull] = [it.bearish_probability, it.neutral_probability, it.bullish_probability].map(
-      Number,
-    );
-    expect(bear! + flat! + bull!).toBeCloseTo(1, 9);
-    if (typeof it.sentiment_score === 'number') expect(it.sentiment_score).toBeCloseTo(bull! - bear!, 9);
-  }
-  const nulls = records.filter(({ sentiment_score }) => sentiment_score === null).length;
-  const absent = records.filter((record) => !('sentiment_score' in record)).length;
-  expect((nulls + absent) / records.length).toBeCloseTo(0.2, 1);
-  expect(Math.min(nulls, absent)).toBeGreaterThan(0);
-});
-
-test.each([
-  [
-    'topic_probability_threshold',
-    ({ topic_probability }: Record<string, unknown>) => Number(topic_probability),
-  ],
-  [
-    'abs_sentiment_threshold',
-    ({ sentiment_score }: Record<string, unknown>) => Math.abs(Number(sentiment_score)),
-  ],
-] as const)('%s leaves out what is below it', async (name, read) => {
-  const sandbox = await aSandbox({ records: { missingScores: 0 } });
-  const all = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH });
-  const some = sandbox.truthOf('ticker-headlines', { ...BRENT, [name]: '0.7', ...MONTH });
-  expect(some).toEqual(all.filter(({ wire }) => read(wire) >= 0.7));
-  expect(some.length).toBeGreaterThan(0);
-  expect(some.length).toBeLessThan(all.length);
-});
-
 test.each([
   ['topic_preset', ['Supply'], ({ topic_name }) => topic_name === 'Supply'],
   ['topic_preset', ['Supply', 'price action'], (it) => /^(Supply|Price Action)$/.test(String(it.topic_name))],
@@ -104,22 +70,6 @@ test.each([
     expect(truth.map(({ wire }) => wire)).toEqual(some.toReversed());
   },
 );
-
-test('presets narrow each other, the live feed and the index', async () => {
-  const sandbox = await aSandbox({ volume: 5 });
-  const asked = { topic_preset: 'Supply,Demand', language_preset: ['en', 'de'] };
-  const live = (await get(sandbox, PATH.replace('historical', 'live'), { ...asked, limit: 1000 })).json;
-  const whole = (await get(sandbox, PATH.replace('historical', 'live'), { limit: 1000 })).json;
-  const isWanted = (it: Record<string, string>) =>
-    ['Supply', 'Demand'].includes(it.topic_name!) && ['en', 'de'].includes(it.language!);
-  expect(live).toEqual(whole.filter(isWanted));
-  expect(live.length).toBeGreaterThan(0);
-  const day = { ...BRENT, from: '2026-11-19', to: '2026-11-19' };
-  const index = sandbox.truthOf('ticker-index', day);
-  const some = sandbox.truthOf('ticker-index', { ...day, topic_preset: 'Supply,Demand' });
-  expect(some).toEqual(index.filter(({ wire }) => ['Supply', 'Demand'].includes(String(wire.topic_name))));
-  expect(some.length).toBeGreaterThan(0);
-});
 
 test('a cursor is bound to its presets, in whatever order they are given', async () => {
   const sandbox = await aSandbox();
