@@ -7,7 +7,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -72,15 +72,8 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
-    const stop = new AbortController();
-    await runBackfill({
-      ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
-      aroundPage: async (ask) => {
-        const page = await ask();
-        stop.abort();
-        return page;
-      },
-    });
+    const apart = clocks({ machine: 6 * day, database: 6 * day });
+    await runBackfill({ job, db, sandbox, ...apart, ...stoppedAt(1) });
     truth = new Date('2026-11-25T12:00:00Z');
     const ended = { ...job, endDate: job.startDate.with({ day: 20 }) };
     const run = { job: ended, db, sandbox, ...clocks({}) };

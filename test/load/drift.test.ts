@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -123,12 +123,7 @@ describe('a window of which too many records cannot be read', () => {
     const drain = async (service: object) => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
       const of = aJobFor(scope, { service: { ...paged, ...service } });
-      const stop = new AbortController();
-      const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
-        stop.abort();
-        return ask();
-      };
-      const begun = await runBackfill({ job: of, db, sandbox, clock, stop: stop.signal, aroundPage });
+      const begun = await runBackfill({ job: of, db, sandbox, clock, ...stoppedAt(1) });
       expect(begun).toMatchObject({ outcome: 'interrupted', totals: { pages: 1, records_rejected: 40 } });
       return runBackfill({ job: of, db, sandbox, clock });
     };

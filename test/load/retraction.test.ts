@@ -6,7 +6,7 @@ import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
-import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -70,15 +70,7 @@ describe('a headline that the service no longer returns', () => {
     await runBackfill(run);
     service.moveTo(after);
 
-    const stop = new AbortController();
-    let pages = 0;
-    const broken = await runBackfill({
-      ...{ ...run, plan: refresh, stop: stop.signal },
-      aroundPage: (ask) => {
-        if (++pages === 3) stop.abort();
-        return ask();
-      },
-    });
+    const broken = await runBackfill({ ...run, plan: refresh, ...stoppedAt(3) });
     expect(broken.outcome).toBe('interrupted');
     expect(await retractedNow(db)).toBe(0);
     expect(await countRows(db, 'drain_sightings')).toBeGreaterThan(0);

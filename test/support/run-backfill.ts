@@ -99,6 +99,17 @@ async function withContext<Result>(
   });
 }
 
+/** Stops a run that is given this while its nth page is under way. */
+export function stoppedAt(page: number): Pick<BackfillSetting, 'stop' | 'aroundPage'> {
+  const stop = new AbortController();
+  let asked = 0;
+  const aroundPage = (ask: () => Promise<Page>) => {
+    if (++asked === page) stop.abort();
+    return ask();
+  };
+  return { stop: stop.signal, aroundPage };
+}
+
 /** The client of a load and its budget, of so many requests a month. */
 export function aServiceFor(
   settings: Job['service'],
