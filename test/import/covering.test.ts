@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { aWindowIn, countRows } from '../support/warehouse-state.ts';
 import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
 /** Which days count as covered by an import: only those of which everything that lies there was loaded. */
@@ -227,15 +227,9 @@ describe('a link', () => {
 
 it('half-drained windows stay, though files cover their days; others go', async ({ db, folder }) => {
   const path = await folder.write('many.ndjson', manyRecords(3));
-  for (const [day, token] of [
-    ['2024-01-10', 'a token'],
-    ['2024-01-20', null],
-  ])
-    await sql`
-      insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, next_token, pages)
-      values ('gmsi-headlines', 'US', ${statedOfMany.topic}, 'COMBINED', ${day}, ${day}, ${token}, 1)`.execute(
-      db,
-    );
+  const begun = { state: 'pending', pages: 1 };
+  await aWindowIn(db, '2024-01-10', '2024-01-10', { ...begun, next_token: 'a token' });
+  await aWindowIn(db, '2024-01-20', '2024-01-20', begun);
   const days = { from: '2024-01-01', to: '2024-01-31' };
   expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
     covered: { days: 31 },

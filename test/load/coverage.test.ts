@@ -14,26 +14,24 @@ const us = { countries: ['US'], topics: ['Inflation-Food'] };
 /** Windows that abut exactly, so that each day asked for can be counted. */
 const exact = { service: { end_date: 'inclusive' } };
 
-describe('jobs that overlap share coverage', () => {
-  it('days that an interrupted job planned are drained by another one', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-    const stop = new AbortController();
-    const onStart = () => stop.abort();
-    const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
-    expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
+it('days that an interrupted job planned are drained by another one', async ({ db }) => {
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+  const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+  const stop = new AbortController();
+  const onStart = () => stop.abort();
+  const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
+  expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
 
-    const requests = watchRequests(sandbox);
-    const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-    expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
-    expect(firstPages(requests).map(described).sort()).toEqual([
-      'US 2026-02-20/2026-02-28',
-      'US 2026-03-01/2026-03-01',
-      'US 2026-03-02/2026-03-11',
-      'US 2026-03-12/2026-03-21',
-      'US 2026-03-22/2026-03-31',
-    ]);
-  });
+  const requests = watchRequests(sandbox);
+  const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+  expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
+  expect(firstPages(requests).map(described).sort()).toEqual([
+    'US 2026-02-20/2026-02-28',
+    'US 2026-03-01/2026-03-01',
+    'US 2026-03-02/2026-03-11',
+    'US 2026-03-12/2026-03-21',
+    'US 2026-03-22/2026-03-31',
+  ]);
 });
 
 describe('after any sequence of jobs', () => {

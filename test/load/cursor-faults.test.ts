@@ -71,16 +71,17 @@ it.for(['\0', '\ud800'])(
   },
 );
 
-describe('an empty page that has a token', () => {
-  it('is followed, be it the first, one in the middle or several in a row', async ({ db, sandbox }) => {
-    sandbox.script([
-      { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
-      { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
-    ]);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(sandbox.stats().faults['empty-page']).toBe(4);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
+it('an empty page that has a token is followed, be it the first, one in the middle or several in a row', async ({
+  db,
+  sandbox,
+}) => {
+  sandbox.script([
+    { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
+    { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
+  ]);
+  expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+  expect(sandbox.stats().faults['empty-page']).toBe(4);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 describe('a token that the service takes no longer', () => {

@@ -130,36 +130,36 @@ describe('a service that does not answer windows older than its history limit', 
   });
 });
 
-describe('a history limit of a job', () => {
-  it('cuts windows that an earlier run left across it, and keeps their rest', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-    const scope = { ...one, from: '2026-01-01', to: '2026-11-15' };
-    // Two lists, and one page: everything else is planned only.
-    const budget = { requests_per_month: 3, reserve: 0 };
-    const poor = aJobFor(scope, { step: 'P60D', budget, service: { concurrency: 1 } });
-    const planned = await runBackfill({ job: poor, db, sandbox, clock });
-    expect(planned).toMatchObject({ outcome: 'budget', windows: { pending: 5, drained: 1 } });
-    expect(
-      (await windowsOf(db)).some(
-        ({ first_day, last_day }) => first_day < '2026-08-12' && last_day > '2026-08-12',
-      ),
-    ).toBe(true);
+it('a history limit of a job cuts windows that an earlier run left across it, and keeps their rest', async ({
+  db,
+}) => {
+  await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+  const scope = { ...one, from: '2026-01-01', to: '2026-11-15' };
+  // Two lists, and one page: everything else is planned only.
+  const budget = { requests_per_month: 3, reserve: 0 };
+  const poor = aJobFor(scope, { step: 'P60D', budget, service: { concurrency: 1 } });
+  const planned = await runBackfill({ job: poor, db, sandbox, clock });
+  expect(planned).toMatchObject({ outcome: 'budget', windows: { pending: 5, drained: 1 } });
+  expect(
+    (await windowsOf(db)).some(
+      ({ first_day, last_day }) => first_day < '2026-08-12' && last_day > '2026-08-12',
+    ),
+  ).toBe(true);
 
-    const requests = watchRequests(sandbox);
-    const limited = aJobFor(scope, { step: 'P60D', history_limit: '2026-08-12' });
-    expect(await runBackfill({ job: limited, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
-    expect(requests.map(({ query }) => query.start_date)).toEqual(['2026-08-12']);
-    const inReach = { ...scope, from: '2026-08-12' };
-    expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
-    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-    expect(rest.every(({ state, last_day }) => state === 'pending' && last_day < '2026-08-12')).toBe(true);
-    expect(
-      rest
-        .map(({ last_day }) => last_day)
-        .sort()
-        .at(-1),
-    ).toBe('2026-08-11');
-  });
+  const requests = watchRequests(sandbox);
+  const limited = aJobFor(scope, { step: 'P60D', history_limit: '2026-08-12' });
+  expect(await runBackfill({ job: limited, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+  expect(requests.map(({ query }) => query.start_date)).toEqual(['2026-08-12']);
+  const inReach = { ...scope, from: '2026-08-12' };
+  expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
+  const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+  expect(rest.every(({ state, last_day }) => state === 'pending' && last_day < '2026-08-12')).toBe(true);
+  expect(
+    rest
+      .map(({ last_day }) => last_day)
+      .sort()
+      .at(-1),
+  ).toBe('2026-08-11');
 });
 
 describe('series that begin at different dates', () => {
@@ -239,21 +239,22 @@ describe('refusals that pass', () => {
   });
 });
 
-describe('a hole in a series', () => {
-  it('hides what lies below it only until it is asked for again', async ({ db, sandbox }) => {
-    const scope = { ...several, countries: ['US'], from: '2026-05-01', to: '2026-09-27' };
-    const job = aJobFor(scope, { step: 'P30D' });
-    const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';
-    refusing(sandbox, (series, from) => series === 'US Inflation-Food' && isHole(from));
-    for (let run = 0; run < 4; run++) await runBackfill({ job, db, sandbox, clock });
-    const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-    expect(rest.every(({ first_day, country }) => country === 'US' && isHole(first_day))).toBe(true);
-    const below = { ...scope, to: '2026-05-30' };
-    expect(await heldBy(db, below)).toEqual(servedBy(sandbox, below));
-    // What stays refused, though older days are answered, does not cost every run a request for good.
-    await runBackfill({ job, db, sandbox, clock });
-    const requests = watchRequests(sandbox, []);
-    await runBackfill({ job, db, sandbox, clock });
-    expect(requests.length).toBeLessThanOrEqual(askedAgain);
-  });
+it('a hole in a series hides what lies below it only until it is asked for again', async ({
+  db,
+  sandbox,
+}) => {
+  const scope = { ...several, countries: ['US'], from: '2026-05-01', to: '2026-09-27' };
+  const job = aJobFor(scope, { step: 'P30D' });
+  const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';
+  refusing(sandbox, (series, from) => series === 'US Inflation-Food' && isHole(from));
+  for (let run = 0; run < 4; run++) await runBackfill({ job, db, sandbox, clock });
+  const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+  expect(rest.every(({ first_day, country }) => country === 'US' && isHole(first_day))).toBe(true);
+  const below = { ...scope, to: '2026-05-30' };
+  expect(await heldBy(db, below)).toEqual(servedBy(sandbox, below));
+  // What stays refused, though older days are answered, does not cost every run a request for good.
+  await runBackfill({ job, db, sandbox, clock });
+  const requests = watchRequests(sandbox, []);
+  await runBackfill({ job, db, sandbox, clock });
+  expect(requests.length).toBeLessThanOrEqual(askedAgain);
 });

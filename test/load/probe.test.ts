@@ -10,6 +10,7 @@ import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWindowIn } from '../support/warehouse-state.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 
@@ -146,21 +147,9 @@ describe('what is probed', () => {
 
   it('is the busiest series that the warehouse has loaded', async ({ warehouse, db }) => {
     await probed({}, warehouse);
-    const series = {
-      feed: 'gmsi-headlines',
-      ticker: '',
-      match_type: 'COMBINED',
-      variant: '',
-      state: 'drained',
-    } as const;
-    const days = { first_day: '2026-10-01', last_day: '2026-10-02' };
-    await db
-      .insertInto('gmsi.windows')
-      .values([
-        { ...series, ...days, country: 'NO', topic: 'Elections', records: 50 },
-        { ...series, ...days, country: 'DE', topic: 'Market Stress', records: 70 },
-      ] as never)
-      .execute();
+    const days = ['2026-10-01', '2026-10-02'] as const;
+    await aWindowIn(db, ...days, { country: 'NO', topic: 'Elections', records: 50 });
+    await aWindowIn(db, ...days, { country: 'DE', topic: 'Market Stress', records: 70 });
     const { report } = await probed({}, warehouse);
     expect(report.series).toMatchObject({ country: 'DE', topic: 'Market Stress' });
   });

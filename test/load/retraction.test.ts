@@ -236,31 +236,31 @@ describe('a headline that only the live feed has brought', () => {
   });
 });
 
-describe('a service whose days begin at another hour', () => {
-  it('has nothing retracted at the edges of a window, once a probe has learned that', async ({ db }) => {
-    const clock = () => new Date(after);
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
-    const around = { ...scope, from: '2026-09-09', to: '2026-09-13' };
-    const run = { job: aJobFor(around, { lookback: 'P0D' }), db, sandbox, clock, plan: refresh };
-    await runBackfill(run);
-    const exact = { lookback: 'P0D', service: { end_date: 'inclusive' } };
-    const midday = aJobFor({ ...scope, from: '2026-09-10', to: '2026-09-12' }, exact);
-    // As if each day began four hours late: what lies before belongs to the day before.
-    const late = {
-      ...run,
-      job: midday,
-      aroundPage: async (ask: () => Promise<Page>) => {
-        const page = await ask();
-        const records = [...page.records] as { publication_time: string }[];
-        return { ...page, records: records.filter((one) => one.publication_time >= '2026-09-10T04:00') };
-      },
-    };
-    const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
-    await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
-    expect((await runBackfill(late)).totals.rows_retracted).toBe(0);
-    await sql`delete from gmsi.learned_facts`.execute(db);
-    expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
-  });
+it('a service whose days begin at another hour has nothing retracted at the edges of a window, once a probe has learned that', async ({
+  db,
+}) => {
+  const clock = () => new Date(after);
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+  const around = { ...scope, from: '2026-09-09', to: '2026-09-13' };
+  const run = { job: aJobFor(around, { lookback: 'P0D' }), db, sandbox, clock, plan: refresh };
+  await runBackfill(run);
+  const exact = { lookback: 'P0D', service: { end_date: 'inclusive' } };
+  const midday = aJobFor({ ...scope, from: '2026-09-10', to: '2026-09-12' }, exact);
+  // As if each day began four hours late: what lies before belongs to the day before.
+  const late = {
+    ...run,
+    job: midday,
+    aroundPage: async (ask: () => Promise<Page>) => {
+      const page = await ask();
+      const records = [...page.records] as { publication_time: string }[];
+      return { ...page, records: records.filter((one) => one.publication_time >= '2026-09-10T04:00') };
+    },
+  };
+  const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
+  await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
+  expect((await runBackfill(late)).totals.rows_retracted).toBe(0);
+  await sql`delete from gmsi.learned_facts`.execute(db);
+  expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
 });
 
 it('a load that has lost its window does not make the one that has it now forget what it met', async () => {

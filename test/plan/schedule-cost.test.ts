@@ -26,30 +26,24 @@ describe('the runs of a schedule', () => {
   });
 });
 
-describe('the cost of a schedule', () => {
-  it('grows with the windows that a lookback is cut into', () => {
-    const one = { series: 1, hasLive: false };
-    const cost = (lookbackDays: number, stepDays = 90) =>
-      costOfSchedule(aScheduled({ lookbackDays, stepDays }), one, month).syncRequests;
-    expect([cost(1), cost(87), cost(88), cost(3, 2)]).toEqual([30, 30, 60, 90]);
-  });
+it('the cost of a schedule grows with the windows that a lookback is cut into', () => {
+  const one = { series: 1, hasLive: false };
+  const cost = (lookbackDays: number, stepDays = 90) =>
+    costOfSchedule(aScheduled({ lookbackDays, stepDays }), one, month).syncRequests;
+  expect([cost(1), cost(87), cost(88), cost(3, 2)]).toEqual([30, 30, 60, 90]);
 });
 
-describe('the cost of a poll', () => {
-  it.each([
-    [0, 1],
-    [7.5, 1],
-    [85, 1],
-    [86, 2],
-  ])('%f days after the one before is %i windows', (days, windows) => {
-    expect(pollCost(aScheduled(), days, false)).toBe(windows);
-    expect(pollCost(aScheduled(), days, true)).toBe(windows + 1);
-  });
+it.each([
+  [0, 1],
+  [7.5, 1],
+  [85, 1],
+  [86, 2],
+])('the cost of a poll %f days after the one before is %i windows', (days, windows) => {
+  expect(pollCost(aScheduled(), days, false)).toBe(windows);
+  expect(pollCost(aScheduled(), days, true)).toBe(windows + 1);
 });
 
-describe('days in windows', () => {
-  it('take a day less each if end_date is not known', () => {
-    expect(windowsIn(90, aScheduled())).toBe(2);
-    expect(windowsIn(90, aScheduled({ service: { endDate: 'inclusive' } }))).toBe(1);
-  });
+it('days in windows take a day less each if end_date is not known', () => {
+  expect(windowsIn(90, aScheduled())).toBe(2);
+  expect(windowsIn(90, aScheduled({ service: { endDate: 'inclusive' } }))).toBe(1);
 });

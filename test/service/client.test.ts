@@ -227,17 +227,15 @@ describe('the request budget', () => {
   });
 });
 
-describe('an abort', () => {
-  test('in the middle of a body ends the request with its reason and without a retry', async () => {
-    const stop = new AbortController();
-    const server = await rawServer((_request, response) => {
-      response.writeHead(200);
-      response.write('{', () => stop.abort(new Error('interrupted')));
-    });
-    const { client } = aClient(server.url);
-    await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
-    expect(client.stats()).toMatchObject({ requests: 1, retries: 0 });
+test('an abort in the middle of a body ends the request with its reason and without a retry', async () => {
+  const stop = new AbortController();
+  const server = await rawServer((_request, response) => {
+    response.writeHead(200);
+    response.write('{', () => stop.abort(new Error('interrupted')));
   });
+  const { client } = aClient(server.url);
+  await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
+  expect(client.stats()).toMatchObject({ requests: 1, retries: 0 });
 });
 
 describe('the key', () => {
