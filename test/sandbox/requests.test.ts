@@ -37,16 +37,6 @@ test('with an exclusive end, a range that ends where it starts is empty', async 
   expect(json).toEqual({ data: [], limit: 100, has_more: false, next_token: null });
 });
 
-test('a start before the history limit is refused with the first day that is not', async () => {
-  const sandbox = await aSandbox({ historyLimitDays: 365 });
-  const end_date = '2025-12-01';
-  expect(await getPage(sandbox, { start_date: '2025-11-19', end_date })).toMatchObject({
-    status: 400,
-    json: { detail: 'start_date must not be before 2025-11-20' },
-  });
-  expect((await getPage(sandbox, { start_date: '2025-11-20', end_date })).status).toBe(200);
-});
-
 test.each([401, 403] as const)('a missing or wrong key is answered with %d', async (badKeyStatus) => {
   const sandbox = await aSandbox({ badKeyStatus, keys: ['right', 'right too'] });
   expect((await get(sandbox, '/v1/countries', {}, {})).status).toBe(badKeyStatus);

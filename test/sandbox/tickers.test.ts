@@ -98,17 +98,6 @@ test.each([
   expect('detail' in answer.json).toBe(status === 422);
 });
 
-test('headlines of tickers reach 90 days back unless they may reach further', async () => {
-  const ask = async (tickerHistoryLimitDays: number | null | undefined, start_date: string) => {
-    const sandbox = await aSandbox(tickerHistoryLimitDays === undefined ? {} : { tickerHistoryLimitDays });
-    return (await get(sandbox, PATH, { start_date, end_date: start_date })).status;
-  };
-  expect(await ask(undefined, '2026-08-22')).toBe(200);
-  expect(await ask(undefined, '2026-08-21')).toBe(400);
-  expect(await ask(null, '2020-01-01')).toBe(200);
-  expect(await ask(30, '2026-08-22')).toBe(400);
-});
-
 test('an event has the fields that are likely, its impact a number in a string or a word', async () => {
   const sandbox = await aSandbox();
   const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
