@@ -37,37 +37,30 @@ async function storedIn({ db }: TestWarehouse): Promise<Record<string, FactValue
   return Object.fromEntries(rows.map(({ fact, value }) => [fact, value as FactValue]));
 }
 
+const reach = (answered: string, refused: string | null) => ({
+  history_limit: { answered, refused, asked_on: '2026-11-20' },
+});
+
 describe('a probe of a service', () => {
   const usual = {
     end_date: 'inclusive',
     time_zone: { least: 0, most: 0 },
     day_begin: expect.anything(),
     time_rounding: 'second, some on the hour',
-    history_limit: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
+    ...reach('2016-11-19', null),
   };
   const cases: [string, SandboxOptions, object][] = [
     ['as it is likely to be', {}, {}],
     ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
-    [
-      'that ignores end_date and sends the oldest first',
-      { endDate: 'ignored', order: 'oldest-first' },
-      { end_date: 'ignored' },
-    ],
-    [
-      'that reaches 100 days back',
-      { historyLimitDays: 100 },
-      { history_limit: { answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' } },
-    ],
+    ['that ignores end_date', { endDate: 'ignored', order: 'oldest-first' }, { end_date: 'ignored' }],
+    ['that reaches 100 days back', { historyLimitDays: 100 }, reach('2026-08-12', '2026-08-11')],
     [
       'that reaches 20 days back and refuses pages above 70',
       { historyLimitDays: 20, pageCap: 70 },
-      {
-        history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
-        ...{ time_zone: { least: 0, most: 195 }, day_begin: null },
-      },
+      { ...reach('2026-10-31', '2026-10-30'), time_zone: { least: 0, most: 195 }, day_begin: null },
     ],
     [
-      'that cuts pages to 50',
+      'that cuts pages',
       { pageCap: 50, pageCapMode: 'silent' },
       { time_zone: { least: 0, most: 180 }, day_begin: null },
     ],
