@@ -19,6 +19,7 @@ function place(path: string, stated: Partial<Stated> = {}, listed = unlisted) {
   return placeFile({ parts, archive }, { ...nothing, ...stated }, listed);
 }
 
+const wars = 'country=US/topic_name=Wars/match_type=COMBINED';
 const uuid = '0a1b2c3d-0000-4000-8000-00000000000f';
 
 describe('a name says the feed, the series and the columns', () => {
@@ -87,32 +88,28 @@ describe('a name says the feed, the series and the columns', () => {
 });
 
 describe('refuses', () => {
-  test.each([
-    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, /use --feed/],
-    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /use --feed/],
+  test.each<[path: string, stated: Partial<Stated>, message: string]>([
+    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, 'use --feed'],
+    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, 'use --feed'],
     [
       'model=macro_4/a.csv',
       { feed: 'regional-index' },
-      /"macro_4" is not a model of regional-index: macro_1/,
+      '"macro_4" is not a model of regional-index: macro_1',
     ],
-    ['records.csv', {}, /use --feed/],
-    [
-      'country=US/topic_name=Wars/match_type=COMBINED/a.csv',
-      { country: 'GB' },
-      /--country is GB, but the name of the file says US/,
-    ],
+    ['records.csv', {}, 'use --feed'],
+    [`${wars}/a.csv`, { country: 'GB' }, '--country is GB, but the name of the file says US'],
     [
       'BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv',
       { matchType: 'COMBINED' },
-      /--match-type is COMBINED, but the name of the file says EXPLICIT/,
+      '--match-type is COMBINED, but the name of the file says EXPLICIT',
     ],
     [
       'BZ_COM.zip/match_type=BOTH/a.csv',
       {},
-      /"BOTH" is not a match type of ticker-headlines: COMBINED, EXPLICIT, IMPLICIT/,
+      '"BOTH" is not a match type of ticker-headlines: COMBINED, EXPL',
     ],
-    ['country=United States/topic_name=Wars/match_type=COMBINED/a.csv', {}, /has no country "United States"/],
-    ['a.csv', { feed: 'event-metrics-query' }, /is your own query/],
+    [wars.replace('US', 'United States').concat('/a.csv'), {}, 'has no country "United States"'],
+    ['a.csv', { feed: 'event-metrics-query' }, 'is your own query'],
   ])('%s', (path, stated, message) => {
     expect(() => place(path, stated)).toThrow(message);
   });
