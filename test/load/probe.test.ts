@@ -10,7 +10,7 @@ import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { aWindowIn } from '../support/warehouse-state.ts';
+import { aWindowIn, requestsBooked } from '../support/warehouse-state.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 
@@ -76,6 +76,7 @@ describe('a probe of a service', () => {
     const { report, found } = await probed({ volume: 4, ...options }, warehouse);
     expect(found).toEqual({ ...usual, ...expected });
     expect(report.requests).toBeLessThanOrEqual(12);
+    expect(await requestsBooked(warehouse.db)).toBe(report.requests);
     const learned = Object.entries(found).filter(([, value]) => value !== null);
     expect(await storedIn(warehouse)).toEqual(Object.fromEntries(learned));
   });
