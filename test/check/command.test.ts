@@ -172,8 +172,3 @@ test('the last result of each check is kept; a run of all checks removes those t
   expect(left).toHaveLength(all.length - 1);
   expect(left.map(({ check_name }) => check_name)).not.toContain('no-sundays');
 });
-
-test('a job that is named twice is checked, and kept once', async () => {
-  const { code } = await run('check', 'month', 'month', '--only', 'gaps');
-  expect(code).toBe(0);
-});

@@ -10,6 +10,8 @@ import { sqlMarked } from '../docs/pages.ts';
 import { cases } from '../support/cases.ts';
 import { aJob } from '../support/run-backfill.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { countRows } from '../support/warehouse-state.ts';
+import { series } from '../warehouse/a-row.ts';
 import { busy, checkedJob, loaded, run } from './loaded.ts';
 
 const job = aJob({ ...busy, end_date: '2024-01-31' });
@@ -17,12 +19,8 @@ const job = aJob({ ...busy, end_date: '2024-01-31' });
 let warehouse: TestWarehouse;
 let checked: CheckedJob;
 beforeAll(async () => {
-  const neighbours = aJob({
-    ...busy,
-    countries: ['US', 'NO'],
-    start_date: '2023-12-20',
-    end_date: '2024-02-10',
-  });
+  const wider = { countries: ['US', 'NO'], start_date: '2023-12-20', end_date: '2024-02-10' };
+  const neighbours = aJob({ ...busy, ...wider });
   warehouse = await loaded([job, neighbours]);
   checked = await checkedJob(warehouse.db, job);
   // What somebody could have put there before, for a check of theirs to call.
@@ -51,12 +49,8 @@ async function outcomeOf(check: Check, options: Partial<typeof run> = {}) {
 }
 
 test('a query without a row has passed; each row is a finding, and the first of them are kept', async () => {
-  expect(await outcomeOf(aCheck('select 1 where false'))).toMatchObject({
-    result: 'passed',
-    findings: 0,
-    rows: [],
-    reason: null,
-  });
+  const passed = { result: 'passed', findings: 0, rows: [], reason: null };
+  expect(await outcomeOf(aCheck('select 1 where false'))).toMatchObject(passed);
   const many = 'select n as "n°", \'x\' || n as b, now() as at from generate_series(1, 50) as n order by n';
   const { result, findings, rows } = await outcomeOf(aCheck(many), { rows: 2 });
   expect([result, findings, rows.length]).toEqual(['failed', 50, 2]);
@@ -95,27 +89,13 @@ test("job_headlines holds the current headlines of the job's series and days, an
 test('job_series, job_days and job_period say what the job asks for, and what of it is covered', async () => {
   const query = `select p.*, s.*, (select count(*) from job_days) as days, (select count(*) from job_days where is_covered) as covered
     from job_period p cross join job_series s`;
-  expect((await outcomeOf(aCheck(query))).rows).toEqual([
-    {
-      ...{ first_day: '2024-01-01', last_day: '2024-01-31', first_unsettled: '2026-11-17' },
-      ...{
-        feed: 'gmsi-headlines',
-        country: 'US',
-        topic: 'Inflation-Food',
-        ticker: '',
-        match_type: 'COMBINED',
-      },
-      ...{ variant: '', days: 31, covered: 31 },
-    },
-  ]);
+  const period = { first_day: '2024-01-01', last_day: '2024-01-31', first_unsettled: '2026-11-17' };
+  expect((await outcomeOf(aCheck(query))).rows).toEqual([{ ...period, ...series, days: 31, covered: 31 }]);
 });
 
 test('settings are numbers that the query reads from "setting"', async () => {
-  const check = aCheck(
-    'select most from setting where most > 2',
-    '-- setting: most = 2',
-    '-- setting: least = 1',
-  );
+  const head = ['-- setting: most = 2', '-- setting: least = 1'];
+  const check = aCheck('select most from setting where most > 2', ...head);
   expect(await outcomeOf(check)).toMatchObject({ result: 'passed' });
   const settings = [{ name: 'most', value: 2.5, meaning: '' }];
   expect(await outcomeOf({ ...check, settings })).toMatchObject({ rows: [{ most: 2.5 }] });
@@ -150,10 +130,8 @@ test.for(broken)('a check that %s is named, with its line if there is one', asyn
 
 test('a check that takes too long has failed, and those after it still run', async () => {
   const slow = aCheck('select pg_sleep(60)::text as a');
-  const [results] = await runChecks(warehouse.db, [checked], [slow, aCheck('select 1 as a')], {
-    ...run,
-    timeout: 1,
-  });
+  const short = { ...run, timeout: 1 };
+  const [results] = await runChecks(warehouse.db, [checked], [slow, aCheck('select 1 as a')], short);
   expect(results).toMatchObject([
     { result: 'failed', findings: 0, reason: 'canceling statement due to statement timeout' },
     { result: 'failed', findings: 1, reason: null },
@@ -173,9 +151,7 @@ test('a stopped run ends the check in hand, and begins no other', async () => {
   await vi.waitFor(async () => expect((await isUnderWay.execute(warehouse.db)).rows).toHaveLength(1), 20_000);
   stop.abort();
   await expect(checking).rejects.toMatchObject({ name: 'AbortError' });
-  await expect(outcomeOf(aCheck('select 1'), { stop: stop.signal })).rejects.toMatchObject({
-    name: 'AbortError',
-  });
+  await expect(outcomeOf(aCheck('select 1'), { stop: stop.signal })).rejects.toThrow(/abort/i);
 });
 
 async function rowsOf(query: string, db = warehouse.db) {
@@ -183,9 +159,8 @@ async function rowsOf(query: string, db = warehouse.db) {
 }
 
 test('a check runs as gmsi_reader, whoever runs it', async () => {
-  expect(
-    await rowsOf(`select current_user::text as name, current_setting('transaction_read_only') as only_reads`),
-  ).toEqual([{ name: 'gmsi_reader', only_reads: 'on' }]);
+  const query = `select current_user::text as name, current_setting('transaction_read_only') as only_reads`;
+  expect(await rowsOf(query)).toEqual([{ name: 'gmsi_reader', only_reads: 'on' }]);
 });
 
 const escapes = cases`
@@ -204,14 +179,12 @@ const escapes = cases`
 `;
 
 test.for(escapes)('a check that %s is refused', async ([, query, reason]) => {
-  const { rows: before } = await sql`select count(*) as count from gmsi.headlines`.execute(warehouse.db);
+  const before = await countRows(warehouse.db, 'headlines');
   await expect(rowsOf(query!)).rejects.toMatchObject({
     name: 'BrokenCheck',
     message: expect.stringMatching(new RegExp(reason!)),
   });
-  expect((await sql`select count(*) as count from gmsi.headlines`.execute(warehouse.db)).rows).toEqual(
-    before,
-  );
+  expect(await countRows(warehouse.db, 'headlines')).toBe(before);
 });
 
 test('what a check sets does not reach the next one, nor the program', async () => {
@@ -236,10 +209,8 @@ test('who may not take the role runs checks with their own rights, and reads onl
   const db: Warehouse = connect({ kind: 'url', url: new Secret(url.href) }, 2);
   try {
     expect(await rowsOf('select current_user::text as name', db)).toEqual([{ name }]);
-    await expect(
-      rowsOf(`select gmsi.ensure_month_partition('headlines', '2050-01-01')::text as x`, db),
-    ).rejects.toThrow(/read-only transaction/);
-    await expect(rowsOf('select gmsi.rebuild_rollups() as x', db)).rejects.toThrow(/read-only transaction/);
+    for (const write of ["ensure_month_partition('headlines', '2050-01-01')::text", 'rebuild_rollups()'])
+      await expect(rowsOf(`select gmsi.${write} as x`, db)).rejects.toThrow(/read-only transaction/);
   } finally {
     await db.destroy();
     await sql.raw(`drop role ${name}`).execute(warehouse.db);
@@ -250,8 +221,6 @@ test('the check that docs/reference.md shows runs as it is printed', async () =>
   const check = parseCheck('docs/reference.md', sqlMarked('check'), [...catalog.keys()]);
   const settings = (value: number) => [{ ...check.settings[0]!, value }];
   expect(await outcomeOf({ ...check, settings: settings(2) })).toMatchObject({ result: 'passed' });
-  expect(await outcomeOf({ ...check, settings: settings(1000) })).toMatchObject({
-    result: 'warned',
-    findings: 23,
-  });
+  const warned = { result: 'warned', findings: 23 };
+  expect(await outcomeOf({ ...check, settings: settings(1000) })).toMatchObject(warned);
 });

@@ -4,10 +4,6 @@ import { eventMetricsQuery } from '../../src/feeds/event-metrics.ts';
 import { tickerEvents } from '../../src/feeds/ticker-events.ts';
 
 describe('variants of a job', () => {
-  test('there is one without a name if it asks for no further parameters', () => {
-    expect(variantsOf(tickerEvents, { parameters: {} })).toEqual(['']);
-  });
-
   test('are the same in whatever order the parameters are written', () => {
     const one = variantsOf(tickerEvents, { parameters: { b: ['1'], a: ['2', '3'] } });
     expect(one).toEqual(['a=2&b=1', 'a=3&b=1']);

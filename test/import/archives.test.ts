@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '../../src/sandbox/index.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aJob, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -117,14 +117,8 @@ it('with its days stated, an archive leaves no day to ask for', async ({ db }) =
   const service = { end_date: 'inclusive', concurrency: 1 };
   const job = jobFor('gmsi-headlines', 'COMBINED', { step: 'P2D', service });
   // Somebody began over the API, and stopped.
-  const stop = new AbortController();
-  const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
-    stop.abort();
-    return ask();
-  };
-  expect(await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).toMatchObject({
-    outcome: 'interrupted',
-  });
+  const begun = await runBackfill({ job, db, sandbox, clock, ...stoppedAt(1) });
+  expect(begun.outcome).toBe('interrupted');
   const left = await windowsOf(db);
   expect(left.filter(({ state }) => state === 'pending').length).toBeGreaterThan(3);
   const result = await runImport(db, archiveOf('gmsi_headlines_'), { days });

@@ -1,16 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, rm, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { ZipFile } from 'yazl';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aFolder, manyRecords, runImport, statedOfMany } from './importing.ts';
+import { aWindowIn, countRows } from '../support/warehouse-state.ts';
+import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
 /** Which days count as covered by an import: only those of which everything that lies there was loaded. */
 
@@ -21,18 +18,6 @@ async function covered(db: Warehouse): Promise<Record<string, string>> {
   const { rows } = await sql<{ country: string; days: string }>`
     select country, days::text from gmsi.coverage where not isempty(days)`.execute(db);
   return Object.fromEntries(rows.map(({ country, days }) => [country, days]));
-}
-
-async function countRows(db: Warehouse): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int from gmsi.headlines`.execute(db);
-  return rows[0]!.count;
-}
-
-async function aZip(name: string, content: Buffer): Promise<Buffer> {
-  const zip = new ZipFile();
-  zip.addBuffer(content, name);
-  zip.end();
-  return buffer(zip.outputStream as Readable);
 }
 
 const csv = 'id,publication_time,headline,directional_score\n';
@@ -55,27 +40,28 @@ describe('something beside a file that holds days', () => {
       withoutMay,
     ],
     ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, undefined],
-  ])('that %s is named, and leaves its days uncovered', async ([_what, name, content, why, left], { db }) => {
-    await using folder = await aFolder();
-    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
-    await folder.write(name, content);
-    const result = await runImport(db, [folder.path]);
-    expect(result).toMatchObject({ outcome: 'incomplete', covered: { lacking: left ? 31 : 366 } });
-    expect(result.refused).toEqual([
-      expect.objectContaining({ name: join(folder.path, name), why: expect.stringMatching(why) }),
-    ]);
-    expect(await covered(db)).toEqual({ ...(left && { US: left }), DE: all });
+  ])(
+    'that %s is named, and leaves its days uncovered',
+    async ([_what, name, content, why, left], { db, folder }) => {
+      for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
+      await folder.write(name, content);
+      const result = await runImport(db, [folder.path]);
+      expect(result).toMatchObject({ outcome: 'incomplete', covered: { lacking: left ? 31 : 366 } });
+      expect(result.refused).toEqual([
+        expect.objectContaining({ name: join(folder.path, name), why: expect.stringMatching(why) }),
+      ]);
+      expect(await covered(db)).toEqual({ ...(left && { US: left }), DE: all });
 
-    // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
-    await rm(join(folder.path, name));
-    expect(await runImport(db, [folder.path])).toMatchObject({
-      ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732, lacking: 0 } },
-    });
-    expect(await covered(db)).toEqual({ US: all, DE: all });
-  });
+      // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
+      await rm(join(folder.path, name));
+      expect(await runImport(db, [folder.path])).toMatchObject({
+        ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732, lacking: 0 } },
+      });
+      expect(await covered(db)).toEqual({ US: all, DE: all });
+    },
+  );
 
-  it('may be of any series, if a ZIP file beside them is torn', async ({ db }) => {
-    await using folder = await aFolder();
+  it('may be of any series, if a ZIP file beside them is torn', async ({ db, folder }) => {
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
     const ofTickerToo = '{"publication_time":"2024-01-01T10:00:00","sentiment_score":0.5}';
     await folder.write('match_type=COMBINED/ticker=BTC_CRY/2024.ndjson', ofTickerToo);
@@ -92,8 +78,10 @@ describe('something beside a file that holds days', () => {
     expect(ofAny).toMatchObject({ outcome: 'incomplete', covered: { series: 0, lacking: 3 * 366 } });
   });
 
-  it('may have records of a series, whatever its folders say that is no part of it', async ({ db }) => {
-    await using folder = await aFolder();
+  it('may have records of a series, whatever its folders say that is no part of it', async ({
+    db,
+    folder,
+  }) => {
     const hour =
       '{"publication_time":"2024-01-01T10:00:00","sentiment_sum":1,"headline_count":2,"sentiment_avg":0.5}';
     await folder.write('ticker=BTC_CRY/index_type=COMBINED/topic=Hacks/2024.ndjson', hour);
@@ -102,12 +90,11 @@ describe('something beside a file that holds days', () => {
     expect(of).toMatchObject({ series: 0, lacking: 366 });
   });
 
-  it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async ({ db }) => {
-    await using folder = await aFolder();
+  it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async ({ db, folder }) => {
     await folder.write(`${us}/2024.ndjson`, manyRecords(20));
     await folder.write(`${de}/2024.ndjson`, manyRecords(20));
-    await folder.write('more.zip', await aZip(`${us}/2024.csv.zst`, Buffer.from('x')));
-    const secret = await aZip(`${de}/2024.csv`, Buffer.from(csv));
+    await folder.write('more.zip', await aZip({ [`${us}/2024.csv.zst`]: Buffer.from('x') }));
+    const secret = await aZip({ [`${de}/2024.csv`]: Buffer.from(csv) });
     // Of the file's own header, and in the directory at the end.
     for (const sign of ['PK\x03\x04', 'PK\x01\x02']) {
       const at = secret.indexOf(sign) + (sign.endsWith('\x04') ? 6 : 8);
@@ -122,8 +109,7 @@ describe('something beside a file that holds days', () => {
     expect(of).toMatchObject({ series: 0, lacking: 732 });
   });
 
-  it('that is no data by its name does not matter', async ({ db }) => {
-    await using folder = await aFolder();
+  it('that is no data by its name does not matter', async ({ db, folder }) => {
     await folder.write(`${us}/2024.ndjson`, manyRecords(2));
     for (const name of ['README.md', '_SUCCESS', '.part.csv.crc', 'LICENSE'])
       await folder.write(`${us}/${name}`, 'x');
@@ -134,14 +120,12 @@ describe('something beside a file that holds days', () => {
 });
 
 describe('a file', () => {
-  it('without a record covers its days only if its columns are known', async ({ db }) => {
-    await using folder = await aFolder();
+  it('without a record covers its days only if its columns are known', async ({ db, folder }) => {
     await folder.write(`${us}/2023.csv.gz`, csv);
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 365 } });
   });
 
-  it('with a few rejected records covers its days; with too many it does not', async ({ db }) => {
-    await using folder = await aFolder();
+  it('with a few rejected records covers its days; with too many it does not', async ({ db, folder }) => {
     const write = (series: string, rejected: number) =>
       folder.write(
         `${series}/2024.ndjson`,
@@ -165,16 +149,14 @@ describe('a file', () => {
     expect(Object.keys(await covered(db))).toEqual(['US']);
   });
 
-  it('of a part of a day covers none', async ({ db }) => {
-    await using folder = await aFolder();
+  it('of a part of a day covers none', async ({ db, folder }) => {
     await folder.write(`${us}/year=2024/month=01/day=01/part-0.ndjson`, manyRecords(2));
     await folder.write(`${de}/date=2024-01-01/hour=00/part-0.ndjson`, manyRecords(2));
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', withoutDays: 1 });
     expect(await covered(db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
   });
 
-  it('is told from one of equal content by its series and its folders', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is told from one of equal content by its series and its folders', async ({ db, folder }) => {
     const record = '{"publication_time":"2024-01-01T10:00:00","headline":"One","directional_score":0.5}\n';
     for (const place of [`${us}/language=en`, `${us}/language=de`, `${de}/language=en`])
       await folder.write(`${place}/2024.ndjson`, record);
@@ -190,8 +172,7 @@ describe('a file', () => {
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 0, loadedBefore: 4 });
   });
 
-  it('is read by its path, whatever is in its name', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is read by its path, whatever is in its name', async ({ db, folder }) => {
     const names = ['a[12]', 'a1', 'a2', 'b*', 'bb', 'c?', 'cc', "d'{e,f}", 'd\\e'];
     using duckdb = await openDuckDB('', new AbortController().signal);
     const source = join(folder.path, 'source.parquet');
@@ -210,8 +191,7 @@ describe('a file', () => {
 });
 
 describe('a link', () => {
-  it('is followed, also out of the folder, and once', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is followed, also out of the folder, and once', async ({ db, folder }) => {
     await using other = await aFolder();
     await other.write('2024.ndjson', manyRecords(3));
     const part = await other.write('part.ndjson', manyRecords(2, 3));
@@ -232,8 +212,7 @@ describe('a link', () => {
     expect(await runImport(db, [root])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
   });
 
-  it('that leads nowhere, and a pipe, are named and leave days uncovered', async ({ db }) => {
-    await using folder = await aFolder();
+  it('that leads nowhere, and a pipe, are named and leave days uncovered', async ({ db, folder }) => {
     for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(2));
     await symlink('gone', join(folder.path, us, 'more'));
     execFileSync('mkfifo', [join(folder.path, de, 'pipe.csv')]);
@@ -246,18 +225,11 @@ describe('a link', () => {
   });
 });
 
-it('half-drained windows stay, though files cover their days; others go', async ({ db }) => {
-  await using folder = await aFolder();
+it('half-drained windows stay, though files cover their days; others go', async ({ db, folder }) => {
   const path = await folder.write('many.ndjson', manyRecords(3));
-  for (const [day, token] of [
-    ['2024-01-10', 'a token'],
-    ['2024-01-20', null],
-  ])
-    await sql`
-      insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, next_token, pages)
-      values ('gmsi-headlines', 'US', ${statedOfMany.topic}, 'COMBINED', ${day}, ${day}, ${token}, 1)`.execute(
-      db,
-    );
+  const begun = { state: 'pending', pages: 1 };
+  await aWindowIn(db, '2024-01-10', '2024-01-10', { ...begun, next_token: 'a token' });
+  await aWindowIn(db, '2024-01-20', '2024-01-20', begun);
   const days = { from: '2024-01-01', to: '2024-01-31' };
   expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
     covered: { days: 31 },
@@ -266,8 +238,7 @@ it('half-drained windows stay, though files cover their days; others go', async 
   expect(rows).toEqual([{ first_day: '2024-01-10', next_token: 'a token' }]);
 });
 
-it('a stop ends the wait for a warehouse that does not let a batch be written', async ({ db }) => {
-  await using folder = await aFolder();
+it('a stop ends the wait for a warehouse that does not let a batch be written', async ({ db, folder }) => {
   const path = await folder.write('many.ndjson', manyRecords(3));
   const stop = new AbortController();
   await db.transaction().execute(async (trx) => {
@@ -276,6 +247,6 @@ it('a stop ends the wait for a warehouse that does not let a batch be written', 
     setTimeout(() => stop.abort(), 500);
     expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });
   });
-  expect(await countRows(db)).toBe(0);
+  expect(await countRows(db, 'headlines')).toBe(0);
   expect(await runImport(db, [path], { stated: statedOfMany })).toMatchObject({ outcome: 'done', loaded: 1 });
 });

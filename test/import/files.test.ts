@@ -11,28 +11,16 @@ import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { breakAt } from '../load/break-at.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
-import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aFolder, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
+import { aZip, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
 const stated = statedOfMany;
 const header = 'id,publication_time,headline,directional_positive,directional_negative';
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const good = `${header}\n${id(1)},2024-01-01T10:00:00,One,0.5,0.25\n${id(2)},2024-01-01T11:00:00,Two,0.5,0.25\n`;
 
-async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promise<Buffer> {
-  const zip = new ZipFile();
-  for (const [name, content] of Object.entries(entries)) {
-    if (Buffer.isBuffer(content)) zip.addBuffer(content, name);
-    else zip.addReadStream(content, name);
-  }
-  zip.end();
-  return buffer(zip.outputStream as Readable);
-}
-
 describe('a file of records', () => {
-  it('is read whatever program wrote it: byte-order mark, line ends, digits', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is read whatever program wrote it: byte-order mark, line ends, digits', async ({ db, folder }) => {
     const columns =
       'directional_negative,serial,headline,tags,publication_time,,id,directional_positive,empty';
     const rows = [
@@ -66,8 +54,9 @@ describe('a file of records', () => {
     ]);
   });
 
-  it('is the same rows as CSV, NDJSON and Parquet, packed or not, in a ZIP file or not', async () => {
-    await using folder = await aFolder();
+  it('is the same rows as CSV, NDJSON and Parquet, packed or not, in a ZIP file or not', async ({
+    folder,
+  }) => {
     const ndjson = manyRecords(50);
     const records = ndjson
       .trim()
@@ -108,8 +97,7 @@ describe('a file of records', () => {
     for (const rows of read) expect(rows).toEqual(read[0]);
   });
 
-  it('may name the series in its records; then no day counts as covered', async ({ db }) => {
-    await using folder = await aFolder();
+  it('may name the series in its records; then no day counts as covered', async ({ db, folder }) => {
     const record = (n: number, country: string) =>
       JSON.stringify({
         id: id(n),
@@ -132,8 +120,10 @@ describe('a file of records', () => {
     ]);
   });
 
-  it('that has records which cannot be read is loaded; they are kept with the reason', async ({ db }) => {
-    await using folder = await aFolder();
+  it('that has records which cannot be read is loaded; they are kept with the reason', async ({
+    db,
+    folder,
+  }) => {
     const path = await folder.write('some.csv', `${good}${id(3)},never,Three,0.5,0.25\n`);
     const { loads, outcome } = await runImport(db, [path], { stated });
     expect([outcome, loads[0]!.totals]).toMatchObject([
@@ -146,8 +136,7 @@ describe('a file of records', () => {
 });
 
 describe('a broken file', () => {
-  it('is refused with its line, and the others go on', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is refused with its line, and the others go on', async ({ db, folder }) => {
     const packed = gzipSync(manyRecords(3000));
     const files: Record<string, [content: string | Buffer, why: RegExp, line: number | null]> = {
       'cut.ndjson': [manyRecords(3).slice(0, -9), /is not JSON; each line/, 3],
@@ -204,8 +193,10 @@ describe('a broken file', () => {
     expect(loads).toEqual([{ command: 'import', outcome: 'incomplete' }]);
   });
 
-  it('does not count as covered, nor do the files beside it that hold the same days', async ({ db }) => {
-    await using folder = await aFolder();
+  it('does not count as covered, nor do the files beside it that hold the same days', async ({
+    db,
+    folder,
+  }) => {
     const days = { from: '2024-01-01', to: '2024-01-31' };
     await folder.write('part-0.csv', good);
     const broken = await folder.write('part-1.csv', `${good}x\n`);
@@ -223,8 +214,7 @@ describe('a broken file', () => {
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
   });
 
-  it('nor do days of which a part is missing: a match type needs all its parts', async ({ db }) => {
-    await using folder = await aFolder();
+  it('nor do days of which a part is missing: a match type needs all its parts', async ({ db, folder }) => {
     const setting = {
       stated: { ticker: 'BZ_COM', matchType: 'COMBINED' },
       days: { from: '2024-01-01', to: '2024-01-31' },
@@ -244,8 +234,7 @@ describe('a broken file', () => {
     ]);
   });
 
-  it('is a ZIP bomb as well: no record is longer than a record may be', async ({ db }) => {
-    await using folder = await aFolder();
+  it('is a ZIP bomb as well: no record is longer than a record may be', async ({ db, folder }) => {
     const zeros = Readable.from(
       (function* () {
         for (let n = 0; n < 16; n++) yield Buffer.alloc(1024 * 1024, 'x');
@@ -259,8 +248,7 @@ describe('a broken file', () => {
     expect(result.loaded).toBe(1);
   });
 
-  it('in a ZIP file is noticed by its checksum, or by a path out of it', async ({ db }) => {
-    await using folder = await aFolder();
+  it('in a ZIP file is noticed by its checksum, or by a path out of it', async ({ db, folder }) => {
     const stored = new ZipFile();
     stored.addBuffer(Buffer.from(good), 'stored.csv', { compress: false });
     stored.end();
@@ -281,8 +269,7 @@ describe('a broken file', () => {
 });
 
 describe('an import that ends early', () => {
-  it('goes on after its last batch: nothing is lost or doubled', async ({ db }) => {
-    await using folder = await aFolder();
+  it('goes on after its last batch: nothing is lost or doubled', async ({ db, folder }) => {
     const path = await folder.write('many.ndjson.gz', manyRecords(3000));
     const stop = new AbortController();
     const onProgress = ({ records }: { records: number }) => {
@@ -303,8 +290,7 @@ describe('an import that ends early', () => {
 
   it.for([1, 3])(
     'loses and doubles nothing if the reply to commit %i is lost',
-    async (nth, { warehouse }) => {
-      await using folder = await aFolder();
+    async (nth, { warehouse, folder }) => {
       const path = await folder.write('many.ndjson', manyRecords(2500));
       await using proxy = await aCuttingProxy(warehouse.url);
       const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
@@ -327,8 +313,7 @@ describe('an import that ends early', () => {
 
   it.for(['first', 'second'])(
     'drops a batch whose file another import has taken by the %s try to commit it',
-    async (which, { db }) => {
-      await using folder = await aFolder();
+    async (which, { db, folder }) => {
       await sql`
         create function gmsi.take_over() returns trigger language plpgsql as $$
         begin update gmsi.imported_files set load_id = 999; return null; end $$;
@@ -346,8 +331,7 @@ describe('an import that ends early', () => {
     },
   );
 
-  it('may run twice at once: one of them loads a file', async ({ db }) => {
-    await using folder = await aFolder();
+  it('may run twice at once: one of them loads a file', async ({ db, folder }) => {
     const path = await folder.write('many.ndjson', manyRecords(2500));
     const both = await Promise.all([1, 2].map(() => runImport(db, [path], { stated })));
     expect(both.map(({ outcome }) => outcome)).toContain('done');
@@ -360,8 +344,7 @@ describe('an import that ends early', () => {
 it.for([
   ['clock', { clock: () => new Date('2024-01-10T12:00:00Z') }],
   ["database's clock", { databaseClock: async () => new Date('2024-01-10T12:00:00Z') }],
-] as const)('covers no day that by the %s alone is not settled', async ([_, behind], { db }) => {
-  await using folder = await aFolder();
+] as const)('covers no day that by the %s alone is not settled', async ([_, behind], { db, folder }) => {
   const path = await folder.write('many.ndjson', manyRecords(10));
   const days = { from: '2024-01-01', to: '2024-01-31' };
   // The three days before may have changed since.
@@ -370,8 +353,7 @@ it.for([
   });
 });
 
-it('refuses what is no file of records, before anything is loaded', async ({ db }) => {
-  await using folder = await aFolder();
+it('refuses what is no file of records, before anything is loaded', async ({ db, folder }) => {
   const text = await folder.write('notes.txt', 'x');
   const placeless = await folder.write('records.csv', good);
   await expect(runImport(db, [text])).rejects.toThrow(/notes.txt is not a file of records/);

@@ -1,12 +1,16 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
+import { ZipFile } from 'yazl';
 import { type ImportContext, type ImportResult, importFiles } from '../../src/import/import-files.ts';
 import type { Stated } from '../../src/import/place-file.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { test } from '../support/serving.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
 
@@ -44,6 +48,26 @@ export async function aFolder() {
     },
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
   };
+}
+
+/** A test that gets a folder of its own if it names one, and a warehouse. */
+export const it = test.extend<{ readonly folder: Awaited<ReturnType<typeof aFolder>> }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads which fixtures this one needs
+  async folder({}, use) {
+    await using folder = await aFolder();
+    await use(folder);
+  },
+});
+
+/** A ZIP file of these entries. */
+export async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promise<Buffer> {
+  const zip = new ZipFile();
+  for (const [name, content] of Object.entries(entries)) {
+    if (Buffer.isBuffer(content)) zip.addBuffer(content, name);
+    else zip.addReadStream(content, name);
+  }
+  zip.end();
+  return buffer(zip.outputStream as Readable);
 }
 
 /** The rows of a feed's table but for when and by what they came, in the order of their times. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { daysCovered, daysNamed } from '../../src/import/file-days.ts';
 import { type ListedValues, placeFile, type Stated, seriesReader } from '../../src/import/place-file.ts';
+import { cases } from '../support/cases.ts';
 
 const unlisted: ListedValues = { country: [], topic: [], ticker: [] };
 const nothing: Stated = {
@@ -18,6 +19,7 @@ function place(path: string, stated: Partial<Stated> = {}, listed = unlisted) {
   return placeFile({ parts, archive }, { ...nothing, ...stated }, listed);
 }
 
+const wars = 'country=US/topic_name=Wars/match_type=COMBINED';
 const uuid = '0a1b2c3d-0000-4000-8000-00000000000f';
 
 describe('a name says the feed, the series and the columns', () => {
@@ -86,32 +88,28 @@ describe('a name says the feed, the series and the columns', () => {
 });
 
 describe('refuses', () => {
-  test.each([
-    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, /use --feed/],
-    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, /use --feed/],
+  test.each<[path: string, stated: Partial<Stated>, message: string]>([
+    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, 'use --feed'],
+    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, 'use --feed'],
     [
       'model=macro_4/a.csv',
       { feed: 'regional-index' },
-      /"macro_4" is not a model of regional-index: macro_1/,
+      '"macro_4" is not a model of regional-index: macro_1',
     ],
-    ['records.csv', {}, /use --feed/],
-    [
-      'country=US/topic_name=Wars/match_type=COMBINED/a.csv',
-      { country: 'GB' },
-      /--country is GB, but the name of the file says US/,
-    ],
+    ['records.csv', {}, 'use --feed'],
+    [`${wars}/a.csv`, { country: 'GB' }, '--country is GB, but the name of the file says US'],
     [
       'BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv',
       { matchType: 'COMBINED' },
-      /--match-type is COMBINED, but the name of the file says EXPLICIT/,
+      '--match-type is COMBINED, but the name of the file says EXPLICIT',
     ],
     [
       'BZ_COM.zip/match_type=BOTH/a.csv',
       {},
-      /"BOTH" is not a match type of ticker-headlines: COMBINED, EXPLICIT, IMPLICIT/,
+      '"BOTH" is not a match type of ticker-headlines: COMBINED, EXPL',
     ],
-    ['country=United States/topic_name=Wars/match_type=COMBINED/a.csv', {}, /has no country "United States"/],
-    ['a.csv', { feed: 'event-metrics-query' }, /is your own query/],
+    [wars.replace('US', 'United States').concat('/a.csv'), {}, 'has no country "United States"'],
+    ['a.csv', { feed: 'event-metrics-query' }, 'is your own query'],
   ])('%s', (path, stated, message) => {
     expect(() => place(path, stated)).toThrow(message);
   });
@@ -197,29 +195,21 @@ test.each([
   expect(daysNamed(parts.at(-1)!, folders, (name) => name === 'country')).toEqual(days);
 });
 
-test.each([
-  ['nothing is stated', undefined, undefined, undefined],
-  ['a year that was over', ['2025-01-01', '2025-12-31'], undefined, ['2025-01-01', '2025-12-31']],
-  ['a year that was not over', ['2026-01-01', '2026-12-31'], undefined, undefined],
-  ['a year that had not settled', ['2025-01-01', '2026-11-17'], undefined, undefined],
-  [
-    'the days that the user states, as far as they were settled',
-    undefined,
-    ['2026-01-01', '2026-11-19'],
-    ['2026-01-01', '2026-11-16'],
-  ],
-  [
-    'those of the name among them',
-    ['2026-01-01', '2026-12-31'],
-    ['2025-06-01', '2026-06-30'],
-    ['2026-01-01', '2026-06-30'],
-  ],
-  ['none if the name is of others', ['2024-01-01', '2024-12-31'], ['2025-01-01', '2025-12-31'], undefined],
-  ['none if they are all too new', undefined, ['2026-11-18', '2026-11-19'], undefined],
-])('covered are, of a file made on 2026-11-20: %s', (_what, named, stated, covered) => {
-  const days = (pair: string[] | undefined) => pair && { from: pair[0]!, to: pair[1]! };
-  const ofName = named && whole(named[0]!, named[1]!);
-  expect(daysCovered(ofName, days(stated), '2026-11-17')).toEqual(days(covered));
+test.each(cases`
+  nothing is stated | - | - | -
+  a year that was over | 2025-01-01 2025-12-31 | - | 2025-01-01 2025-12-31
+  a year that was not over | 2026-01-01 2026-12-31 | - | -
+  a year that had not settled | 2025-01-01 2026-11-17 | - | -
+  what the user states, as far as it was settled | - | 2026-01-01 2026-11-19 | 2026-01-01 2026-11-16
+  those of the name among them | 2026-01-01 2026-12-31 | 2025-06-01 2026-06-30 | 2026-01-01 2026-06-30
+  none if the name is of others | 2024-01-01 2024-12-31 | 2025-01-01 2025-12-31 | -
+  none if they are all too new | - | 2026-11-18 2026-11-19 | -
+`)('covered are, of a file made on 2026-11-20: %s', (_, ...texts) => {
+  const [named, stated, covered] = texts.map((text) => {
+    const [from, to] = text.split(' ');
+    return to === undefined ? undefined : whole(from!, to);
+  });
+  expect(daysCovered(named, stated, '2026-11-17')).toEqual(covered && { from: covered.from, to: covered.to });
 });
 
 test('an hour of a day covers nothing by its name, and with the days stated that day', () => {

@@ -5,7 +5,7 @@ import { Secret } from '../../src/secret.ts';
 import { BudgetSpent } from '../../src/service/errors.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -54,14 +54,7 @@ describe('the request budget', () => {
   });
 
   it('is not charged for what a stopped run booked and did not send', async ({ db, sandbox }) => {
-    const stop = new AbortController();
-    await runBackfill({
-      ...{ job: aJobFor(scope, { service }), db, sandbox, clock, stop: stop.signal },
-      aroundPage: (ask) => {
-        stop.abort();
-        return ask();
-      },
-    });
+    await runBackfill({ job: aJobFor(scope, { service }), db, sandbox, clock, ...stoppedAt(1) });
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 

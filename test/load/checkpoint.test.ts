@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
+import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -20,14 +21,7 @@ const it = serving({ limits: null, clock, volume: 0.3 });
 
 describe('a run that is stopped and taken up again', () => {
   it('spends no request twice and goes on with the very token it had kept', async ({ db, sandbox }) => {
-    const stop = new AbortController();
-    let pages = 0;
-    const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
-      const page = await ask();
-      if (++pages === 8) stop.abort();
-      return page;
-    };
-    const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage });
+    const first = await runBackfill({ job, db, sandbox, clock, ...stoppedAt(8) });
     expect(first).toMatchObject({ outcome: 'interrupted', windows: { draining: 0, failed: 0 } });
     expect(first.totals.pages).toBeLessThan(sandbox.stats().pages + 1);
 
@@ -57,19 +51,17 @@ describe('a run that is stopped and taken up again', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('on every page, has asked for each page once in the end', async ({ db }) => {
+  it('on every page, has asked for each page once in the end, and counts each row once', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.08 });
+    sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
-      const stop = new AbortController();
-      const aroundPage: BackfillSetting['aroundPage'] = (ask) => {
-        stop.abort();
-        return ask();
-      };
-      outcomes.push((await runBackfill({ job, db, sandbox, clock, stop: stop.signal, aroundPage })).outcome);
+      outcomes.push((await runBackfill({ job, db, sandbox, clock, ...stoppedAt(1) })).outcome);
+      expect(await lostRows(db)).toEqual([]);
     }
     expect(outcomes.length).toBeGreaterThan(5);
     expect(outcomes.at(-1)).toBe('done');
+    await expectNothingLost(db);
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });

@@ -2,13 +2,12 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect } from 'vitest';
 import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { createLog } from '../../src/terminal/log.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -63,17 +62,6 @@ describe('clocks more than an hour apart', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it.each([{ machine: 6 * day }, { machine: -6 * day }, { database: 61 * 60_000 }, { service: 365 * day }])(
-    'are noticed whichever it is: %j',
-    async (apart) => {
-      const { clock: machine, databaseClock: database, serviceClock } = clocks(apart);
-      const service = () => ({ date: serviceClock(), mayBeLaterMs: 0 });
-      const watched = watchClocks({ machine, database, service, log: aLog().log });
-      await watched.compare();
-      expect(watched.apart).toBeInstanceOf(ClocksApart);
-    },
-  );
-
   it('are found out by the very first answer, as the service really sends it', async ({ db, sandbox }) => {
     const ahead = { clock: off(6 * day), databaseClock: async () => off(6 * day)() };
     // The lookups are fresh: before its first page, the run has no answer to go by.
@@ -81,19 +69,11 @@ describe('clocks more than an hour apart', () => {
     const result = await runBackfill({ job, db, sandbox, ...ahead, serviceClock: 'as answered' });
     expect(result).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
     expect(Object.keys(await coverageOf(db))).toEqual(['NO Inflation-Food COMBINED']);
-    expect(Object.keys(await coverageOf(db))).not.toContain('US Inflation-Food COMBINED');
   });
 
   it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
-    const stop = new AbortController();
-    await runBackfill({
-      ...{ job, db, sandbox, ...clocks({ machine: 6 * day, database: 6 * day }), stop: stop.signal },
-      aroundPage: async (ask) => {
-        const page = await ask();
-        stop.abort();
-        return page;
-      },
-    });
+    const apart = clocks({ machine: 6 * day, database: 6 * day });
+    await runBackfill({ job, db, sandbox, ...apart, ...stoppedAt(1) });
     truth = new Date('2026-11-25T12:00:00Z');
     const ended = { ...job, endDate: job.startDate.with({ day: 20 }) };
     const run = { job: ended, db, sandbox, ...clocks({}) };
@@ -149,47 +129,26 @@ describe('clocks more than an hour apart', () => {
     await expect(worker.ended).rejects.toThrow(ClocksApart);
   });
 
-  it("pause a worker's job if the service's differs, with nothing covered", async ({
-    warehouse,
-    db,
-    sandbox,
-  }) => {
-    await using worker = aWorker({
-      warehouse,
-      sandbox,
-      clock: off(6 * day),
-      databaseClock: off(6 * day),
-      serviceClock: off(0),
-    });
-    const definition = {
-      ...series,
-      start_date: scope.from,
-      ...settings,
-      schedule: { backfill: '* * * * *' },
-    };
+  it("pause a worker's job if the service's differs", async ({ warehouse, db, sandbox }) => {
+    const ahead = { clock: off(6 * day), databaseClock: off(6 * day), serviceClock: off(0) };
+    await using worker = aWorker({ warehouse, sandbox, ...ahead });
+    const schedule = { backfill: '* * * * *' };
+    const definition = { ...series, start_date: scope.from, ...settings, schedule };
     await registered(db, 'late', definition, off(6 * day - hour)());
     expect(await pausedJob(db)).toMatchObject({
-      ...{ job: 'late', paused_because: 'failures' },
+      paused_because: 'failures',
       pause_error: expect.stringContaining('The clocks are 6 days apart'),
     });
     expect(await coverageOf(db)).toEqual({});
-    const { rows } = await sql`select outcome, error from gmsi.loads`.execute(db);
-    expect(rows).toEqual([
-      { outcome: 'incomplete', error: expect.stringContaining('The clocks are 6 days apart') },
-    ]);
     await worker.stop();
   });
 
   it('end the command with 1, in words and as JSON', async () => {
     await using place = await aPlace({ clock: () => new Date(Date.now() - 6 * day) });
     const { folder, sandbox, warehouse } = place;
-    const env = { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };
-    const file = await folder.write('late.yaml', {
-      ...series,
-      start_date: '2026-11-01',
-      service: { rate: 'unlimited' },
-    });
-    const setting = { cwd: folder.path, env };
+    const definition = { ...series, start_date: '2026-11-01', service: { rate: 'unlimited' } };
+    const file = await folder.write('late.yaml', definition);
+    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
     const { code, stdout, stderr } = await gmsiHere(['backfill', file], setting);
     expect(code, stderr).toBe(1);
     expect(stdout).toContain('The clocks are 6 days apart (UTC): this machine');
@@ -198,11 +157,9 @@ describe('clocks more than an hour apart', () => {
     expect(stderr).toContain('The clocks are 6 days apart');
     const second = await gmsiHere(['sync', file, '--json'], setting);
     expect(second.code).toBe(1);
-    const [{ outcome, error }] = JSON.parse(second.stdout).jobs;
-    expect({ outcome, error }).toEqual({
-      outcome: 'incomplete',
-      error: expect.stringContaining('The clocks are 6 days apart'),
-    });
+    expect(JSON.parse(second.stdout).jobs).toMatchObject([
+      { outcome: 'incomplete', error: expect.stringContaining('The clocks are 6 days apart') },
+    ]);
     expect(await coverageOf(warehouse.db)).toEqual({});
 
     const doctor = await gmsiHere(['doctor'], setting);
@@ -211,70 +168,49 @@ describe('clocks more than an hour apart', () => {
   });
 });
 
-describe('clocks less than an hour apart', () => {
-  it('settle days by the earliest of them', async () => {
-    // Midnight has passed by two of the three.
-    for (const late of ['machine', 'database', 'service'] as const) {
-      truth = new Date('2026-11-21T00:20:00Z');
-      await using warehouse = await aWarehouse();
-      await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
-      const noLookback = aJobFor(scope, { ...settings, lookback: 'P0D' });
-      const run = { job: noLookback, db: warehouse.db, sandbox };
-      expect(await runBackfill({ ...run, ...clocks({ [late]: -30 * 60_000 }) })).toMatchObject({
-        outcome: 'done',
-      });
-      expect(await coverageOf(warehouse.db)).toEqual({
-        'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-20)}',
-      });
-    }
-  });
-
-  it('are warned about once if it is over a minute, and not else', async () => {
-    for (const [seconds, warnings] of [
-      [50, 0],
-      [70, 1],
-    ] as const) {
-      const { log, lines } = aLog();
-      const watched = watchClocks({
-        ...{ machine: off(seconds * 1000), database: async () => off(0)(), log },
-        service: () => ({ date: off(0)(), mayBeLaterMs: 0 }),
-      });
-      await watched.compare();
-      await watched.compare();
-      expect(lines.filter((line) => line.msg.includes('clocks'))).toHaveLength(warnings);
-      expect(watched.apart).toBeUndefined();
-    }
-  });
-});
-
-describe('the time of the service', () => {
-  const watch = (least: number, mayBeLaterMs: number) =>
-    watchClocks({
-      ...{
-        machine: off(0),
-        database: async () => off(0)(),
-        log: createLog({ level: 'silent', readable: false }),
-      },
-      service: () => ({ date: off(least)(), mayBeLaterMs }),
+it('clocks less than an hour apart settle days by the earliest of them', async () => {
+  // Midnight has passed by two of the three.
+  for (const late of ['machine', 'database', 'service'] as const) {
+    truth = new Date('2026-11-21T00:20:00Z');
+    await using warehouse = await aWarehouse();
+    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    const noLookback = aJobFor(scope, { ...settings, lookback: 'P0D' });
+    const run = { job: noLookback, db: warehouse.db, sandbox };
+    expect(await runBackfill({ ...run, ...clocks({ [late]: -30 * 60_000 }) })).toMatchObject({
+      outcome: 'done',
     });
-
-  it('is not taken to be behind by what its answer was under way', async () => {
-    const slow = watch(-2 * hour, 3 * hour);
-    await slow.compare();
-    expect(slow.apart).toBeUndefined();
-    expect(slow.now()).toEqual(off(0)());
-    const behind = watch(-2 * hour, 1000);
-    await behind.compare();
-    expect(behind.apart).toBeInstanceOf(ClocksApart);
-  });
-
-  it('does not count if it sends none', async ({ db, sandbox }) => {
-    const run = { job, db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
-    expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
-    expect(await covered(db)).toBe('{[2026-11-01,2026-11-17)}');
-  });
+    expect(await coverageOf(warehouse.db)).toEqual({
+      'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-20)}',
+    });
+  }
 });
 
-async function covered(db: Warehouse): Promise<string | undefined> {
-  return (await coverageOf(db))['US Inflation-Food COMBINED'];
-}
+it.for([
+  ['the machine, by days', { machine: 6 * day }, 'apart'],
+  ['the machine, behind', { machine: -6 * day }, 'apart'],
+  ['the database, by an hour', { database: 61 * 60_000 }, 'apart'],
+  ['the service, by a year', { service: 365 * day }, 'apart'],
+  ['the machine, by 70 seconds', { machine: 70_000 }, 'warned'],
+  ['the machine, by 50 seconds', { machine: 50_000 }, 'well'],
+  ['the service, by no more than its answer was under way', { service: -2 * hour, late: 3 * hour }, 'well'],
+  ['the service, by more', { service: -2 * hour, late: 1000 }, 'apart'],
+] as const)('if the clock that is off is that of %s, the clocks are %s', async ([_, apart, found]) => {
+  const { clock: machine, databaseClock: database, serviceClock } = clocks(apart);
+  const { log, lines } = aLog();
+  const mayBeLaterMs = 'late' in apart ? apart.late : 0;
+  const watched = watchClocks({
+    machine,
+    database,
+    log,
+    service: () => ({ date: serviceClock(), mayBeLaterMs }),
+  });
+  for (let times = 0; times < 2; times++) await watched.compare();
+  expect(watched.apart !== undefined).toBe(found === 'apart');
+  if (found !== 'apart') expect(lines).toHaveLength(found === 'warned' ? 1 : 0);
+});
+
+it('a service that sends no time does not count', async ({ db, sandbox }) => {
+  const run = { job, db, sandbox, ...clocks({}), serviceClock: 'unknown' } as const;
+  expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
+  expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-17)}' });
+});

@@ -14,52 +14,24 @@ const us = { countries: ['US'], topics: ['Inflation-Food'] };
 /** Windows that abut exactly, so that each day asked for can be counted. */
 const exact = { service: { end_date: 'inclusive' } };
 
-describe('jobs that overlap share coverage', () => {
-  it('each asks for the days and series that none before it has covered', async () => {
-    const [march, wider] = [
-      { ...us, from: '2026-03-01', to: '2026-03-31' },
-      { ...us, from: '2026-02-20', to: '2026-04-09' },
-    ];
-    expect(
-      await daysAskedFor([
-        march,
-        { ...us, from: '2026-03-10', to: '2026-03-20' },
-        wider,
-        { ...wider, countries: ['US', 'DE'] },
-        { ...us, from: '2026-05-01', to: '2026-05-05' },
-        { ...us, from: '2026-05-20', to: '2026-05-25' },
-        { ...us, from: '2026-05-01', to: '2026-05-31' },
-      ]),
-    ).toEqual([
-      ['US 2026-03-01/2026-03-31'],
-      [],
-      ['US 2026-02-20/2026-02-28', 'US 2026-04-01/2026-04-09'],
-      ['DE 2026-02-20/2026-04-09'],
-      ['US 2026-05-01/2026-05-05'],
-      ['US 2026-05-20/2026-05-25'],
-      ['US 2026-05-06/2026-05-19', 'US 2026-05-26/2026-05-31'],
-    ]);
-  });
+it('days that an interrupted job planned are drained by another one', async ({ db }) => {
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+  const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+  const stop = new AbortController();
+  const onStart = () => stop.abort();
+  const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
+  expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
 
-  it('days that an interrupted job planned are drained by another one', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-    const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-    const stop = new AbortController();
-    const onStart = () => stop.abort();
-    const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
-    expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
-
-    const requests = watchRequests(sandbox);
-    const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-    expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
-    expect(firstPages(requests).map(described).sort()).toEqual([
-      'US 2026-02-20/2026-02-28',
-      'US 2026-03-01/2026-03-01',
-      'US 2026-03-02/2026-03-11',
-      'US 2026-03-12/2026-03-21',
-      'US 2026-03-22/2026-03-31',
-    ]);
-  });
+  const requests = watchRequests(sandbox);
+  const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
+  expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
+  expect(firstPages(requests).map(described).sort()).toEqual([
+    'US 2026-02-20/2026-02-28',
+    'US 2026-03-01/2026-03-01',
+    'US 2026-03-02/2026-03-11',
+    'US 2026-03-12/2026-03-21',
+    'US 2026-03-22/2026-03-31',
+  ]);
 });
 
 describe('after any sequence of jobs', () => {
@@ -124,29 +96,6 @@ describe('after any sequence of jobs', () => {
     );
   });
 });
-
-interface Scope {
-  readonly countries: string[];
-  readonly topics: string[];
-  readonly from: string;
-  readonly to: string;
-}
-
-/** Runs a job for each scope, one after the other, and says which windows each of them asked for. */
-async function daysAskedFor(scopes: readonly Scope[]): Promise<string[][]> {
-  await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-  const { db } = warehouse;
-  const asked: string[][] = [];
-  for (const scope of scopes) {
-    const requests = watchRequests(sandbox);
-    const result = await runBackfill({ job: aJobFor(scope, exact), db, sandbox, clock });
-    expect(result.outcome).toBe('done');
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    asked.push(firstPages(requests).map(described).sort());
-  }
-  return asked;
-}
 
 function described({ path, query }: { path: string; query: Readonly<Record<string, string>> }): string {
   return `${path.split('/').at(-1)} ${query.start_date}/${query.end_date}`;

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -71,16 +71,17 @@ it.for(['\0', '\ud800'])(
   },
 );
 
-describe('an empty page that has a token', () => {
-  it('is followed, be it the first, one in the middle or several in a row', async ({ db, sandbox }) => {
-    sandbox.script([
-      { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
-      { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
-    ]);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(sandbox.stats().faults['empty-page']).toBe(4);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
+it('an empty page that has a token is followed, be it the first, one in the middle or several in a row', async ({
+  db,
+  sandbox,
+}) => {
+  sandbox.script([
+    { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
+    { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
+  ]);
+  expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+  expect(sandbox.stats().faults['empty-page']).toBe(4);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
 describe('a token that the service takes no longer', () => {
@@ -96,14 +97,7 @@ describe('a token that the service takes no longer', () => {
       await using sandbox = await startSandbox({
         ...{ limits: null, clock: moving, volume: 0.3, tokenLifetimeMs: hour, tokenErrorStatus },
       });
-      const stop = new AbortController();
-      let pages = 0;
-      const aroundPage: BackfillSetting['aroundPage'] = async (ask) => {
-        const page = await ask();
-        if (++pages === 3) stop.abort();
-        return page;
-      };
-      await runBackfill({ job: oneJob, db, sandbox, clock: moving, stop: stop.signal, aroundPage });
+      await runBackfill({ job: oneJob, db, sandbox, clock: moving, ...stoppedAt(3) });
       now += 2 * hour;
 
       const requests = watchRequests(sandbox);

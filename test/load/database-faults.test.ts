@@ -23,34 +23,36 @@ const covered = {
 
 const it = serving({ limits: null, clock, volume: 0.15 });
 
-describe('a load whose connections are all cut, twice', () => {
-  it('commits every page once', async ({ warehouse, db, sandbox }) => {
-    const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
-    let cut = 0;
-    let asked = 0;
-    const result = await runBackfill({
-      ...{ job, db, sandbox, clock },
-      // Asked for while the page before is being committed.
-      aroundPage: async (ask) => {
-        const page = await ask();
-        // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
-        if (++asked === 5 || asked === 12) {
-          const { rows } = await sql`
+it('a load whose connections are all cut, twice, commits every page once', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
+  let cut = 0;
+  let asked = 0;
+  const result = await runBackfill({
+    ...{ job, db, sandbox, clock },
+    // Asked for while the page before is being committed.
+    aroundPage: async (ask) => {
+      const page = await ask();
+      // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
+      if (++asked === 5 || asked === 12) {
+        const { rows } = await sql`
             select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
           `.execute(admin);
-          cut += rows.length;
-        }
-        return page;
-      },
-    });
-    await admin.destroy();
-    expect(cut).toBeGreaterThan(1);
-    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
-    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await coverageOf(db)).toEqual(covered);
+        cut += rows.length;
+      }
+      return page;
+    },
   });
+  await admin.destroy();
+  expect(cut).toBeGreaterThan(1);
+  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(await coverageOf(db)).toEqual(covered);
 });
 
 describe('a reply that is lost after the server has done its work', () => {
@@ -87,9 +89,11 @@ describe('a reply that is lost after the server has done its work', () => {
   });
 });
 
-describe('a warehouse whose disk is full', () => {
-  it('ends the run with what to do about it, and a rerun goes on', async ({ db, sandbox }) => {
-    await sql`
+it('a warehouse whose disk is full ends the run with what to do about it, and a rerun goes on', async ({
+  db,
+  sandbox,
+}) => {
+  await sql`
       create function gmsi.fill_disk() returns trigger language plpgsql as $$
       begin
         if (select count(*) from gmsi.headlines) > 25 then
@@ -98,23 +102,22 @@ describe('a warehouse whose disk is full', () => {
         return null;
       end $$
     `.execute(db);
-    await sql`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`.execute(
-      db,
-    );
+  await sql`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`.execute(
+    db,
+  );
 
-    const first = await runBackfill({ job, db, sandbox, clock });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { draining: 0, failed: 0 } });
-    expect(first.error).toBeInstanceOf(WarehouseFull);
-    expect((first.error as WarehouseFull).hint).toMatch(/Make room/);
-    const held = await countRows(db, 'headlines');
-    expect(held).toBeLessThan(servedBy(sandbox, scope).length);
-    expect(held).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
+  const first = await runBackfill({ job, db, sandbox, clock });
+  expect(first).toMatchObject({ outcome: 'incomplete', windows: { draining: 0, failed: 0 } });
+  expect(first.error).toBeInstanceOf(WarehouseFull);
+  expect((first.error as WarehouseFull).hint).toMatch(/Make room/);
+  const held = await countRows(db, 'headlines');
+  expect(held).toBeLessThan(servedBy(sandbox, scope).length);
+  expect(held).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
 
-    await sql`drop trigger fill_disk on gmsi.headlines`.execute(db);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await coverageOf(db)).toEqual(covered);
-  });
+  await sql`drop trigger fill_disk on gmsi.headlines`.execute(db);
+  expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(await coverageOf(db)).toEqual(covered);
 });
 
 describe('the log of a load', () => {

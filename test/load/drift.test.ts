@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -123,12 +123,7 @@ describe('a window of which too many records cannot be read', () => {
     const drain = async (service: object) => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
       const of = aJobFor(scope, { service: { ...paged, ...service } });
-      const stop = new AbortController();
-      const aroundPage = async <T>(ask: () => Promise<T>): Promise<T> => {
-        stop.abort();
-        return ask();
-      };
-      const begun = await runBackfill({ job: of, db, sandbox, clock, stop: stop.signal, aroundPage });
+      const begun = await runBackfill({ job: of, db, sandbox, clock, ...stoppedAt(1) });
       expect(begun).toMatchObject({ outcome: 'interrupted', totals: { pages: 1, records_rejected: 40 } });
       return runBackfill({ job: of, db, sandbox, clock });
     };
@@ -152,29 +147,30 @@ test.each([
   expect(tooManyRejected({ records, rejected }, 1)).toBe(what);
 });
 
-describe('field names that come or go', () => {
-  it('are noted once per load, and not at all by the load after it', async ({ db, sandbox }) => {
-    const plan = { fullRefresh: true, retryRefused: false };
-    const drain = async (drifts: readonly DriftKind[] | undefined) => {
-      const { log, lines } = aLog();
-      // Every record of every page drifts in the same way.
-      const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
-      sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
-      const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 60 } });
-      expect((await runBackfill({ job: paged, db, sandbox, clock, log, plan })).outcome).toBe('done');
-      return fieldNotes(lines);
-    };
-    expect(await drain(undefined)).toEqual([]);
-    expect(await drain(['new-field'])).toEqual([
-      ['records have fields that no load has seen before', ['sandbox_field']],
-    ]);
-    expect(await drain(['new-field'])).toEqual([]);
-    expect(await drain(['vanished-field'])).toEqual([
-      ['records no longer have these fields', ['match_type', 'sandbox_field']],
-    ]);
-    expect(await drain(['vanished-field'])).toEqual([]);
-    expect(await drain(undefined)).toEqual([]);
-  });
+it('field names that come or go are noted once per load, and not at all by the load after it', async ({
+  db,
+  sandbox,
+}) => {
+  const plan = { fullRefresh: true, retryRefused: false };
+  const drain = async (drifts: readonly DriftKind[] | undefined) => {
+    const { log, lines } = aLog();
+    // Every record of every page drifts in the same way.
+    const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
+    sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
+    const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 60 } });
+    expect((await runBackfill({ job: paged, db, sandbox, clock, log, plan })).outcome).toBe('done');
+    return fieldNotes(lines);
+  };
+  expect(await drain(undefined)).toEqual([]);
+  expect(await drain(['new-field'])).toEqual([
+    ['records have fields that no load has seen before', ['sandbox_field']],
+  ]);
+  expect(await drain(['new-field'])).toEqual([]);
+  expect(await drain(['vanished-field'])).toEqual([
+    ['records no longer have these fields', ['match_type', 'sandbox_field']],
+  ]);
+  expect(await drain(['vanished-field'])).toEqual([]);
+  expect(await drain(undefined)).toEqual([]);
 });
 
 const asDrifted: Partial<Record<DriftKind, object>> = {

@@ -50,8 +50,7 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
 
-  it('on the way out, because the warehouse is full, still ends as budget', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock });
+  it('on the way out, because the warehouse is full, still ends as budget', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
     let spend = () => {};
     const whenSpent = new Promise<void>((resolve) => {
@@ -73,8 +72,7 @@ describe('a run in which windows fail', () => {
     expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
   });
 
-  it('and that meets a refused key on its way out ends as failed (2)', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock });
+  it('and that meets a refused key on its way out ends as failed (2)', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
     // One request is under way, and held, until so many others have failed that the run is hopeless.
     let failed = 0;

@@ -88,32 +88,6 @@ describe('what is held after a backfill is exactly what is served', () => {
       'US Governance/Corruption INTERNATIONAL': '{[2026-08-25,2026-09-14)}',
     });
   });
-
-  it('also in the fields that have no column, and in the scores that follow from others', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
-    const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
-    await runBackfill({ job, db, sandbox, clock });
-    const { rows } = await sql<{ headline_id: string; extra: unknown; directional_score: number }>`
-      select headline_id, extra, directional_score from gmsi.headlines where country = 'DE'
-        and topic = 'Governance/Corruption' order by headline_id
-    `.execute(db);
-    const truth = sandbox
-      .truth({ country: 'DE', topic: 'Governance/Corruption', from: scope.from, to: scope.to })
-      .sort((a, b) => (a.id! < b.id! ? -1 : 1));
-    expect(truth.length).toBeGreaterThan(20);
-    expect(rows).toEqual(
-      truth.map(({ id, wire, directional }) => ({
-        headline_id: id,
-        extra: {
-          topic_name: wire.topic_name,
-          match_type: wire.match_type,
-          relevance_rank: wire.relevance_rank,
-          entities: wire.entities,
-        },
-        directional_score: directional.positive - directional.negative,
-      })),
-    );
-  });
 });
 
 async function holdsTheTruth(options: SandboxOptions, overrides: Record<string, unknown> = {}) {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
@@ -13,32 +13,32 @@ const scope = {
 };
 const refresh = { fullRefresh: true, retryRefused: false };
 
-describe('draining covered days again', () => {
-  it('asks for every window again, and writes and rejects nothing twice', async ({ db }) => {
-    const records = { ids: false };
-    await using sandbox = await startSandbox({ limits: null, clock, records, volume: 0.15 });
-    const job = aJobFor(scope, { service: { page_size: 30 } });
-    const drift = ['no-time', 'no-score', 'not-an-object', 'nul-character', 'lone-surrogate'] as const;
-    // Each window's first page drifts in the same way both times.
-    const script = () =>
-      sandbox.script([{ kind: 'drift', drifts: drift, times: 1e6, match: ({ token }) => token === null }]);
+it('draining covered days again asks for every window again, and writes and rejects nothing twice', async ({
+  db,
+}) => {
+  const records = { ids: false };
+  await using sandbox = await startSandbox({ limits: null, clock, records, volume: 0.15 });
+  const job = aJobFor(scope, { service: { page_size: 30 } });
+  const drift = ['no-time', 'no-score', 'not-an-object', 'nul-character', 'lone-surrogate'] as const;
+  // Each window's first page drifts in the same way both times.
+  const script = () =>
+    sandbox.script([{ kind: 'drift', drifts: drift, times: 1e6, match: ({ token }) => token === null }]);
 
-    script();
-    const first = await runBackfill({ job, db, sandbox, clock });
-    const before = await everything(db);
-    expect(before.rejected).toHaveLength(first.totals.records_rejected);
-    expect(before.rejected.length).toBeGreaterThanOrEqual(4);
+  script();
+  const first = await runBackfill({ job, db, sandbox, clock });
+  const before = await everything(db);
+  expect(before.rejected).toHaveLength(first.totals.records_rejected);
+  expect(before.rejected.length).toBeGreaterThanOrEqual(4);
 
-    const { requests, pages } = sandbox.stats();
-    script();
-    const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
-    expect(second).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_changed: 0 } });
-    expect(second.totals.records).toBe(first.totals.records);
-    expect(await everything(db)).toEqual(before);
-    expect(await countRows(db, 'headline_revisions')).toBe(0);
-    expect(sandbox.stats().requests - requests).toBe(pages);
-    expect(sandbox.stats().pagesServedTwice).toBe(pages);
-  });
+  const { requests, pages } = sandbox.stats();
+  script();
+  const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+  expect(second).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_changed: 0 } });
+  expect(second.totals.records).toBe(first.totals.records);
+  expect(await everything(db)).toEqual(before);
+  expect(await countRows(db, 'headline_revisions')).toBe(0);
+  expect(sandbox.stats().requests - requests).toBe(pages);
+  expect(sandbox.stats().pagesServedTwice).toBe(pages);
 });
 
 /** Rows with the transactions that wrote them: a row that is written again, even with equal values, has another xmin. */

@@ -13,7 +13,7 @@ import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { runProbe } from '../support/run-probe.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { aWindowIn, countRows, coverageOf, coverIn, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const today = '2026-11-20';
@@ -160,12 +160,7 @@ it('a window is continued at its cursor on a later day', async () => {
 it('a hole in what is covered is drained from the hole to today', async () => {
   await using service = await aService();
   const { db, sandbox } = service;
-  const covered = { feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', match_type: 'COMBINED' };
-  const days = '{[2026-08-01,2026-10-01),[2026-10-05,2026-11-18)}';
-  await db
-    .insertInto('gmsi.coverage')
-    .values({ ...covered, ticker: '', variant: '', days })
-    .execute();
+  await coverIn(db, '{[2026-08-01,2026-10-01),[2026-10-05,2026-11-18)}');
   const requests = watchRequests(sandbox);
   await runBackfill({ job: aJobFor(all, { service: ignored }), ...service });
   expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-10-01']);
@@ -177,18 +172,9 @@ it('a sync does not wait for the window of a backfill', async () => {
   await using service = await aService();
   const { db } = service;
   const requests = watchRequests(service.sandbox);
-  const backfill = { feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', match_type: 'COMBINED' };
-  const held = { ...backfill, first_day: '2020-01-01', last_day: today, state: 'draining' as const };
   const load = { command: 'backfill', job: 'another', feed: 'gmsi-headlines', run_by: 'a test' };
-  const { load_id } = await db
-    .insertInto('gmsi.loads')
-    .values(load)
-    .returning('load_id')
-    .executeTakeFirstOrThrow();
-  await db
-    .insertInto('gmsi.windows')
-    .values({ ...held, ticker: '', variant: '', load_id })
-    .execute();
+  await db.insertInto('gmsi.loads').values(load).execute();
+  await aWindowIn(db, '2020-01-01', today, { state: 'draining', load_id: 1 });
   const job = aJobFor(all, { end_date: 'today', lookback: 'P3D', service: ignored });
   expect((await runSync({ job, ...service })).outcome).toBe('done');
   expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-11-17', undefined]);

@@ -1,13 +1,12 @@
 import { describe, expect } from 'vitest';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { runProbe } from '../support/run-probe.ts';
 import { it } from '../support/serving.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -64,48 +63,23 @@ it('what was learned of one feed says nothing of another', async ({ db }) => {
 });
 
 describe('the history limit that a probe has learned', () => {
-  const learned = async (value: object) => {
-    const warehouse = await aWarehouse();
-    const fact = {
-      feed: 'gmsi-headlines',
-      fact: 'history_limit',
-      value: JSON.stringify(value),
-      evidence: 'a test',
-    };
-    await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
-    return warehouse;
-  };
-  const limitOf = async (db: Warehouse, overrides = {}) => {
-    const { historyLimit } = (await withLearnedReading(db, aJobFor(one, overrides))).job;
-    return historyLimit && `${historyLimit.reach} ${historyLimit.by}`;
-  };
-
-  it('is the day after the last that was refused, however many were not asked for', async () => {
-    await using warehouse = await learned({
-      answered: '2025-01-01',
-      refused: '2020-02-28',
-      asked_on: '2025-06-01',
-    });
-    expect(await limitOf(warehouse.db)).toBe('2020-02-29 probe');
-  });
-
-  it.each([
-    ['nothing was refused', { answered: '2016-11-22', refused: null, asked_on: '2026-11-20' }],
+  it.for<
     [
-      'an older day was answered than one that was refused',
-      { answered: '2020-01-01', refused: '2021-01-01', asked_on: '2026-11-20' },
-    ],
-  ])('is none if %s', async (_, value) => {
-    await using warehouse = await learned(value);
-    expect(await limitOf(warehouse.db)).toBeUndefined();
-  });
-
-  it('counts less than what the job says, also if that is further back', async () => {
-    await using warehouse = await learned({
-      answered: '2025-01-01',
-      refused: '2024-12-31',
-      asked_on: '2025-06-01',
-    });
-    expect(await limitOf(warehouse.db, { history_limit: '2010-01-01' })).toBe('2010-01-01 job');
+      what: string,
+      answered: string,
+      refused: string | null,
+      job: Record<string, unknown>,
+      limit: string | undefined,
+    ]
+  >([
+    ['the day after the last that was refused', '2025-01-01', '2020-02-28', {}, '2020-02-29 probe'],
+    ['none if nothing was refused', '2016-11-22', null, {}, undefined],
+    ['none if an older day was answered than one refused', '2020-01-01', '2021-01-01', {}, undefined],
+    ['what the job says', '2025-01-01', '2024-12-31', { history_limit: '2010-01-01' }, '2010-01-01 job'],
+  ])('is %s', async ([_, answered, refused, job, limit], { db }) => {
+    const learned = { fact: 'history_limit', value: { answered, refused, asked_on: '2025-06-01' } };
+    await saveLearnedFacts(db, 'gmsi-headlines', [{ ...learned, evidence: 'a test' }]);
+    const { historyLimit } = (await withLearnedReading(db, aJobFor(one, job))).job;
+    expect(historyLimit && `${historyLimit.reach} ${historyLimit.by}`).toBe(limit);
   });
 });

@@ -5,12 +5,14 @@ import { planRefresh } from '../../src/plan/plan-refresh.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
+import { aWindowIn, coverIn } from '../support/warehouse-state.ts';
 
 const when = { now: new Date('2026-11-20T12:00:00Z'), today: Temporal.PlainDate.from('2026-11-20') };
+const topic = 'Tension';
 /** Ten days from a day on which every grid of five or ten days begins. */
 const scope = {
   ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
-  ...{ countries: ['US', 'NO'], topics: ['Tension'], from: '2025-02-16', to: '2025-02-25' },
+  ...{ countries: ['US', 'NO'], topics: [topic], from: '2025-02-16', to: '2025-02-25' },
 };
 
 function aRefresh(perMonth: number, service = {}) {
@@ -21,20 +23,11 @@ function aRefresh(perMonth: number, service = {}) {
   });
 }
 
-/** Stores a window as drained at a moment; `null` for one that is still to be drained. */
-async function aWindow(db: Warehouse, country: string, [first, last]: [string, string], at: string | null) {
-  await sql`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, finished_at)
-    values ('gmsi-headlines', ${country}, 'Tension', 'COMBINED', ${first}, ${last}, ${at ? 'drained' : 'pending'}, ${at})`.execute(
-    db,
-  );
-}
+/** A window that was drained at a moment; `null` for one that is still to be drained. */
+const aWindow = (db: Warehouse, country: string, [first, last]: [string, string], at: string | null) =>
+  aWindowIn(db, first, last, { country, topic, state: at ? 'drained' : 'pending', finished_at: at });
 
-async function covers(db: Warehouse, country: string, days: string) {
-  await sql`
-    insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', ${country}, 'Tension', 'COMBINED', ${days}::datemultirange)`.execute(db);
-}
+const covers = (db: Warehouse, country: string, days: string) => coverIn(db, days, { country, topic });
 
 /** The windows that are to be drained. */
 async function planned(db: Warehouse) {

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
@@ -11,6 +10,7 @@ import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWindowIn, requestsBooked } from '../support/warehouse-state.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 
@@ -37,37 +37,30 @@ async function storedIn({ db }: TestWarehouse): Promise<Record<string, FactValue
   return Object.fromEntries(rows.map(({ fact, value }) => [fact, value as FactValue]));
 }
 
+const reach = (answered: string, refused: string | null) => ({
+  history_limit: { answered, refused, asked_on: '2026-11-20' },
+});
+
 describe('a probe of a service', () => {
   const usual = {
     end_date: 'inclusive',
     time_zone: { least: 0, most: 0 },
     day_begin: expect.anything(),
     time_rounding: 'second, some on the hour',
-    history_limit: { answered: '2016-11-19', refused: null, asked_on: '2026-11-20' },
+    ...reach('2016-11-19', null),
   };
   const cases: [string, SandboxOptions, object][] = [
     ['as it is likely to be', {}, {}],
     ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
-    [
-      'that ignores end_date and sends the oldest first',
-      { endDate: 'ignored', order: 'oldest-first' },
-      { end_date: 'ignored' },
-    ],
-    [
-      'that reaches 100 days back',
-      { historyLimitDays: 100 },
-      { history_limit: { answered: '2026-08-12', refused: '2026-08-11', asked_on: '2026-11-20' } },
-    ],
+    ['that ignores end_date', { endDate: 'ignored', order: 'oldest-first' }, { end_date: 'ignored' }],
+    ['that reaches 100 days back', { historyLimitDays: 100 }, reach('2026-08-12', '2026-08-11')],
     [
       'that reaches 20 days back and refuses pages above 70',
       { historyLimitDays: 20, pageCap: 70 },
-      {
-        history_limit: { answered: '2026-10-31', refused: '2026-10-30', asked_on: '2026-11-20' },
-        ...{ time_zone: { least: 0, most: 195 }, day_begin: null },
-      },
+      { ...reach('2026-10-31', '2026-10-30'), time_zone: { least: 0, most: 195 }, day_begin: null },
     ],
     [
-      'that cuts pages to 50',
+      'that cuts pages',
       { pageCap: 50, pageCapMode: 'silent' },
       { time_zone: { least: 0, most: 180 }, day_begin: null },
     ],
@@ -83,88 +76,10 @@ describe('a probe of a service', () => {
     const { report, found } = await probed({ volume: 4, ...options }, warehouse);
     expect(found).toEqual({ ...usual, ...expected });
     expect(report.requests).toBeLessThanOrEqual(12);
+    expect(await requestsBooked(warehouse.db)).toBe(report.requests);
     const learned = Object.entries(found).filter(([, value]) => value !== null);
     expect(await storedIn(warehouse)).toEqual(Object.fromEntries(learned));
   });
-
-  const zones = {
-    UTC: [0, 0],
-    'Asia/Kolkata': [330, 330],
-    'America/New_York': [-300, -240],
-    'Asia/Tokyo': [540, 540],
-  } as const;
-  const anyService = fc.record({
-    endDate: fc.constantFrom('inclusive', 'exclusive', 'ignored'),
-    order: fc.constantFrom('newest-first', 'oldest-first'),
-    historyLimitDays: fc.constantFrom(null, 20, 100, 1000),
-    timeZone: fc.constantFrom(...(Object.keys(zones) as (keyof typeof zones)[])),
-    pageCap: fc.constantFrom(10, 50, 1000),
-    pageCapMode: fc.constantFrom('refuse', 'silent'),
-    records: fc.record({
-      times: fc.constantFrom('naive', 'utc', 'offset'),
-      hourShare: fc.constantFrom(0, 0.6, 1),
-      ids: fc.boolean(),
-    }),
-    volume: fc.constantFrom(0.02, 0.1, 0.4, 1),
-    seed: fc.constantFrom('one', 'two', 'three'),
-  });
-
-  it('of any kind learns nothing that is wrong, in 12 requests at most, each of them booked', {
-    timeout: 120_000,
-  }, async () => {
-    let learned = 0;
-    await fc.assert(
-      fc.asyncProperty(anyService, async (options) => {
-        await using warehouse = await aWarehouse();
-        const { report, found } = await probed(options, warehouse);
-        expect(report.requests).toBeLessThanOrEqual(12);
-        const { requests } = await warehouse.db
-          .selectFrom('gmsi.api_usage')
-          .select('requests')
-          .executeTakeFirstOrThrow();
-        expect(requests).toBe(report.requests);
-        if (found.end_date !== null) learned++;
-        expectRight(found, options);
-        // A small page is a few hours of news, which may not reach over the end of a day; very little news is none on most days.
-        if (options.pageCap === 1000 && options.volume >= 0.4) expect(found.end_date).toBe(options.endDate);
-      }),
-      { numRuns: 5 },
-    );
-    expect(learned).toBeGreaterThan(1);
-  });
-
-  function expectRight(
-    found: Record<FactName, FactValue | null>,
-    options: typeof anyService extends fc.Arbitrary<infer Options> ? Options : never,
-  ): void {
-    const { records, historyLimitDays, timeZone } = options;
-    const [least, most] = zones[timeZone];
-    const isNaive = records.times === 'naive';
-    const words = {
-      end_date: options.endDate,
-      time_rounding: ['second', 'second, some on the hour', 'hour'][[0, 0.6, 1].indexOf(records.hourShare)],
-    };
-    for (const [fact, word] of Object.entries(words)) {
-      expect([word, null], fact).toContain(found[fact as FactName]);
-    }
-    if (!isNaive) expect(['stated', null]).toContain(found.time_zone);
-    else expectBounds(found.time_zone, least, most);
-    expectBounds(found.day_begin, isNaive ? 0 : -most, isNaive ? 0 : -least);
-    if (found.history_limit !== null) {
-      const { answered, refused } = found.history_limit as { answered: string; refused: string | null };
-      const oldest = (more: number) =>
-        new Date(now - ((historyLimitDays ?? 1e5) + more) * 86_400_000).toISOString().slice(0, 10);
-      expect(answered >= oldest(1)).toBe(true);
-      expect(refused === null || refused < oldest(-1)).toBe(true);
-    }
-  }
-
-  function expectBounds(value: FactValue | null, least: number, most: number): void {
-    if (value === null) return;
-    const bounds = value as { least: number; most: number };
-    expect(bounds.least).toBeLessThanOrEqual(most);
-    expect(bounds.most).toBeGreaterThanOrEqual(least);
-  }
 });
 
 describe('a probe that meets trouble', () => {
@@ -226,21 +141,9 @@ describe('what is probed', () => {
 
   it('is the busiest series that the warehouse has loaded', async ({ warehouse, db }) => {
     await probed({}, warehouse);
-    const series = {
-      feed: 'gmsi-headlines',
-      ticker: '',
-      match_type: 'COMBINED',
-      variant: '',
-      state: 'drained',
-    } as const;
-    const days = { first_day: '2026-10-01', last_day: '2026-10-02' };
-    await db
-      .insertInto('gmsi.windows')
-      .values([
-        { ...series, ...days, country: 'NO', topic: 'Elections', records: 50 },
-        { ...series, ...days, country: 'DE', topic: 'Market Stress', records: 70 },
-      ] as never)
-      .execute();
+    const days = ['2026-10-01', '2026-10-02'] as const;
+    await aWindowIn(db, ...days, { country: 'NO', topic: 'Elections', records: 50 });
+    await aWindowIn(db, ...days, { country: 'DE', topic: 'Market Stress', records: 70 });
     const { report } = await probed({}, warehouse);
     expect(report.series).toMatchObject({ country: 'DE', topic: 'Market Stress' });
   });

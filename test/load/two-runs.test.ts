@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
@@ -26,15 +26,8 @@ describe('runs of one job at once', () => {
     await using warehouse = await aWarehouse({ connections: 8 });
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
-    sandbox.script([
-      {
-        kind: 'refuse',
-        status: 422,
-        detail: 'broken',
-        times: 1e6,
-        match: ({ path, query }) => path.endsWith('/US') && query.start_date === '2026-09-11',
-      },
-    ]);
+    const match = ({ path, query }: SeenRequest) => path.endsWith('/US') && query.start_date === '2026-09-11';
+    sandbox.script([{ kind: 'refuse', status: 422, detail: 'broken', times: 1e6, match }]);
     const results = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
     expect(results.map(({ outcome }) => outcome)).toEqual(['incomplete', 'incomplete']);
     expect(sandbox.stats().faults.refuse).toBe(1);
@@ -44,15 +37,11 @@ describe('runs of one job at once', () => {
   });
 
   it('share the work, and all end when all of it is done', async () => {
-    const runs = 3;
     await using warehouse = await aWarehouse({ connections: 8 });
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
     const { db } = warehouse;
-    const results = await Promise.all(
-      Array.from({ length: runs }, () => runBackfill({ job, db, sandbox, clock })),
-    );
-    expect(results.map(({ outcome }) => outcome)).toEqual(Array.from({ length: runs }, () => 'done'));
-    expect(results.map(({ windows }) => windows.drained)).toEqual(Array.from({ length: runs }, () => 12));
+    const results = await Promise.all([1, 2, 3].map(() => runBackfill({ job, db, sandbox, clock })));
+    expect(results).toMatchObject([1, 2, 3].map(() => ({ outcome: 'done', windows: { drained: 12 } })));
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
     const pages = results.reduce((sum, { totals }) => sum + totals.pages, 0);
     expect(pages).toBe(sandbox.stats().pages);
@@ -118,14 +107,8 @@ describe('a load that falls silent', () => {
           // Whoever holds the row of the load keeps its heart from beating.
           await db.transaction().execute(async (trx) => {
             await sql`select from gmsi.loads where load_id = 1 for update`.execute(trx);
-            other = runBackfill({
-              job: oneJob,
-              db,
-              sandbox,
-              clock,
-              leaseSeconds,
-              aroundPage: noted('other'),
-            });
+            const run = { job: oneJob, db, sandbox, clock, leaseSeconds };
+            other = runBackfill({ ...run, aroundPage: noted('other') });
             await untilTakenOver(db);
           });
         }

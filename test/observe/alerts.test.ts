@@ -167,14 +167,6 @@ describe('a webhook gets', () => {
     await check(db, webhook);
     expect(webhook.taken).toEqual([]);
   });
-
-  it('at the address that its job names, before the one of the environment', async ({ db }) => {
-    await using own = await aWebhook();
-    await using usual = await aWebhook();
-    const alerts = { max_lag: 'P5D', webhook_url: own.url.reveal() };
-    await check(db, usual, { jobs: [aJob({ end_date: 'today', alerts })] });
-    expect([own.taken.length, usual.taken.length]).toEqual([1, 0]);
-  });
 });
 
 it('the address of a webhook is neither logged nor stored nor reported', async ({ db }) => {

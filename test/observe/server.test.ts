@@ -18,22 +18,20 @@ const telling: Parameters<typeof serveTelemetry>[1] = {
 /** So short that a test need not wait. */
 const bounds = { requestMs: 1_000, answerMs: 500 };
 
-describe('a request for metrics or health', () => {
-  it.each([
-    ['localhost', 200],
-    ['10.1.2.3:9464', 200],
-    [`${hostname()}:9464`, 200],
-    ['METRICS.example.com', 200],
-    ['evil.example.com', 421],
-    ['metrics.example.com.evil.com', 421],
-  ])('asked as %s, answers %i', async (host, status) => {
-    await using server = await serveTelemetry(anyPort, telling);
-    for (const path of ['/metrics', '/healthz', '/readyz', '/nothing']) {
-      const [response] = await once(request(`${server.url}${path}`, { headers: { host } }).end(), 'response');
-      expect(response.statusCode).toBe(status === 200 && path === '/nothing' ? 404 : status);
-      response.resume();
-    }
-  });
+it.each([
+  ['localhost', 200],
+  ['10.1.2.3:9464', 200],
+  [`${hostname()}:9464`, 200],
+  ['METRICS.example.com', 200],
+  ['evil.example.com', 421],
+  ['metrics.example.com.evil.com', 421],
+])('a request for metrics or health asked as %s, answers %i', async (host, status) => {
+  await using server = await serveTelemetry(anyPort, telling);
+  for (const path of ['/metrics', '/healthz', '/readyz', '/nothing']) {
+    const [response] = await once(request(`${server.url}${path}`, { headers: { host } }).end(), 'response');
+    expect(response.statusCode).toBe(status === 200 && path === '/nothing' ? 404 : status);
+    response.resume();
+  }
 });
 
 // Most of their time they wait.

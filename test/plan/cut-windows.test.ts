@@ -8,7 +8,6 @@ import { anyMissing, daysOf, range, written } from './days.ts';
 
 /** As few as still find what goes wrong at a step, a border or an order. */
 const quick = { numRuns: 30 };
-const inclusive: WindowShape = { stepDays: 90, endDate: 'inclusive', order: 'oldest-first' };
 const anyReading = fc.constantFrom<EndDateReading>('unknown', 'inclusive', 'exclusive');
 const anyShape: fc.Arbitrary<WindowShape> = fc.record({
   stepDays: fc.integer({ min: 1, max: 90 }),
@@ -111,42 +110,5 @@ describe('what is asked of the service', () => {
   ] as const)('one day, %s, is %s', (reading, dates) => {
     const { startDate, endDate } = requestRange(range('2024-02-28'), reading);
     expect(`${startDate}..${endDate}`).toBe(dates);
-  });
-});
-
-describe('by example', () => {
-  test('a window ends on the leap day, and the next begins after it', () => {
-    expect(
-      cutWindows([range('2024-01-01', '2024-03-31')], { ...inclusive, stepDays: 60 }).map(written),
-    ).toEqual(['2024-01-01..2024-02-29', '2024-03-01..2024-03-31']);
-  });
-
-  test('newest first, the short window is the oldest, across the turn of the year', () => {
-    const shape: WindowShape = { ...inclusive, stepDays: 30, order: 'newest-first' };
-    expect(cutWindows([range('2025-11-30', '2026-01-31')], shape).map(written)).toEqual([
-      '2026-01-02..2026-01-31',
-      '2025-12-03..2026-01-01',
-      '2025-11-30..2025-12-02',
-    ]);
-  });
-
-  test('90 days are one window, but two if the reading of end_date is not known', () => {
-    const missing = [range('2025-01-01', '2025-03-31')];
-    expect(cutWindows(missing, inclusive).map(written)).toEqual(['2025-01-01..2025-03-31']);
-    expect(cutWindows(missing, { ...inclusive, endDate: 'unknown' }).map(written)).toEqual([
-      '2025-01-01..2025-03-30',
-      '2025-03-31..2025-03-31',
-    ]);
-  });
-
-  test('a covered day between two missing ones is not asked for', () => {
-    expect(cutWindows([range('2025-01-03'), range('2025-01-01')], inclusive).map(written)).toEqual([
-      '2025-01-01..2025-01-01',
-      '2025-01-03..2025-01-03',
-    ]);
-  });
-
-  test('if nothing is missing, there is no window', () => {
-    expect(cutWindows([], inclusive)).toEqual([]);
   });
 });

@@ -9,8 +9,6 @@ const aScheduled = (overrides: Partial<Scheduled> = {}): Scheduled => ({
   service: { endDate: 'unknown' },
   ...overrides,
 });
-const allPairs = { series: 97 * 70, hasLive: false };
-
 describe('the runs of a schedule', () => {
   it.each([
     ['0 1 * * *', 'UTC', 30, 30],
@@ -28,46 +26,24 @@ describe('the runs of a schedule', () => {
   });
 });
 
-describe('the cost of a schedule', () => {
-  it('of all pairs every night is 203,700 requests a month', () => {
-    expect(costOfSchedule(aScheduled(), allPairs, month).syncRequests).toBe(203_700);
-  });
-
-  it('is twice that with the live feed', () => {
-    expect(costOfSchedule(aScheduled(), { ...allPairs, hasLive: true }, month).syncRequests).toBe(407_400);
-  });
-
-  it('counts backfills apart, which ask for no live feed', () => {
-    const schedule = { backfill: '0 1 * * *', timezone: 'UTC' };
-    expect(costOfSchedule(aScheduled({ schedule }), { ...allPairs, hasLive: true }, month)).toMatchObject({
-      syncRequests: 0,
-      backfillRequests: 203_700,
-    });
-  });
-
-  it('grows with the windows that a lookback is cut into', () => {
-    const one = { series: 1, hasLive: false };
-    const cost = (lookbackDays: number, stepDays = 90) =>
-      costOfSchedule(aScheduled({ lookbackDays, stepDays }), one, month).syncRequests;
-    expect([cost(1), cost(87), cost(88), cost(3, 2)]).toEqual([30, 30, 60, 90]);
-  });
+it('the cost of a schedule grows with the windows that a lookback is cut into', () => {
+  const one = { series: 1, hasLive: false };
+  const cost = (lookbackDays: number, stepDays = 90) =>
+    costOfSchedule(aScheduled({ lookbackDays, stepDays }), one, month).syncRequests;
+  expect([cost(1), cost(87), cost(88), cost(3, 2)]).toEqual([30, 30, 60, 90]);
 });
 
-describe('the cost of a poll', () => {
-  it.each([
-    [0, 1],
-    [7.5, 1],
-    [85, 1],
-    [86, 2],
-  ])('%f days after the one before is %i windows', (days, windows) => {
-    expect(pollCost(aScheduled(), days, false)).toBe(windows);
-    expect(pollCost(aScheduled(), days, true)).toBe(windows + 1);
-  });
+it.each([
+  [0, 1],
+  [7.5, 1],
+  [85, 1],
+  [86, 2],
+])('the cost of a poll %f days after the one before is %i windows', (days, windows) => {
+  expect(pollCost(aScheduled(), days, false)).toBe(windows);
+  expect(pollCost(aScheduled(), days, true)).toBe(windows + 1);
 });
 
-describe('days in windows', () => {
-  it('take a day less each if end_date is not known', () => {
-    expect(windowsIn(90, aScheduled())).toBe(2);
-    expect(windowsIn(90, aScheduled({ service: { endDate: 'inclusive' } }))).toBe(1);
-  });
+it('days in windows take a day less each if end_date is not known', () => {
+  expect(windowsIn(90, aScheduled())).toBe(2);
+  expect(windowsIn(90, aScheduled({ service: { endDate: 'inclusive' } }))).toBe(1);
 });

@@ -2,10 +2,11 @@ import { expect, it } from 'vitest';
 import { agree, describeValue, type FactValue } from '../../src/probe/fact.ts';
 
 const reach = (answered: string, refused: string | null, asked_on = '2026-11-20') => ({
-  answered,
-  refused,
-  asked_on,
+  ...{ answered, refused, asked_on },
 });
+
+const limit = reach('2026-08-12', '2026-08-11');
+const later = '2026-11-30';
 
 it.each<[string, FactValue, FactValue, boolean]>([
   ['the same word', 'inclusive', 'inclusive', true],
@@ -13,32 +14,17 @@ it.each<[string, FactValue, FactValue, boolean]>([
   ['bounds that overlap', { least: -75, most: 0 }, { least: 0, most: 60 }, true],
   ['bounds that do not', { least: 0, most: 0 }, { least: 15, most: 330 }, false],
   ['a word and bounds', 'stated', { least: 0, most: 0 }, false],
+  ['a history limit of 100 days, ten days later', limit, reach('2026-08-22', '2026-08-21', later), true],
   [
-    'a history limit of 100 days, ten days later',
-    reach('2026-08-12', '2026-08-11'),
-    reach('2026-08-22', '2026-08-21', '2026-11-30'),
-    true,
-  ],
-  [
-    'a first day that stays, ten days later',
+    'a first day that stays',
     reach('2016-01-01', '2015-12-31'),
-    reach('2016-01-01', '2015-12-31', '2026-11-30'),
+    reach('2016-01-01', '2015-12-31', later),
     true,
   ],
+  ['a history limit that grew', limit, reach('2020-01-01', '2019-12-31', later), false],
+  ['a history limit that shrank', reach('2016-11-19', null), reach('2026-08-22', '2026-08-21', later), false],
   [
-    'a history limit that grew',
-    reach('2026-08-12', '2026-08-11'),
-    reach('2020-01-01', '2019-12-31', '2026-11-30'),
-    false,
-  ],
-  [
-    'a history limit that shrank',
-    reach('2016-11-19', null),
-    reach('2026-08-22', '2026-08-21', '2026-11-30'),
-    false,
-  ],
-  [
-    'bounds of a history limit, and closer ones',
+    'bounds of a limit, and closer ones',
     reach('2026-10-01', '2020-01-01'),
     reach('2024-01-01', '2023-12-31'),
     true,
@@ -52,7 +38,7 @@ it.each<[FactValue, string]>([
   ['inclusive', 'inclusive'],
   [{ least: 0, most: 0 }, 'UTC'],
   [{ least: -75, most: 330 }, 'UTC-01:15 to UTC+05:30'],
-  [reach('2026-08-12', '2026-08-11'), 'answers 2026-08-12 (100 days back), refuses 2026-08-11'],
+  [limit, 'answers 2026-08-12 (100 days back), refuses 2026-08-11'],
 ])('%j reads: %s', (value, text) => {
   expect(describeValue(value)).toBe(text);
 });

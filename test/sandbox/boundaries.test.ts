@@ -23,43 +23,15 @@ test('or pages above the cap are cut short without a word, and nothing is lost',
 });
 
 test.each([
-  ['Europe/London', '2026-07-14', '2026-07-13T23:00:00Z', 1],
-  ['Asia/Kolkata', '2026-07-14', '2026-07-13T18:30:00Z', 5.5],
-  ['America/New_York', '2026-01-14', '2026-01-14T05:00:00Z', -5],
-] as const)(
-  'in %s the day %s begins at %s, and naive times are its own',
-  async (timeZone, day, begin, hours) => {
-    const sandbox = await aSandbox({ timeZone, volume: 5 });
-    const { json } = await getPage(sandbox, { start_date: day, end_date: day, limit: 1000 });
-    const end = new Date(Date.parse(begin) + 86_400_000).toISOString();
-    const utc = (await aSandbox({ volume: 5 }))
-      .truth({ ...FOOD_IN_US, from: begin.slice(0, 10), to: end.slice(0, 10) })
-      .map(({ id, publishedAt }) => ({ id, ms: Date.parse(publishedAt) }))
-      .filter(({ ms }) => ms >= Date.parse(begin) && ms < Date.parse(begin) + 86_400_000);
-    expect(json.data.length).toBeGreaterThan(10);
-    expect(json.data.map((it: { id: string }) => it.id)).toEqual(utc.map(({ id }) => id).toReversed());
-    expect(
-      json.data.map((it: { publication_time: string }) => Date.parse(`${it.publication_time}Z`)),
-    ).toEqual(utc.map(({ ms }) => ms + hours * 3_600_000).toReversed());
-  },
-);
-
-test('a day on which clocks are set back has 25 hours, and its cursors lead on', async () => {
-  const sandbox = await aSandbox({ timeZone: 'Europe/London', volume: 8 });
-  const query = { start_date: '2025-10-26', end_date: '2025-10-26', limit: 8 };
-  const records = recordsOf(await drain(sandbox, query));
-  const utc = (await aSandbox({ volume: 8 }))
-    .truth({ ...FOOD_IN_US, from: '2025-10-25', to: '2025-10-27' })
-    .filter(({ publishedAt }) => publishedAt >= '2025-10-25T23' && publishedAt < '2025-10-27T00');
-  expect(records.map(({ id }) => id)).toEqual(utc.map(({ id }) => id).toReversed());
-});
-
-test.each([
   [{ pageCap: 0 }, 'pageCap is 0'],
   [{ pageCap: 1001 }, 'pageCap is 1001'],
   [{ timeZone: 'Mars/Olympus' }, 'timeZone is "Mars/Olympus"'],
   [{ live: { delaySeconds: -1 } }, 'delaySeconds is -1'],
   [{ historicalDelayMinutes: Number.NaN }, 'historicalDelayMinutes is NaN'],
+  [{ faults: { random: { reset: 0.6, hang: 0.6 } } }, 'faults.random adds up to 1.2'],
+  [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
+  [{ changes: { late: 2 } }, 'changes.late is 2'],
+  [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
 ])('options %j are refused', async (options, message) => {
   await expect(startSandbox(options)).rejects.toThrow(message);
 });

@@ -32,11 +32,6 @@ test.each([
   expect(answer.json.detail).toEqual(expect.any(String));
 });
 
-test('a refusal carries the words it is given', async () => {
-  const sandbox = await withFault({ kind: 'refuse', status: 404, detail: 'no such thing' });
-  expect(await getPage(sandbox)).toMatchObject({ status: 404, json: { detail: 'no such thing' } });
-});
-
 test.each([502, 200] as const)('an HTML page comes with status %d', async (status) => {
   const answer = await getPage(await withFault({ kind: 'html', status }));
   expect(answer.status).toBe(status);
@@ -79,62 +74,6 @@ test('a sandbox stops at once, whatever it still delays', async () => {
   expect(await answer).toBe('cut');
 });
 
-test('malformed is JSON, but no envelope', async () => {
-  const { status, json } = await getPage(await withFault({ kind: 'malformed' }));
-  expect(status).toBe(200);
-  expect(json).not.toHaveProperty('data');
-});
-
-test('drift spoils one record a kind and leaves the rest', async () => {
-  const sandbox = await withFault({ kind: 'drift' });
-  const drifted = await getPage(sandbox);
-  const plain = (await getPage(sandbox)).json.data;
-  expect(drifted.json).toBeUndefined();
-  expect(drifted.text).toContain('"directional_positive":NaN,');
-  expect(drifted.text).toContain('"directional_positive":Infinity,');
-  const { data } = JSON.parse(drifted.text.replace(/:(NaN|Infinity),/g, ':null,'));
-  const { topic_probability, ...withoutProbability } = plain[0];
-  expect(data[0]).toEqual({ ...withoutProbability, topicProbability: topic_probability });
-  expect(data[1]).toMatchObject({ ...plain[1], sandbox_field: { major: 4 } });
-  expect(data[2]).not.toHaveProperty('match_type');
-  expect(data[3].headline).toContain('\u0000');
-  expect(data[4].headline.isWellFormed()).toBe(false);
-  expect(data[5].directional_positive).toBe(String(plain[5].directional_positive));
-  expect(data[6]).not.toHaveProperty('publication_time');
-  expect(Object.keys(data[7]).filter((name) => /directional|semantic/.test(name))).toEqual([]);
-  expect(data[8]).toEqual(expect.any(String));
-  expect(data.slice(11)).toEqual(plain.slice(11));
-});
-
-test('drift reaches records that nest their scores and have no texts', async () => {
-  const sandbox = await aSandbox({ records: { scores: 'nested', texts: false } });
-  sandbox.script([{ kind: 'drift', drifts: ['nul-character', 'score-as-string', 'no-score'] }]);
-  const { data } = (await getPage(sandbox)).json;
-  expect(data[0].topic_name).toContain('\u0000');
-  expect(data[1].directional.positive).toEqual(expect.any(String));
-  expect(data[2]).not.toHaveProperty('directional');
-});
-
-test('a repeated token waits for a request with a token and gives it back', async () => {
-  const sandbox = await withFault({ kind: 'repeat-token' });
-  const token = (await getPage(sandbox)).json.next_token;
-  const { json } = await getPage(sandbox, { next_token: token });
-  expect(json).toMatchObject({ has_more: true, next_token: token });
-});
-
-test('a cycle goes back to the token before', async () => {
-  const sandbox = await withFault({ kind: 'cycle-token' });
-  const a = (await getPage(sandbox)).json.next_token;
-  const b = (await getPage(sandbox, { next_token: a })).json.next_token;
-  expect((await getPage(sandbox, { next_token: b })).json).toMatchObject({ has_more: true, next_token: a });
-});
-
-test('a missing token leaves more to come without a way to it', async () => {
-  const { json } = await getPage(await withFault({ kind: 'missing-token' }));
-  expect(json).toMatchObject({ has_more: true, next_token: null });
-  expect(json.data).toHaveLength(100);
-});
-
 test('empty pages, several in a row, lead on to every record by tokens that all differ', async () => {
   const sandbox = await aSandbox();
   const isSecond = ({ token }: { token: string | null }) => token !== null;
@@ -145,12 +84,6 @@ test('empty pages, several in a row, lead on to every record by tokens that all 
   expect(recordsOf(pages)).toEqual(truth.map(({ wire }) => wire).toReversed());
   const tokens = pages.map(({ json }) => json.next_token);
   expect(new Set(tokens).size).toBe(tokens.length);
-});
-
-test('a duplicate record is twice in one page', async () => {
-  const { data } = (await getPage(await withFault({ kind: 'duplicate-record' }))).json;
-  expect(data).toHaveLength(101);
-  expect(data[100]).toEqual(data[0]);
 });
 
 test('a step meets the requests that match it, as often as it says; a new script drops the old one', async () => {
@@ -191,15 +124,6 @@ test('random faults come about as often as they should, and again so with the sa
   expect(first.faults['server-error']! / 200).toBeCloseTo(0.2, 1);
   expect(first.faults.html! / 200).toBeCloseTo(0.1, 1);
   expect((await roll()).statuses).toEqual(first.statuses);
-});
-
-test.each([
-  [{ faults: { random: { reset: 0.6, hang: 0.6 } } }, 'faults.random adds up to 1.2'],
-  [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
-  [{ changes: { late: 2 } }, 'changes.late is 2'],
-  [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
-])('options %j are refused', async (options, message) => {
-  await expect(startSandbox(options)).rejects.toThrow(message);
 });
 
 /** Reads a page as far as it comes. */

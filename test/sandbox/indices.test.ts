@@ -1,33 +1,11 @@
 import { expect, test } from 'vitest';
-import { catalog } from '../../src/feeds/catalog.ts';
-import { feedCases } from '../feeds/cases.ts';
 import { aSandbox } from './client.ts';
 
 const WEEK = { from: '2026-11-09', to: '2026-11-15' };
-const US_FOOD = { country: 'US', topic: 'Inflation-Food' };
 const BRENT = { ticker: 'BZ_COM' };
 const MACRO = { model: 'macro_1', country_preset: 'japan' };
 
 type Scored = { readonly hour: string; readonly topic: string; readonly score: number };
-
-test.each([
-  ['directional', 'COMBINED'],
-  ['directional', 'INTERNATIONAL'],
-  ['semantic_sentiment', 'COMBINED'],
-  ['semantic_sentiment', 'DOMESTIC'],
-] as const)('the GMSI index (%s, %s) is what the headlines add up to', async (sentiment_type, index_type) => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.3 } });
-  const model = sentiment_type === 'directional' ? 'directional' : 'semantic';
-  const scored = sandbox
-    .truth({ ...US_FOOD, matchType: index_type, ...WEEK })
-    .map(({ publishedAt, [model]: { positive, negative } }) => ({ publishedAt, positive, negative }))
-    .filter(({ positive }) => positive !== null)
-    .map(({ publishedAt, positive, negative }) =>
-      aScore(publishedAt, 'Inflation-Food', positive! - negative!),
-    );
-  const index = sandbox.truthOf('gmsi-index', { ...US_FOOD, sentiment_type, index_type, ...WEEK });
-  expectToAddUp(index, scored);
-});
 
 test.each(['COMBINED', 'EXPLICIT', 'IMPLICIT'])(
   'the index of a ticker (%s) is what its headlines add up to',
@@ -53,20 +31,6 @@ test('an index that is not sparse has every hour of every topic that has begun',
   expect(full.filter(({ wire }) => wire.headline_count !== 0)).toEqual(sparse);
   const empty = full.find(({ wire }) => wire.headline_count === 0)!;
   expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
-});
-
-test.each(
-  [...catalog.values()]
-    .filter(({ variants }) => 'align_to_period_end' in variants)
-    .map(({ name }) => [name, feedCases[name].series[0]] as const),
-)('%s can be aligned to the ends of its hours', async (feed, asked) => {
-  const sandbox = await aSandbox();
-  const times = (align_to_period_end: string) =>
-    sandbox
-      .truthOf(feed, { ...asked, align_to_period_end, ...WEEK })
-      .map(({ wire }) => Date.parse(String(wire.publication_time)));
-  expect(times('true').length).toBeGreaterThan(20);
-  expect(times('true')).toEqual(times('false').map((ms) => ms + 3_600_000));
 });
 
 test('the regional index of a country is what its headlines add up to, by topic', async () => {

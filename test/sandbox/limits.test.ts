@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
-import { settingsFrom } from '../../src/sandbox/options.ts';
 import { aSandbox, get, getPage, NOON } from './client.ts';
 
 test('a burst is let through, then as many a second as the rate says', async () => {
@@ -10,10 +9,6 @@ test('a burst is let through, then as many a second as the rate says', async () 
   expect(await statuses(sandbox, 3)).toEqual([200, 200, 429]);
   pass(60_000);
   expect(await statuses(sandbox, 4)).toEqual([200, 200, 200, 429]);
-});
-
-test('limits are those that are likely of the service by default', () => {
-  expect(settingsFrom({}).limits).toEqual({ perSecond: 25, burst: 50, perMonth: 250_000 });
 });
 
 test('each key has limits of its own', async () => {

@@ -38,20 +38,6 @@ test.each(CASES)(
   },
 );
 
-test.each(CASES)('%s can have another window and an envelope', async (_live, past, path, params) => {
-  const sandbox = await aSandbox({ live: { envelope: true, hours: 3, tickerHours: 3 } });
-  const { json } = await get(sandbox, path, { ...params, limit: 100 });
-  const recent = sandbox
-    .truthOf(past, { ...params, from: '2026-11-20', to: '2026-11-20' })
-    .filter(({ publishedAt }) => Date.parse(publishedAt) >= NOON.getTime() - 3 * HOUR);
-  expect(json).toEqual({
-    data: recent.map(({ wire }) => wire).toReversed(),
-    limit: 100,
-    has_more: false,
-    next_token: null,
-  });
-});
-
 test('a live answer is cut off at its limit, 100 by default, or 1000 for the macro indices', async () => {
   const sandbox = await aSandbox({ volume: 20 });
   const all = sandbox.truthOf('gmsi-headlines-live', US_FOOD).map(({ wire }) => wire);
@@ -62,15 +48,6 @@ test('a live answer is cut off at its limit, 100 by default, or 1000 for the mac
   expect((await askLive(sandbox, { limit: 7 })).json).toEqual(all.slice(0, 7));
   expect((await askLive(sandbox, { limit: 0 })).status).toBe(422);
   expect((await askLive(sandbox, { limit: 1001 })).status).toBe(422);
-});
-
-test('the live feed wants a topic and knows match types', async () => {
-  const sandbox = await aSandbox();
-  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/US')).status).toBe(422);
-  expect((await get(sandbox, '/v1/headlines/feed/live/gmsi/ZZ', { topic: 'Wars' })).status).toBe(404);
-  const { json } = await askLive(sandbox, { match_type: 'DOMESTIC' });
-  expect(json.length).toBeGreaterThan(0);
-  expect(new Set(json.map((it: { match_type: string }) => it.match_type))).toEqual(new Set(['DOMESTIC']));
 });
 
 test.each([

@@ -62,22 +62,6 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
   );
 });
 
-test.each(NAMES)(
-  '%s changes over time, and what is there throughout a drain is served once',
-  async (name) => {
-    let now = Date.parse('2026-11-11T00:00:00Z');
-    const changes = { late: 0.3, revised: 0.5, withdrawn: 0.2 };
-    const sandbox = await aSandbox({ changes, clock: () => new Date(now) });
-    const question = { ...FEEDS[name]!.params, from: '2026-11-01', to: '2026-11-10' };
-    const before = sandbox.truthOf(name, question);
-    now += 20 * 86_400_000;
-    const after = sandbox.truthOf(name, question);
-    expect(after).not.toEqual(before);
-    const pages = await drainFeed(sandbox, name, { start_date: question.from, end_date: question.to });
-    expect(recordsOf(pages).toReversed()).toEqual(after.map(({ wire }) => wire));
-  },
-);
-
 test.each(NAMES)('%s takes limits, dates and cursors as all feeds do', async (name) => {
   const sandbox = await aSandbox({ historyLimitDays: 60 });
   const ask = async (query: Record<string, string | number>) => (await askFeed(sandbox, name, query)).status;

@@ -37,16 +37,6 @@ test('with an exclusive end, a range that ends where it starts is empty', async 
   expect(json).toEqual({ data: [], limit: 100, has_more: false, next_token: null });
 });
 
-test('a start before the history limit is refused with the first day that is not', async () => {
-  const sandbox = await aSandbox({ historyLimitDays: 365 });
-  const end_date = '2025-12-01';
-  expect(await getPage(sandbox, { start_date: '2025-11-19', end_date })).toMatchObject({
-    status: 400,
-    json: { detail: 'start_date must not be before 2025-11-20' },
-  });
-  expect((await getPage(sandbox, { start_date: '2025-11-20', end_date })).status).toBe(200);
-});
-
 test.each([401, 403] as const)('a missing or wrong key is answered with %d', async (badKeyStatus) => {
   const sandbox = await aSandbox({ badKeyStatus, keys: ['right', 'right too'] });
   expect((await get(sandbox, '/v1/countries', {}, {})).status).toBe(badKeyStatus);
@@ -79,13 +69,6 @@ test('lookups can be bare strings', async () => {
   expect((await get(sandbox, '/v1/ticker')).json).toContain('BZ_COM');
 });
 
-test('an unknown path is answered with 404', async () => {
-  expect(await get(await aSandbox(), '/v1/nothing')).toMatchObject({
-    status: 404,
-    json: { detail: 'Not Found' },
-  });
-});
-
 test('every answer says that it comes from the sandbox', async () => {
   const sandbox = await aSandbox();
   sandbox.script([{ kind: 'html' }]);
@@ -94,35 +77,18 @@ test('every answer says that it comes from the sandbox', async () => {
     await getPage(sandbox),
     await getPage(sandbox, { limit: 0 }),
     await get(sandbox, '/v1/countries', {}, {}),
-    await get(sandbox, '/nothing'),
+    await get(sandbox, '/v1/nothing'),
   ];
   expect(answers.map(({ status }) => status)).toEqual([502, 200, 422, 401, 404]);
   expect(answers.filter(({ headers }) => headers.server !== 'gmsi-sandbox')).toEqual([]);
 });
 
-const KNOWN_TOPICS = [
-  'Inflation-Food',
-  'Labour Market-Employment',
-  'Production Growth-Industrial',
-  'Policy Tools-Interest Rates',
-  'Policy Outlook',
-  'Independence',
-  'Fiscal Stance',
-  'Public Debt',
-  'Fiscal Instruments-Taxation',
-  'Benchmark Equity Indices',
-  'Financial Stability-Banking Stress',
-  'Market Stress',
-  'Wars',
-  'Tension',
-  'Supply Chain Risk-Energy',
-  'Tariffs and Sanctions',
-  'Trade Activity',
-  'Foreign Investment',
-  'Elections',
-  'Policy Reform & Legislation',
-  'Governance/Corruption',
-  'Public Health',
-  'Natural Disasters',
-  'Weather-Extreme Heat',
-];
+const KNOWN_TOPICS = `
+  Inflation-Food, Labour Market-Employment, Production Growth-Industrial, Policy Tools-Interest Rates,
+  Policy Outlook, Independence, Fiscal Stance, Public Debt, Fiscal Instruments-Taxation,
+  Benchmark Equity Indices, Financial Stability-Banking Stress, Market Stress, Wars, Tension,
+  Supply Chain Risk-Energy, Tariffs and Sanctions, Trade Activity, Foreign Investment, Elections,
+  Policy Reform & Legislation, Governance/Corruption, Public Health, Natural Disasters,
+  Weather-Extreme Heat`
+  .trim()
+  .split(/,\s+/);

@@ -33,25 +33,6 @@ test('a headline stands under several topics and countries, the same but for its
   expect(new Set(countries)).toEqual(new Set([1, 2]));
 });
 
-test('what changes a headline changes it wherever it stands', async () => {
-  let now = Date.parse('2026-03-01T00:00:00Z');
-  const changes = { late: 0.2, revised: 0.5, withdrawn: 0.2 };
-  const sandbox = await aSandbox({ changes, clock: () => new Date(now) });
-  const week = { from: '2026-01-25', to: '2026-01-31' };
-  const served = (by = sandbox) => groupBy(standingsOf(by, week), ({ id }) => id!);
-  const last = served();
-  now = Date.parse('2026-01-31T00:00:00Z');
-  const [early, whole] = [served(), served(await aSandbox())];
-  for (const [id, them] of whole) {
-    for (const moment of [early, last]) {
-      const then = moment.get(id) ?? [];
-      expect([0, them.length]).toContain(then.length);
-      expect(new Set(then.map(({ headline }) => headline)).size).toBeLessThan(2);
-    }
-  }
-  expect(last.size).toBeLessThan(whole.size);
-});
-
 test('some stories are reprinted within hours, mostly word for word, and the truth knows the story', async () => {
   const sandbox = await aSandbox();
   const standings = standingsOf(sandbox);
@@ -70,18 +51,6 @@ test('some stories are reprinted within hours, mostly word for word, and the tru
   expect(texts.filter((count) => count > 1).length / texts.length).toBeGreaterThan(0.2);
   const sources = reprinted.filter((them) => new Set(them.map(({ source }) => source)).size > 1);
   expect(sources.length / reprinted.length).toBeGreaterThan(0.6);
-});
-
-test('within a day of a pair, headlines with the same text are one story', async () => {
-  const sandbox = await aSandbox({ volume: 5 });
-  const standings = PAIRS.flatMap((pair) =>
-    sandbox.truth({ ...pair, from: '2026-01-01', to: '2026-01-07' }).map((it) => ({ ...it, ...pair })),
-  );
-  const sameText = groupBy(standings, ({ country, topic, publishedAt, headline }) =>
-    JSON.stringify([country, topic, publishedAt.slice(0, 10), headline]),
-  );
-  const several = [...sameText.values()].filter((them) => new Set(them.map(({ story }) => story)).size > 1);
-  expect(several.length / sameText.size).toBeLessThan(0.001);
 });
 
 function standingsOf(sandbox: Sandbox, days = MONTH): Standing[] {

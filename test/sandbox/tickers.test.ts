@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { aSandbox, drainBy, get, recordsOf } from './client.ts';
 
 const MONTH = { from: '2026-10-20', to: '2026-11-19' };
-const WEEK = { from: '2026-11-13', to: '2026-11-19' };
 const BRENT = { ticker: 'BZ_COM' };
 const PATH = '/v1/headlines/feed/historical/ticker/BZ_COM';
 
@@ -40,62 +39,6 @@ test('records of tickers can go without ids and texts, write numbers as strings 
   expect(event!.wire).not.toHaveProperty('id');
 });
 
-test('scores of tickers add up, and some records go without the score alone', async () => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.2 } });
-  const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
-  for (const it of records) {
-    const [bear, flat, bull] = [it.bearish_probability, it.neutral_probability, it.bullish_probability].map(
-      Number,
-    );
-    expect(bear! + flat! + bull!).toBeCloseTo(1, 9);
-    if (typeof it.sentiment_score === 'number') expect(it.sentiment_score).toBeCloseTo(bull! - bear!, 9);
-  }
-  const nulls = records.filter(({ sentiment_score }) => sentiment_score === null).length;
-  const absent = records.filter((record) => !('sentiment_score' in record)).length;
-  expect((nulls + absent) / records.length).toBeCloseTo(0.2, 1);
-  expect(Math.min(nulls, absent)).toBeGreaterThan(0);
-});
-
-test('headlines of tickers can be told apart by id, and without one by time, text and source', async () => {
-  const sandbox = await aSandbox({ volume: 3 });
-  const records = ['BZ_COM', 'CL_COM', 'BTC_CRY'].flatMap((ticker) =>
-    sandbox.truthOf('ticker-headlines', { ticker, ...WEEK }).map(({ wire }) => wire),
-  );
-  expect(records.length).toBeGreaterThan(1500);
-  expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
-  const natural = records.map((it) =>
-    JSON.stringify([it.ticker, it.publication_time, it.headline, it.source]),
-  );
-  expect(new Set(natural).size).toBe(records.length);
-});
-
-test('EXPLICIT and IMPLICIT are together COMBINED', async () => {
-  const sandbox = await aSandbox();
-  const [combined, explicit, implicit] = ['COMBINED', 'EXPLICIT', 'IMPLICIT'].map((match_type) =>
-    sandbox.truthOf('ticker-headlines', { ...BRENT, match_type, ...MONTH }).map(({ wire }) => wire.id),
-  );
-  expect([...explicit!, ...implicit!].sort()).toEqual([...combined!].sort());
-  expect(Math.min(explicit!.length, implicit!.length)).toBeGreaterThan(0);
-});
-
-test.each([
-  [
-    'topic_probability_threshold',
-    ({ topic_probability }: Record<string, unknown>) => Number(topic_probability),
-  ],
-  [
-    'abs_sentiment_threshold',
-    ({ sentiment_score }: Record<string, unknown>) => Math.abs(Number(sentiment_score)),
-  ],
-] as const)('%s leaves out what is below it', async (name, read) => {
-  const sandbox = await aSandbox({ records: { missingScores: 0 } });
-  const all = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH });
-  const some = sandbox.truthOf('ticker-headlines', { ...BRENT, [name]: '0.7', ...MONTH });
-  expect(some).toEqual(all.filter(({ wire }) => read(wire) >= 0.7));
-  expect(some.length).toBeGreaterThan(0);
-  expect(some.length).toBeLessThan(all.length);
-});
-
 test.each([
   ['topic_preset', ['Supply'], ({ topic_name }) => topic_name === 'Supply'],
   ['topic_preset', ['Supply', 'price action'], (it) => /^(Supply|Price Action)$/.test(String(it.topic_name))],
@@ -128,22 +71,6 @@ test.each([
   },
 );
 
-test('presets narrow each other, the live feed and the index', async () => {
-  const sandbox = await aSandbox({ volume: 5 });
-  const asked = { topic_preset: 'Supply,Demand', language_preset: ['en', 'de'] };
-  const live = (await get(sandbox, PATH.replace('historical', 'live'), { ...asked, limit: 1000 })).json;
-  const whole = (await get(sandbox, PATH.replace('historical', 'live'), { limit: 1000 })).json;
-  const isWanted = (it: Record<string, string>) =>
-    ['Supply', 'Demand'].includes(it.topic_name!) && ['en', 'de'].includes(it.language!);
-  expect(live).toEqual(whole.filter(isWanted));
-  expect(live.length).toBeGreaterThan(0);
-  const day = { ...BRENT, from: '2026-11-19', to: '2026-11-19' };
-  const index = sandbox.truthOf('ticker-index', day);
-  const some = sandbox.truthOf('ticker-index', { ...day, topic_preset: 'Supply,Demand' });
-  expect(some).toEqual(index.filter(({ wire }) => ['Supply', 'Demand'].includes(String(wire.topic_name))));
-  expect(some.length).toBeGreaterThan(0);
-});
-
 test('a cursor is bound to its presets, in whatever order they are given', async () => {
   const sandbox = await aSandbox();
   const ask = (language_preset: string, next_token?: string) =>
@@ -171,45 +98,6 @@ test.each([
   expect('detail' in answer.json).toBe(status === 422);
 });
 
-test('headlines of tickers reach 90 days back unless they may reach further', async () => {
-  const ask = async (tickerHistoryLimitDays: number | null | undefined, start_date: string) => {
-    const sandbox = await aSandbox(tickerHistoryLimitDays === undefined ? {} : { tickerHistoryLimitDays });
-    return (await get(sandbox, PATH, { start_date, end_date: start_date })).status;
-  };
-  expect(await ask(undefined, '2026-08-22')).toBe(200);
-  expect(await ask(undefined, '2026-08-21')).toBe(400);
-  expect(await ask(null, '2020-01-01')).toBe(200);
-  expect(await ask(30, '2026-08-22')).toBe(400);
-});
-
-test('there are some 60 tickers of every class, and some have no news at all', async () => {
-  const sandbox = await aSandbox();
-  const { json } = await get(sandbox, '/v1/ticker');
-  const tickers: string[] = json.map(({ ticker }: { ticker: string }) => ticker);
-  expect(json[0]).toEqual({ ticker: 'BZ_COM', name: 'Brent Crude Oil', asset_class: 'Commodities' });
-  expect(new Set(tickers).size).toBeGreaterThan(55);
-  expect(new Set(tickers.map((ticker) => ticker.split('_')[1]))).toEqual(
-    new Set(['COM', 'CRY', 'IND', 'EQ', 'FX']),
-  );
-  expect(tickers).toEqual(expect.arrayContaining(['BZ_COM', 'BTC_CRY', 'EUR_IND']));
-  const silent = tickers.filter(
-    (ticker) => sandbox.truthOf('ticker-headlines', { ticker, ...WEEK }).length === 0,
-  );
-  expect(silent.length).toBeGreaterThan(2);
-  expect(silent.length).toBeLessThan(10);
-});
-
-test('sources and languages are those that headlines have', async () => {
-  const sandbox = await aSandbox();
-  const names = async (path: string, field: string) =>
-    (await get(sandbox, path)).json.map((entry: Record<string, string>) => entry[field]);
-  const sources = new Set(await names('/v1/sources', 'name'));
-  const languages = new Set(await names('/v1/taxonomy/languages', 'code'));
-  const records = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
-  expect(records.filter(({ source }) => !sources.has(source))).toEqual([]);
-  expect(new Set(records.map(({ language }) => language))).toEqual(languages);
-});
-
 test('an event has the fields that are likely, its impact a number in a string or a word', async () => {
   const sandbox = await aSandbox();
   const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
@@ -224,18 +112,4 @@ test('an event has the fields that are likely, its impact a number in a string o
   const ofType = (event_type: string) =>
     sandbox.truthOf('ticker-events', { ...BRENT, event_type, ...MONTH }).length;
   expect(ofType('Realised') + ofType('Anticipated')).toBe(ofType('Combined'));
-});
-
-test('every event has headlines, published on its day and not before it', async () => {
-  const sandbox = await aSandbox();
-  const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH });
-  const headlines = sandbox.truthOf('ticker-event-headlines', { ...BRENT, ...MONTH });
-  const publishedAt = new Map(events.map((event) => [event.wire.id, event.publishedAt]));
-  expect(new Set(headlines.map(({ wire }) => wire.event_id))).toEqual(new Set(publishedAt.keys()));
-  for (const headline of headlines) {
-    const eventAt = publishedAt.get(headline.wire.event_id)!;
-    expect(headline.publishedAt >= eventAt).toBe(true);
-    expect(headline.publishedAt.slice(0, 10)).toBe(eventAt.slice(0, 10));
-    expect(Date.parse(String(headline.wire.event_date))).toBe(Date.parse(eventAt));
-  }
 });

@@ -2,19 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isReadableOnTheWay, requestTarget, serviceAddress } from '../../src/service/address.ts';
 
-describe('serviceAddress', () => {
-  test.each([
-    ['https://api.example.com', '/v1'],
-    ['https://api.example.com/', '/v1'],
-    ['https://api.example.com/v1', '/v1'],
-    ['https://api.example.com/v1/', '/v1'],
-    ['https://api.example.com/v1/v1', '/v1'],
-    ['https://api.example.com/V1/', '/v1'],
-    ['https://api.example.com/data/v1', '/data/v1'],
-    ['https://api.example.com/data', '/data/v1'],
-  ])('reads %s with or without its version and slash', (baseUrl, prefix) => {
-    expect(serviceAddress(baseUrl)).toEqual({ origin: 'https://api.example.com', prefix });
-  });
+test.each([
+  ['https://api.example.com', '/v1'],
+  ['https://api.example.com/', '/v1'],
+  ['https://api.example.com/v1', '/v1'],
+  ['https://api.example.com/v1/', '/v1'],
+  ['https://api.example.com/v1/v1', '/v1'],
+  ['https://api.example.com/V1/', '/v1'],
+  ['https://api.example.com/data/v1', '/data/v1'],
+  ['https://api.example.com/data', '/data/v1'],
+])('serviceAddress reads %s with or without its version and slash', (baseUrl, prefix) => {
+  expect(serviceAddress(baseUrl)).toEqual({ origin: 'https://api.example.com', prefix });
 });
 
 describe('isReadableOnTheWay', () => {

@@ -1,10 +1,16 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ServiceSettings } from '../../src/config/job.ts';
+import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { unlimited } from '../../src/rate/shared-rate.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
-import { BudgetSpent, KeyRefused, RedirectRefused, RequestRefused } from '../../src/service/errors.ts';
+import {
+  BudgetSpent,
+  KeyRefused,
+  RedirectRefused,
+  RequestRefused,
+  ServiceUnavailable,
+} from '../../src/service/errors.ts';
 import { jumpingClock } from './clocks.ts';
 import { cutShort, emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
 
@@ -12,21 +18,7 @@ const never = new AbortController().signal;
 const key = 'key-that-nobody-may-see';
 const request = { path: '/headlines/feed/historical/gmsi/US', query: { topic: 'Elections' } };
 
-const settings: ServiceSettings = {
-  rate: Number.POSITIVE_INFINITY,
-  burst: 50,
-  concurrency: 4,
-  pageSize: 1000,
-  endDate: 'unknown',
-  parameters: {},
-  connectTimeout: 1000,
-  headersTimeout: 1000,
-  bodyTimeout: 1000,
-  maxBodyBytes: 100_000,
-  maxAttempts: 4,
-  maxPagesWithoutNews: 10,
-  maxRejectedPercent: 1,
-};
+const settings = { ...defaultServiceSettings, concurrency: 4, maxBodyBytes: 100_000, maxAttempts: 4 };
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
@@ -34,16 +26,8 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const budget = { book: vi.fn(async () => ({ cancel })) };
   const events: ClientEvent[] = [];
   const client = createClient({
-    baseUrl,
-    apiKey: new Secret(key),
-    settings,
-    budget,
-    limiter: unlimited,
-    userAgent: 'gmsi-etl/0.0.0',
-    onEvent: (event) => events.push(event),
-    clock,
-    random: () => 0.5,
-    ...changes,
+    ...{ baseUrl, apiKey: new Secret(key), settings, budget, limiter: unlimited, clock, random: () => 0.5 },
+    ...{ userAgent: 'gmsi-etl/0.0.0', onEvent: (event) => events.push(event), ...changes },
   });
   onTestFinished(() => client.close());
   return { client, clock, budget, events };
@@ -61,18 +45,6 @@ test('a page over the cap is not asked for again, since it would be as large', a
 });
 
 describe('a good answer', () => {
-  test('becomes a page', async () => {
-    const page = { data: [{ a: 1 }], limit: 1000, has_more: true, next_token: 'A' };
-    const server = await rawServer(json(page));
-    const { records, ...rest } = await aClient(server.url).client.getPage(request, never);
-    expect([...records]).toEqual([{ a: 1 }]);
-    expect(rest).toEqual({
-      nextToken: 'A',
-      isCutOff: false,
-      bytes: JSON.stringify(page).length,
-    });
-  });
-
   test('was asked for with the key, the user agent and everything encoded', async () => {
     const server = await rawServer(json(emptyPage));
     const query = { topic: 'Governance/Corruption', next_token: 'a+b/c==' };
@@ -105,39 +77,35 @@ describe('a good answer', () => {
 
 describe('what can be retried', () => {
   test.each([
-    ['a reset connection', reset],
-    ['a body cut short', cutShort],
-    ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200)],
-    ['a 200 that is not the envelope', json({ detail: 'busy' })],
-    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' })],
-    ['a 204', text('', 204)],
-    ['a 408', json({}, 408)],
-    ['a 425', json({}, 425)],
-    ['a 429', json({}, 429)],
-    ['a 500', json({}, 500)],
-    ['a 502 that is HTML', text('<html><title>502 Bad Gateway</title></html>', 502)],
-    ['a 503 with a time to wait', json({}, 503, { 'retry-after': '3' })],
-  ])('is retried, and booked once for each attempt: %s', async (_name, fault) => {
+    ['a reset connection', reset, 'network'],
+    ['a body cut short', cutShort, 'malformed'],
+    ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200), 'malformed'],
+    ['a 200 that is not the envelope', json({ detail: 'busy' }), 'malformed'],
+    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' }), 'malformed'],
+    ['a 204', text('', 204), 'malformed'],
+    ['a 408', json({}, 408), '4xx'],
+    ['a 425', json({}, 425), '4xx'],
+    ['a 429', json({}, 429), '429'],
+    ['a 500', json({}, 500), '5xx'],
+    ['a 502 that is HTML', text('<html><title>502 Bad Gateway</title></html>', 502), '5xx'],
+    ['a 503 with a time to wait', json({}, 503, { 'retry-after': '3' }), '5xx'],
+  ])('is retried, booked once for each attempt, and reported: %s', async (_name, fault, outcome) => {
     const server = await rawServer(inTurn(fault, fault, json(emptyPage)));
-    const { client, budget } = aClient(server.url);
-    await expect(client.getPage(request, never)).resolves.toMatchObject({
-      records: { length: 0 },
-      nextToken: null,
-    });
+    const { client, budget, events } = aClient(server.url);
+    expect(await client.getPage(request, never)).toMatchObject({ records: { length: 0 }, nextToken: null });
     expect(server.targets).toHaveLength(3);
     expect(budget.book).toHaveBeenCalledTimes(3);
     expect(client.stats()).toMatchObject({ requests: 3, retries: 2 });
+    const outcomes = events.flatMap((event) => (event.type === 'request' ? [event.outcome] : []));
+    expect(outcomes).toEqual([outcome, outcome, 'ok']);
   });
 
   test('fails after the last attempt with what the service said and the number of tries', async () => {
     const server = await rawServer(text('<html><title>502 Bad Gateway</title></html>', 502));
     const { client } = aClient(server.url);
-    await expect(client.getPage(request, never)).rejects.toMatchObject({
-      name: 'ServiceUnavailable',
-      kind: 'retryable',
-      message:
-        'The service answered /v1/headlines/feed/historical/gmsi/US with 502: 502 Bad Gateway (given up after 4 tries)',
-    });
+    await expect(client.getPage(request, never)).rejects.toThrow(
+      'The service answered /v1/headlines/feed/historical/gmsi/US with 502: 502 Bad Gateway (given up after 4 tries)',
+    );
     expect(server.targets).toHaveLength(4);
   });
 
@@ -187,12 +155,9 @@ describe('what cannot be retried', () => {
   test.each([401, 403])('a %i ends the run, with a hint about the key', async (status) => {
     const server = await rawServer(json({ detail: 'Invalid API key' }, status));
     const { client } = aClient(server.url);
-    const refused = client.getPage(request, never);
-    await expect(refused).rejects.toThrow(KeyRefused);
-    await expect(refused).rejects.toMatchObject({
-      kind: 'fatal',
-      hint: expect.stringContaining('GMSI_API_KEY'),
-    });
+    const refused = await client.getPage(request, never).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(KeyRefused);
+    expect(refused).toMatchObject({ kind: 'fatal', hint: expect.stringContaining('GMSI_API_KEY') });
     expect(server.targets).toHaveLength(1);
   });
 
@@ -239,11 +204,7 @@ describe('the request budget', () => {
     const server = await rawServer(json(emptyPage));
     const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
     const { client } = aClient(server.url, {
-      budget: {
-        book: async () => {
-          throw spent;
-        },
-      },
+      budget: { book: () => Promise.reject(spent) },
     });
     await expect(client.getPage(request, never)).rejects.toBe(spent);
     expect(server.targets).toEqual([]);
@@ -281,17 +242,15 @@ describe('the request budget', () => {
   });
 });
 
-describe('an abort', () => {
-  test('in the middle of a body ends the request with its reason and without a retry', async () => {
-    const stop = new AbortController();
-    const server = await rawServer((_request, response) => {
-      response.writeHead(200);
-      response.write('{', () => stop.abort(new Error('interrupted')));
-    });
-    const { client } = aClient(server.url);
-    await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
-    expect(client.stats()).toMatchObject({ requests: 1, retries: 0 });
+test('an abort in the middle of a body ends the request with its reason and without a retry', async () => {
+  const stop = new AbortController();
+  const server = await rawServer((_request, response) => {
+    response.writeHead(200);
+    response.write('{', () => stop.abort(new Error('interrupted')));
   });
+  const { client } = aClient(server.url);
+  await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
+  expect(client.stats()).toMatchObject({ requests: 1, retries: 0 });
 });
 
 describe('the key', () => {
@@ -318,12 +277,8 @@ describe('the key', () => {
     const { client, events } = aClient(server.url);
     const error = await client.getPage(request, never).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(Error);
-    const seen = inspect([error, client, client.stats(), events], {
-      depth: Infinity,
-      showHidden: true,
-      getters: true,
-    });
-    expect(seen).not.toContain(key);
+    const all = { depth: Infinity, showHidden: true, getters: true };
+    const seen = inspect([error, client, client.stats(), events], all);
     expect(seen).not.toContain(key.slice(0, 8));
     expect((error as Error).stack).not.toContain(key);
   });
@@ -334,37 +289,13 @@ test('reports each answer and each retry', async () => {
   const { client, events } = aClient(server.url);
   await client.getPage(request, never);
   const path = '/v1/headlines/feed/historical/gmsi/US';
+  const bytes = JSON.stringify(emptyPage).length;
   expect(events).toEqual([
     { type: 'request', path, outcome: '5xx', status: 500, ms: 0, bytes: 2 },
-    {
-      type: 'retry',
-      path,
-      attempt: 1,
-      delayMs: 250,
-      reason: expect.objectContaining({ name: 'ServiceUnavailable' }),
-    },
-    {
-      ...{ type: 'request', path, outcome: 'ok', status: 200, ms: 0 },
-      bytes: JSON.stringify(emptyPage).length,
-    },
+    { type: 'retry', path, attempt: 1, delayMs: 250, reason: expect.any(ServiceUnavailable) },
+    { type: 'request', path, outcome: 'ok', status: 200, ms: 0, bytes },
   ]);
-  expect(client.stats().bytes).toBe(2 + JSON.stringify(emptyPage).length);
-});
-
-test.each([
-  ['network', reset],
-  ['malformed', cutShort],
-  ['malformed', text('<html></html>', 200)],
-  ['malformed', json({ detail: 'busy' })],
-  ['429', json({}, 429)],
-  ['4xx', json({}, 408)],
-  ['5xx', json({}, 503)],
-])('reports what came of each request: %s', async (outcome, fault) => {
-  const server = await rawServer(inTurn(fault, json(emptyPage)));
-  const { client, events } = aClient(server.url);
-  await client.getPage(request, never);
-  const outcomes = events.flatMap((event) => (event.type === 'request' ? [event.outcome] : []));
-  expect(outcomes).toEqual([outcome, 'ok']);
+  expect(client.stats().bytes).toBe(2 + bytes);
 });
 
 test('can be closed twice, and by leaving its scope', async () => {

@@ -3,19 +3,6 @@ import { expect, test } from 'vitest';
 import { cursorGuard } from '../../src/service/cursor.ts';
 import { CursorBroken } from '../../src/service/errors.ts';
 
-test('a token that repeats at once breaks the cursor', () => {
-  const guard = cursorGuard(null);
-  guard('A');
-  expect(() => guard('A')).toThrow(CursorBroken);
-});
-
-test('tokens that go in a circle (A, B, A) break the cursor', () => {
-  const guard = cursorGuard(null);
-  guard('A');
-  guard('B');
-  expect(() => guard('A')).toThrow(CursorBroken);
-});
-
 test('the token that a drain resumed with counts as met', () => {
   expect(() => cursorGuard('A')('A')).toThrow(CursorBroken);
 });

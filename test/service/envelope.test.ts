@@ -2,43 +2,53 @@ import { describe, expect, test } from 'vitest';
 import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from '../../src/service/errors.ts';
 import { readEnvelope } from '../../src/service/page.ts';
 
-describe('readPage', () => {
-  test('reads a page that has more', () => {
-    expect(readEnvelope({ data: [1, 2], limit: 2, has_more: true, next_token: 'A' }, 40)).toEqual({
-      records: [1, 2],
-      nextToken: 'A',
-      isCutOff: false,
-      bytes: 40,
-    });
+const more = { has_more: true, next_token: 'A' };
+const over = { has_more: false };
+/** Of a feed with a single answer. */
+const live = { bareArray: true, limit: 2 };
+const records = (length: number) => Array.from({ length }, (_, index) => ({ index }));
+
+describe('an answer', () => {
+  test.each([
+    ['a page that has more', { data: [1, 2], limit: 2, ...more }, undefined, [1, 2], 'A'],
+    ['an empty page that has a token', { data: [], ...more }, undefined, [], 'A'],
+    ['the last page', { data: [1], ...over, next_token: null }, undefined, [1], null],
+    ['the last page, without a token', { data: [1], ...over }, undefined, [1], null],
+    ['the last page, with a token left over', { data: [], ...over, next_token: 'old' }, undefined, [], null],
+    ['data that is null', { data: null, ...over }, undefined, [], null],
+    ['data that is null, and has more', { data: null, ...more }, undefined, [], 'A'],
+    ['an envelope, however long it is', { data: [1, 2], ...over }, { limit: 2 }, [1, 2], null],
+    ['a bare array that is shorter than was asked for', [1], { limit: 2 }, [1], null],
+    ['an empty bare array', [], { limit: 2 }, [], null],
+    ['a live bare array', [1], live, [1], null],
+    ['a live envelope', { data: [1, 2], ...over }, live, [1, 2], null],
+    ['a live envelope that has a token', { data: [1, 2], ...more }, live, [1, 2], 'A'],
+  ] as const)('%s is read', (_, body, asked, data, nextToken) => {
+    expect(readEnvelope(body, 40, asked)).toEqual({ records: data, nextToken, isCutOff: false, bytes: 40 });
   });
 
-  test('follows an empty page that has a token', () => {
-    expect(readEnvelope({ data: [], has_more: true, next_token: 'A' }, 1).nextToken).toBe('A');
-  });
-
-  test.each([null, undefined, '', 'left over'])('ends at has_more: false, with next_token %j', (token) => {
-    expect(readEnvelope({ data: [], has_more: false, next_token: token }, 1).nextToken).toBeNull();
+  test.each([
+    ['a bare array as long as its limit', [1, 2]],
+    ['an envelope that has more and no token', { data: [1, 2], has_more: true }],
+  ])('of a live feed may be cut off: %s', (_, body) => {
+    expect(readEnvelope(body, 3, live)).toMatchObject({ records: [1, 2], nextToken: null, isCutOff: true });
   });
 
   test.each([null, undefined, ''])('breaks the cursor at has_more: true with next_token %j', (token) => {
     expect(() => readEnvelope({ data: [], has_more: true, next_token: token }, 1)).toThrow(CursorBroken);
   });
 
-  test('reads data that is null as a page without records, the last one or not', () => {
-    expect(readEnvelope({ data: null, has_more: false }, 1)).toMatchObject({ records: [], nextToken: null });
-    expect(readEnvelope({ data: null, has_more: true, next_token: 'A' }, 1)).toMatchObject({
-      ...{ records: [], nextToken: 'A' },
-    });
+  test.each([2, 3])('is not whole as a bare array of %i records where 2 were asked for', (length) => {
+    const attempt = () => readEnvelope(records(length), 3, { limit: 2 });
+    expect(attempt).toThrow(CutOff);
+    expect(attempt).toThrow(`bare array of ${length} records`);
   });
 
-  test('refuses more records than any page should hold, whatever was asked for', () => {
-    const records = (length: number) => Array.from({ length }, () => ({}));
-    expect(readEnvelope({ data: records(10_000), has_more: false }, 1, { limit: 100 }).records).toHaveLength(
-      10_000,
-    );
-    for (const body of [records(10_001), { data: records(10_001), has_more: false }]) {
-      expect(() => readEnvelope(body, 1, { limit: 100, bareArray: true })).toThrow(PageTooLarge);
-    }
+  test('has no more records than any page should hold, whatever was asked for', () => {
+    const asked = { limit: 100, bareArray: true };
+    expect(readEnvelope({ data: records(10_000), ...over }, 1, asked).records).toHaveLength(10_000);
+    for (const body of [records(10_001), { data: records(10_001), ...over }])
+      expect(() => readEnvelope(body, 1, asked)).toThrow(PageTooLarge);
   });
 
   test.each([
@@ -50,54 +60,7 @@ describe('readPage', () => {
     ['has_more as a text', { data: [], has_more: 'false' }],
     ['a number as token', { data: [], has_more: true, next_token: 7 }],
     ['a bare array', []],
-  ])('refuses %s', (_name, body) => {
+  ])('is none if it is %s', (_name, body) => {
     expect(() => readEnvelope(body, 1)).toThrow(MalformedPage);
-  });
-});
-
-describe('readPage, given the page size that was asked for', () => {
-  test.each([0, 1, 999])('reads a bare array of %i records as the last page', (length) => {
-    const records = Array.from({ length }, (_, index) => ({ index }));
-    expect(readEnvelope(records, 3, { limit: 1000 })).toEqual({
-      records,
-      nextToken: null,
-      isCutOff: false,
-      bytes: 3,
-    });
-  });
-
-  test.each([2, 3])(
-    'never takes a bare array of %i records for complete where 2 were asked for',
-    (length) => {
-      const attempt = () => readEnvelope(Array.from({ length }), 3, { limit: 2 });
-      expect(attempt).toThrow(CutOff);
-      expect(attempt).toThrow(`bare array of ${length} records`);
-    },
-  );
-
-  test('takes an envelope at its word, however long it is', () => {
-    const whole = { data: [1, 2], has_more: false, next_token: null };
-    expect(readEnvelope(whole, 1, { limit: 2 })).toMatchObject({ records: [1, 2], isCutOff: false });
-  });
-});
-
-describe('readPage of a feed with a single answer', () => {
-  const live = { bareArray: true, limit: 2 };
-
-  test('reads a bare array, and says whether it may be cut off', () => {
-    expect(readEnvelope([1], 3, live)).toEqual({ records: [1], nextToken: null, isCutOff: false, bytes: 3 });
-    expect(readEnvelope([1, 2], 3, live)).toEqual({
-      records: [1, 2],
-      nextToken: null,
-      isCutOff: true,
-      bytes: 3,
-    });
-  });
-
-  test('reads an envelope, whose has_more says whether it is cut off', () => {
-    const answer = (rest: object) => readEnvelope({ data: [1, 2], ...rest }, 3, live);
-    expect(answer({ has_more: false })).toMatchObject({ records: [1, 2], nextToken: null, isCutOff: false });
-    expect(answer({ has_more: true })).toMatchObject({ records: [1, 2], nextToken: null, isCutOff: true });
-    expect(answer({ has_more: true, next_token: 'A' })).toMatchObject({ nextToken: 'A', isCutOff: false });
   });
 });

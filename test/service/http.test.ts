@@ -11,13 +11,8 @@ const never = new AbortController().signal;
 
 function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
   const opened = openHttp(origin, {
-    connections: 2,
-    connectTimeout: 1000,
-    headersTimeout: 1000,
-    bodyTimeout: 1000,
-    maxBodyBytes: 10_000,
-    headers: { 'x-api-key': 'k' },
-    ...changes,
+    ...{ connections: 2, maxBodyBytes: 10_000, headers: { 'x-api-key': 'k' } },
+    ...{ connectTimeout: 1000, headersTimeout: 1000, bodyTimeout: 1000, ...changes },
   });
   onTestFinished(() => opened.close());
   return opened;
@@ -54,17 +49,6 @@ describe('openHttp', () => {
     expect(server.connections).toBe(2);
   });
 
-  test('unpacks gzip and counts the bytes as received', async () => {
-    const packed = gzipSync('x'.repeat(5000));
-    const server = await rawServer((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
-    });
-    const answer = await http(server.url).send('/', undefined, never);
-    expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
-    expect(String(answer.content)).toBe('x'.repeat(5000));
-    expect(answer.bytes).toBe(packed.length);
-  });
-
   const content = 'unpacked: "für" '.repeat(500);
   const gzipped = gzipSync(content);
 
@@ -79,6 +63,7 @@ describe('openHttp', () => {
       response.setHeader('content-encoding', encoding).end(body);
     });
     const answer = await http(server.url).send('/', undefined, never);
+    expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
     expect(String(answer.content)).toBe(content);
     expect(answer.bytes).toBe(body.length);
   });
@@ -110,6 +95,7 @@ describe('openHttp', () => {
       response.writeHead(200, { 'content-encoding': encoding }).end(body);
     });
     const refused = http(server.url, { maxBodyBytes: 1_000_000 }).send('/', undefined, never);
+    await expect(refused).rejects.toThrow(PageTooLarge);
     await expect(refused).rejects.toThrow('The body unpacks to more than 1000000 bytes.');
   });
 
@@ -129,19 +115,13 @@ describe('openHttp', () => {
   test('gives up a connection that does not come to stand in time', async () => {
     const address = await socketServer(() => {}); // accepts, and never says its part of the TLS handshake
     const answer = http(`https://${address}`, { connectTimeout: 50 }).send('/', undefined, never);
-    await expect(answer).rejects.toMatchObject({
-      name: 'NotSent',
-      message: 'No connection within 50 ms.',
-    });
+    await expect(answer).rejects.toMatchObject({ name: 'NotSent', message: 'No connection within 50 ms.' });
   });
 
   test('gives up an answer whose headers do not come in time', async () => {
     const server = await rawServer(() => {});
     const answer = http(server.url, { headersTimeout: 50 }).send('/', undefined, never);
-    await expect(answer).rejects.toMatchObject({
-      name: 'ServiceUnavailable',
-      message: 'No answer within 50 ms.',
-    });
+    await expect(answer).rejects.toThrow('No answer within 50 ms.');
   });
 
   test('gives up a body that is not complete in time, even if it keeps trickling', async () => {
@@ -151,10 +131,7 @@ describe('openHttp', () => {
       request.on('close', () => clearInterval(trickle));
     });
     const answer = http(server.url, { bodyTimeout: 100 }).send('/', undefined, never);
-    await expect(answer).rejects.toMatchObject({
-      name: 'ServiceUnavailable',
-      message: 'The body was not complete within 100 ms.',
-    });
+    await expect(answer).rejects.toThrow('The body was not complete within 100 ms.');
   });
 
   test.each([
@@ -167,17 +144,11 @@ describe('openHttp', () => {
         response.end();
       },
     ],
-    [
-      'one that unpacks to more',
-      (_request: unknown, response: ServerResponse) => {
-        response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(10_001)));
-      },
-    ],
   ])('refuses a body over the cap: %s', async (_name, answer) => {
     const server = await rawServer(answer);
     const refused = http(server.url).send('/', undefined, never);
     await expect(refused).rejects.toThrow(PageTooLarge);
-    await expect(refused).rejects.toThrow(/^The body (is larger|unpacks to more) than 10000 bytes\.$/);
+    await expect(refused).rejects.toThrow('The body is larger than 10000 bytes.');
   });
 
   test('reads a body of exactly the cap', async () => {
@@ -185,17 +156,13 @@ describe('openHttp', () => {
     await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({ bytes: 10_000 });
   });
 
-  test('refuses a body that is cut short', async () => {
-    const server = await rawServer(cutShort);
-    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
-  });
-
-  test('refuses a packed body that is cut short', async () => {
-    const packed = gzipSync('x'.repeat(5000));
-    const server = await rawServer((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed.subarray(0, -10));
-    });
-    await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
+  test('refuses a body that is cut short, packed or not', async () => {
+    const packed = (_request: unknown, response: ServerResponse) =>
+      void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipped.subarray(0, -10));
+    for (const answer of [cutShort, packed]) {
+      const server = await rawServer(answer);
+      await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
+    }
   });
 
   test('keeps the status of a refusal whose body cannot be read', async () => {

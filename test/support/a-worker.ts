@@ -5,18 +5,15 @@ import { expect, vi } from 'vitest';
 import type { JobDefinition } from '../../src/config/job.ts';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import type { Log } from '../../src/log.ts';
-import { keyFingerprint, monthOf, openBudget, requestLimit } from '../../src/rate/budget.ts';
-import { sharedLimiter } from '../../src/rate/shared-rate.ts';
-import type { Sandbox } from '../../src/sandbox/index.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../../src/rate/budget.ts';
 import { Secret } from '../../src/secret.ts';
-import { createClient } from '../../src/service/client.ts';
-import type { Page } from '../../src/service/page.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { registerJob } from '../../src/warehouse/tables/schedules.ts';
 import type { WorkerContext } from '../../src/worker/context.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
+import { aServiceFor, type ServiceSetting } from './run-backfill.ts';
 import type { TestWarehouse } from './test-warehouse.ts';
 
 export interface WorkerInTest extends AsyncDisposable {
@@ -25,13 +22,11 @@ export interface WorkerInTest extends AsyncDisposable {
   readonly ended: Promise<void>;
 }
 
-export interface WorkerSetting {
+export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey' | 'aroundPage'> {
   readonly warehouse: Pick<TestWarehouse, 'db' | 'url'>;
-  readonly sandbox: Pick<Sandbox, 'url'>;
   readonly clock?: () => Date;
   readonly concurrency?: number;
   readonly leaseSeconds?: number;
-  readonly apiKey?: string;
   readonly log?: Log;
   /** What the other clocks show, if that is not what its own does. */
   readonly databaseClock?: () => Date;
@@ -40,8 +35,6 @@ export interface WorkerSetting {
   readonly ownJobs?: WorkerContext['ownJobs'];
   /** For exports to S3. */
   readonly storage?: WorkerContext['storage'];
-  /** Stands around every page that is asked for. */
-  readonly aroundPage?: (ask: () => Promise<Page>) => Promise<Page>;
 }
 
 const usualClock = () => new Date('2026-11-20T12:00:00Z');
@@ -74,14 +67,13 @@ export function aWorkerContext(
   setting: WorkerSetting,
   stop: AbortSignal = new AbortController().signal,
 ): WorkerContext {
-  const { warehouse, sandbox, clock = usualClock, leaseSeconds = 10, aroundPage } = setting;
+  const { warehouse, clock = usualClock, leaseSeconds = 10 } = setting;
   const { databaseClock = clock, serviceClock = clock } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
   const raise = (error: unknown) => {
     throw error;
   };
-  const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
   return {
     ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
     longestRound: 100,
@@ -89,34 +81,8 @@ export function aWorkerContext(
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
-    openService(job, command) {
-      const budget = openBudget(db.patient({}), key, requestLimit(command, job.budget), clock);
-      const client = createClient({
-        ...{
-          baseUrl: sandbox.url,
-          apiKey: key,
-          settings: job.service,
-          budget,
-          limiter: sharedLimiter(db.patient({}), key, job.service),
-          userAgent: 'test',
-          patience,
-        },
-      });
-      return {
-        client: {
-          ...client,
-          getPage: (...args) => (aroundPage ?? ((ask) => ask()))(() => client.getPage(...args)),
-          get servedBy() {
-            return client.servedBy;
-          },
-          get serviceTime() {
-            // As of its first answer.
-            return client.servedBy && { date: serviceClock(), mayBeLaterMs: 0 };
-          },
-        },
-        [Symbol.asyncDispose]: () => client.close(),
-      };
-    },
+    openService: (job, command) =>
+      aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
     usedRequests: () => usedRequests(db, keyFingerprint(key), monthOf(clock())),
   };

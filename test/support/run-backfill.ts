@@ -46,8 +46,7 @@ export function aJobFor(
   return aJob({ ...scope, ...overrides }, today);
 }
 
-export interface BackfillSetting extends Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client'>> {
-  readonly job: Job;
+export interface ServiceSetting {
   readonly db: Warehouse;
   readonly sandbox: Pick<Sandbox, 'url'>;
   readonly apiKey?: string;
@@ -61,6 +60,12 @@ export interface BackfillSetting extends Partial<Omit<BackfillContext, 'job' | '
   readonly serviceClock?: 'unknown' | 'as answered' | (() => Date);
   /** Who the client says answers, if that is not the sandbox. */
   readonly servedBy?: Client['servedBy'];
+}
+
+export interface BackfillSetting
+  extends ServiceSetting,
+    Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'budget'>> {
+  readonly job: Job;
 }
 
 /** Runs a backfill as `gmsi backfill` would, in this process. */
@@ -78,62 +83,64 @@ async function withContext<Result>(
   setting: BackfillSetting,
   run: (context: LoadContext) => Promise<Result>,
 ): Promise<Result> {
-  const { job, db, sandbox, apiKey = 'sandbox-key', aroundPage, servedBy, serviceClock, ...rest } = setting;
-  const { onClientEvent, ...context } = rest;
-  const key = new Secret(apiKey);
-  const clock = context.clock ?? (() => new Date('2026-11-20T12:00:00Z'));
-  const patient = db.patient({});
-  const budget = openBudget(patient, key, job.budget.requestsPerMonth - job.budget.reserve, clock);
-  const patience = { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] as const };
-  const client = createClient({
-    baseUrl: sandbox.url,
-    apiKey: key,
-    settings: job.service,
-    budget,
-    limiter: sharedLimiter(patient, key, job.service),
-    userAgent: 'test',
-    patience,
-    ...(onClientEvent && { onEvent: onClientEvent }),
-  });
+  const { job, db, sandbox, apiKey, aroundPage, servedBy, serviceClock, onClientEvent, ...context } = setting;
+  const { clock = () => new Date('2026-11-20T12:00:00Z') } = context;
+  const limit = job.budget.requestsPerMonth - job.budget.reserve;
+  await using service = aServiceFor(job.service, limit, clock, setting);
   const stop = new AbortController().signal;
   setMaxListeners(0, stop);
-  try {
-    return await run({
-      ...{ job, warehouse: db, clock, stop, leaseSeconds: 30, runBy: 'test' },
-      // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
-      databaseClock: async () => clock(),
-      client: watched(client, { aroundPage, servedBy, serviceClock: serviceClock ?? clock }),
-      log: createLog({ level: 'silent', readable: false }),
-      ...context,
-    });
-  } finally {
-    await client.close();
-  }
+  return await run({
+    ...{ job, warehouse: db, client: service.client, clock, stop, leaseSeconds: 30, runBy: 'test' },
+    // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
+    databaseClock: async () => clock(),
+    log: createLog({ level: 'silent', readable: false }),
+    ...context,
+  });
 }
 
-function watched(
-  client: Client,
-  {
-    aroundPage = (ask) => ask(),
-    servedBy,
-    serviceClock,
-  }: {
-    aroundPage: BackfillSetting['aroundPage'];
-    servedBy: Client['servedBy'];
-    serviceClock: NonNullable<BackfillSetting['serviceClock']>;
-  },
-): Client {
+/** Stops a run that is given this while its nth page is under way. */
+export function stoppedAt(page: number): Pick<BackfillSetting, 'stop' | 'aroundPage'> {
+  const stop = new AbortController();
+  let asked = 0;
+  const aroundPage = (ask: () => Promise<Page>) => {
+    if (++asked === page) stop.abort();
+    return ask();
+  };
+  return { stop: stop.signal, aroundPage };
+}
+
+/** The client of a load and its budget, of so many requests a month. */
+export function aServiceFor(
+  settings: Job['service'],
+  limit: number,
+  clock: () => Date,
+  setting: ServiceSetting,
+): { readonly client: Client } & AsyncDisposable {
+  const { db, sandbox, apiKey = 'sandbox-key', aroundPage = (ask) => ask(), onClientEvent } = setting;
+  const { servedBy, serviceClock = clock } = setting;
+  const key = new Secret(apiKey);
+  const patient = db.patient({});
+  const budget = openBudget(patient, key, limit, clock);
+  const client = createClient({
+    ...{ baseUrl: sandbox.url, apiKey: key, settings, budget, userAgent: 'test' },
+    limiter: sharedLimiter(patient, key, settings),
+    patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
+    ...(onClientEvent && { onEvent: onClientEvent }),
+  });
   return {
-    ...client,
-    getPage: (request, signal, envelope) =>
-      aroundPage(() => client.getPage(request, signal, envelope), request),
-    get servedBy() {
-      return servedBy ?? client.servedBy;
+    client: {
+      ...client,
+      getPage: (request, signal, envelope) =>
+        aroundPage(() => client.getPage(request, signal, envelope), request),
+      get servedBy() {
+        return servedBy ?? client.servedBy;
+      },
+      get serviceTime() {
+        if (serviceClock === 'as answered') return client.serviceTime;
+        const isUnknown = serviceClock === 'unknown' || client.servedBy === undefined;
+        return isUnknown ? undefined : { date: serviceClock(), mayBeLaterMs: 0 };
+      },
     },
-    get serviceTime() {
-      if (serviceClock === 'as answered') return client.serviceTime;
-      const isUnknown = serviceClock === 'unknown' || client.servedBy === undefined;
-      return isUnknown ? undefined : { date: serviceClock(), mayBeLaterMs: 0 };
-    },
+    [Symbol.asyncDispose]: () => client.close(),
   };
 }

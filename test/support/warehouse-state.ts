@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { series } from '../warehouse/a-row.ts';
 
 /** Every window, in the order of planning. */
 export function windowsOf(db: Warehouse) {
@@ -11,6 +12,20 @@ export function windowsOf(db: Warehouse) {
 export async function coverageOf(db: Warehouse): Promise<Record<string, string>> {
   const rows = await db.selectFrom('gmsi.coverage').selectAll().execute();
   return Object.fromEntries(rows.map((row) => [`${row.country} ${row.topic} ${row.match_type}`, row.days]));
+}
+
+/** Days of one window of the usual series, drained unless it is said otherwise. */
+export async function aWindowIn(db: Warehouse, first_day: string, last_day: string, values: object = {}) {
+  const window = { ...series, first_day, last_day, state: 'drained' as const, ...values };
+  await db.insertInto('gmsi.windows').values(window).execute();
+}
+
+/** Lets days of the usual series count as covered. */
+export async function coverIn(db: Warehouse, days: string, values: object = {}): Promise<void> {
+  await db
+    .insertInto('gmsi.coverage')
+    .values({ ...series, days, ...values })
+    .execute();
 }
 
 /** The rows of a table of the warehouse. */
