@@ -116,7 +116,7 @@ export function Choose({
           tabIndex={-1}
         >
           {isSeveral && (
-            <div class="quiet limit">
+            <div class="quiet">
               {chosen.length < atMost
                 ? `Choose up to ${atMost}.`
                 : `${atMost} are chosen: the next one replaces the first.`}
@@ -130,11 +130,11 @@ export function Choose({
               role="option"
               tabIndex={-1}
               aria-selected={chosen.includes(value)}
-              class={index === active ? 'active' : undefined}
+              class={index === active ? 'row tight active' : 'row tight'}
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => flip(value)}
             >
-              <span class="title">
+              <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
                 <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
                   {chosen.includes(value) && '✓'}

@@ -17,7 +17,6 @@ import {
 } from './grid-layout.ts';
 import { Tip } from './tip.tsx';
 import { useWidth } from './width.ts';
-import './grid.css';
 
 /** The width of a grid in a report, in CSS pixels. */
 const reportWidth = 900;

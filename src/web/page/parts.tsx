@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
@@ -11,7 +11,7 @@ export function Problem({
   error: { readonly message: string; readonly hint?: string | undefined };
 }) {
   return (
-    <div class="problem" role="alert">
+    <div class="problem marked failed apart" role="alert">
       <strong>{error.message}</strong>
       {error.hint && <span> {error.hint}</span>}
     </div>
@@ -164,7 +164,7 @@ export function Dialog({
   return (
     <dialog ref={dialog} aria-label={label} onClose={onClose}>
       {children}
-      <div class="row">
+      <div class="row apart">
         {buttons}
         <button type="button" onClick={() => dialog.current?.close()}>
           Close
@@ -286,7 +286,7 @@ export function Field({
   value: string;
   /** Returns what is wrong with a text that is refused. */
   onEnter: (text: string) => string | undefined;
-  class?: string;
+  size?: number;
   placeholder?: string;
 }) {
   const [typed, setTyped] = useState<string>();
@@ -337,7 +337,7 @@ export function DayField({
     onChange(day);
     return undefined;
   };
-  return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
+  return <Field size={10} label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
 /**
@@ -439,12 +439,40 @@ export function Swatch({
 /** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
 export function SignedBar({ value }: { value: number }) {
   const wide = Math.min(1, Math.abs(value)) * 50;
+  const background = `var(--${value < 0 ? 'negative' : 'positive'})`;
   return (
-    <span class="bar" aria-hidden="true">
-      <span
-        class={value < 0 ? 'negative' : 'positive'}
-        style={{ width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }}
-      />
+    <span class="bar signed" aria-hidden="true">
+      <span style={{ background, width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }} />
+    </span>
+  );
+}
+
+/** Draws a part of a whole. @param parts what is drawn, if it is more than the part */
+export function Meter({
+  label,
+  now,
+  all,
+  kind = 'meter',
+  parts = [{ background: 'var(--covered)', width: `${(now / Math.max(1, all)) * 100}%` }],
+}: {
+  label: string;
+  now: number;
+  all: number;
+  kind?: string;
+  parts?: readonly (CSSProperties | false)[];
+}) {
+  const most = Math.max(1, all);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
+    <span
+      class={`bar ${kind}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={most}
+      aria-valuenow={Math.min(now, most)}
+    >
+      {parts.map((style, place) => style && <span key={place} style={style} />)}
     </span>
   );
 }

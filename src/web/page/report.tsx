@@ -1,4 +1,3 @@
-// First, because the styles of the views change it.
 import './style.css';
 
 import { renderToString } from 'preact-render-to-string';
@@ -37,10 +36,10 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
 
   const body = renderToString(
     <Report.Provider value={answers}>
-      <header class="top">
+      <header class="row top">
         <strong class="mark">gmsi</strong>
-        <span class="from">{about.warehouse}</span>
-        {origin.rows[0]?.served_by === 'sandbox' && <span class="badge">made-up data</span>}
+        <span class="anywhere">{about.warehouse}</span>
+        {origin.rows[0]?.served_by === 'sandbox' && <span class="badge refused small">made-up data</span>}
         <span class="quiet end">as of {moment(about.at.getTime())} UTC</span>
       </header>
       <main class="report">

@@ -8,7 +8,6 @@ import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { matches, models } from '../sentiment/asked.ts';
-import './changes.css';
 
 const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };

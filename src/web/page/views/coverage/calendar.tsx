@@ -27,7 +27,7 @@ export function Calendar({
     };
   }, [calendar]);
   return (
-    <div class="calendar">
+    <div class="calendar apart">
       <Grid
         label={`${label}, by day: arrow keys go from day to day`}
         {...{ ...calendar, cell }}
@@ -41,7 +41,7 @@ export function Calendar({
         start={calendar.placeOf(plusDays(days.from, days.state.length - 1))}
         onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
       />
-      <p class="said">
+      <p class="said small">
         {chosen ? `${chosen}: ${said(days, chosen)}` : <Shades news={days.news} />}{' '}
         {chosen && days.news && (
           <Link to={{ view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' }}>its news</Link>

@@ -15,7 +15,6 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
-import './coverage.css';
 import { Legend } from './legend.tsx';
 import { Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
@@ -162,7 +161,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const counted = seriesIn(cells);
   return (
     <>
-      <div class="row above">
+      <div class="row apart">
         <span>
           <b>{number(counted.complete)}</b> of {number(counted.asked)} series complete
         </span>
@@ -171,7 +170,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           left to right: {from} to {to}
         </span>
         {failed.length > 0 && (
-          <button type="button" class="failures end" onClick={toNextFailure}>
+          <button type="button" class="bad end" onClick={toNextFailure}>
             {number(failed.length)} series {failed.length === 1 ? 'has' : 'have'} failed days
           </button>
         )}

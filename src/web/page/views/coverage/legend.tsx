@@ -6,9 +6,9 @@ import { Swatch } from '../../parts.tsx';
 /** Shows all states with their days and percent, with the bar of a single cell. */
 export function Legend({ days }: { days: Days }) {
   return (
-    <ul class="states" aria-label="Days by state">
+    <ul class="row tight small" aria-label="Days by state">
       {([...states, 'never'] as const).map((state) => (
-        <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'none' : undefined}>
+        <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'quiet' : undefined}>
           <Swatch kind={state} />
           {stateTitles[state][0]} <b>{number(days[state])}</b>
           {state === 'covered' && ' days'}{' '}

@@ -33,7 +33,7 @@ export function Matrix({
     isReport ? 15 : Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
   const label = isReport ? inWords(daysOf(shown)) : 'Coverage: arrow keys move, Enter opens';
   return (
-    <div class="matrix">
+    <div class="matrix apart">
       <Grid
         {...{ label, rows, columns, down, ...others }}
         widest={isReport ? 60 : 200}

@@ -55,7 +55,7 @@ export function Series({
   const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };
   const title = [name ?? code, topic, variant].filter(Boolean).join(' · ');
   return (
-    <section class="series" ref={section} aria-label={title}>
+    <section class="series panel" ref={section} aria-label={title}>
       <div class="row">
         <h2>{title}</h2>
         <button type="button" class="flat end" aria-label="Close (Escape)" onClick={() => go(closed)}>

@@ -27,7 +27,7 @@ export function Windows({ windows }: { windows: Windows }) {
   return (
     <Table
       label="Windows"
-      kind="windows"
+      kind="small"
       rows={windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))}
       keyOf={({ window_id }) => window_id}
       sort="windows"
@@ -77,7 +77,7 @@ export function Commands({ windows }: { windows: Windows }) {
   // A window without a load probably belongs to the job that loaded the others.
   const likely = windows.find(({ job }) => job !== null)?.job ?? '';
   return (
-    <ul class="commands">
+    <ul class="stack apart">
       {[...groupedBy(open, ({ job }) => job ?? likely)].map(([job, of]) => {
         const parts = [...groupedBy(of, ({ state }) => state)].map(
           ([state, some]) => `${number(some.length)} ${titleOf(state)}`,

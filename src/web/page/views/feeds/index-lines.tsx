@@ -12,7 +12,6 @@ import { zone } from '../../time.ts';
 import { mostLines } from '../sentiment/asked.ts';
 import { Drawn } from '../sentiment/lines.tsx';
 import { Numbers } from '../sentiment/lines-read.tsx';
-import './feeds.css';
 
 type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
@@ -84,7 +83,7 @@ export function IndexLines({
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
             {...(moments && { events: moments })}
           />
-          <div class="row below">
+          <div class="row apart">
             <span class="quiet note">
               {[
                 moments && moments.length > 0 && 'A tick above the lines is an event.',

@@ -9,7 +9,6 @@ import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment } from '../../time.ts';
 import { HeadlineText } from '../sentiment/headline-text.tsx';
-import '../sentiment/headlines.css';
 
 const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
 const limit = 1000;
@@ -55,7 +54,7 @@ export function News({
   const parameters = { subject, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
   const asked = useAnswer('news', parameters);
   return (
-    <section class="headlines" aria-label={`News of ${subject}`}>
+    <section class="headlines panel" aria-label={`News of ${subject}`}>
       <div class="row">
         <h2>
           News of {subject}

@@ -61,7 +61,7 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
     timer.current = setTimeout(() => go({ as_of: textOf(momentOf(place)) }, 'replace'), 200);
   };
   return (
-    <div class="as-of" ref={box}>
+    <div class="row marked refused apart as-of" ref={box}>
       <span role="status">
         {show === 'lines'
           ? 'Strong lines show what this warehouse knew on '
@@ -83,7 +83,7 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
         <span>
           <span class="quiet">UTC</span>{' '}
           <Field
-            class="moment"
+            size={19}
             label="Moment (UTC)"
             value={textOf(at).slice(0, 19).replace('T', ' ')}
             onEnter={(text) => {

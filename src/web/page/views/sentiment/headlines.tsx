@@ -19,7 +19,6 @@ import { moment, zone } from '../../time.ts';
 import { HeadlineText } from './headline-text.tsx';
 import { Stories } from './stories.tsx';
 import { type Headline, Versions } from './versions.tsx';
-import './headlines.css';
 
 const pageSize = 100;
 
@@ -62,7 +61,7 @@ export function Headlines({
     section.current?.scrollIntoView({ block: 'nearest', behavior });
   }, [from, asked.isAsking]);
   return (
-    <section class="headlines" ref={section} aria-label={`Headlines of ${title}`}>
+    <section class="headlines panel" ref={section} aria-label={`Headlines of ${title}`}>
       <div class="row">
         <h2>Headlines of {title}</h2>
         {all.length > 1 ? (
@@ -178,7 +177,7 @@ function List({
                 {versionsTitle(row) && (
                   <button
                     type="button"
-                    class="flat"
+                    class="flat unfold"
                     aria-expanded={keyOf(row) === open}
                     onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
                   >

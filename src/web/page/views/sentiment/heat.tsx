@@ -14,7 +14,6 @@ import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
-import './heat.css';
 
 export interface Topic {
   readonly name: string;
@@ -48,7 +47,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   );
   return (
     <div ref={box}>
-      <div class="row below">
+      <div class="row apart">
         <span class="quiet note">
           Mean {model} score by {by} of {asked.countries.join(', ')}
           {asked.countries.length > 1 && ' together'}
@@ -155,7 +154,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
   const openLine = (row: number, at: string | null = null) =>
     go({ show: 'lines', topic: titles[row]!.title, by, at, of: null, hide: null });
   return (
-    <div class="heat">
+    <div style={{ '--titles': '250px' }}>
       <Grid
         label={`Sentiment by topic and ${by}. Arrow keys read it out, Enter shows the line of a topic.`}
         {...{ rows: titles, columns, cell }}

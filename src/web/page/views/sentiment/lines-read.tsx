@@ -48,7 +48,7 @@ export function ReadOut({
   const shown = chart.series.filter(({ key }) => !hidden.has(key));
   const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
   return (
-    <div class="readout" style={side} role="status">
+    <div class="tip readout" style={side} role="status">
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
@@ -125,7 +125,9 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
   const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
   return (
-    <div class={chart.series.length > 3 ? 'lines-legend many' : 'lines-legend'}>
+    <div
+      class={chart.series.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
+    >
       {chart.series.map((series) => (
         <button
           key={series.key}
@@ -139,8 +141,7 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
             .map(({ model }) => (
               <Sign key={model} place={series.place} model={model} />
             ))}
-          <span class="name">{series.title}</span>
-          <span class="quiet">{summaryOf(chart, series)}</span>
+          <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
         </button>
       ))}
       {isGap && (

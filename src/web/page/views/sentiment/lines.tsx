@@ -63,7 +63,7 @@ export function Lines({ asked }: { asked: Asked }) {
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
             asOf={asOf}
           />
-          <div class="row below">
+          <div class="row apart">
             <span class="quiet note">{[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}</span>
             {source}
           </div>

@@ -11,7 +11,6 @@ import { Tip } from '../../tip.tsx';
 import { type Asked, newsOf } from './asked.ts';
 import { useMeans } from './means.tsx';
 import { Scale } from './scale.tsx';
-import './map.css';
 
 export interface Country {
   readonly code: string;
@@ -56,7 +55,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
-      <div class="row below">
+      <div class="row apart">
         <span class="quiet note">
           Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
           line.
@@ -65,7 +64,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
       </div>
       <Answered asked={shown}>
         {(shown) => (
-          <div class="world">
+          <div class="beside world">
             <Drawn shown={shown} days={days} asked={asked} />
             <Countries shown={shown} days={days} asked={asked} />
           </div>
@@ -123,17 +122,17 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         >
           <defs>
             <pattern
-              id="not-loaded"
+              id="hatched"
               width="5"
               height="5"
               patternUnits="userSpaceOnUse"
               patternTransform="rotate(45)"
             >
-              <rect class="ground" width="5" height="5" />
-              <rect class="stripe" width="1.2" height="5" />
+              <rect fill="var(--never)" width="5" height="5" />
+              <rect fill="var(--pending)" width="1.2" height="5" />
             </pattern>
-            <pattern id="no-news" width="5" height="5" patternUnits="userSpaceOnUse">
-              <circle class="dot" cx="2.5" cy="2.5" r="0.7" />
+            <pattern id="dotted" width="5" height="5" patternUnits="userSpaceOnUse">
+              <circle fill="var(--quiet)" cx="2.5" cy="2.5" r="0.7" />
             </pattern>
           </defs>
           {world.shapes.map((shape) => {
@@ -145,7 +144,9 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
                 d={shape.path}
                 class={kindOf(one)}
                 data-chosen={asked.countries.includes(shape.code ?? '') || undefined}
-                style={one?.mean === null || !one ? undefined : { fill: colourOf(one.mean, limit) }}
+                style={
+                  one && { fill: one.mean === null ? `url(#${kindOf(one)})` : colourOf(one.mean, limit) }
+                }
                 onPointerMove={over(shape)}
                 onClick={one && (() => openLine(one, asked))}
               />
@@ -157,7 +158,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
       )}
       <Scale limit={limit} isDotted />
       {small.length > 0 && (
-        <div class="small">
+        <div class="row tight small legend">
           <span class="quiet">Too small for the map:</span>
           {small.map((one) => (
             <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
@@ -201,7 +202,7 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
                   {one.name}
                 </button>
                 {one.covered < days && (
-                  <span class="quiet part">{share(one.covered, days)} of the days loaded</span>
+                  <div class="quiet small">{share(one.covered, days)} of the days loaded</div>
                 )}
               </>
             ),

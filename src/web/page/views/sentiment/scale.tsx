@@ -1,12 +1,11 @@
 import { colourOf } from '../../draw/diverging.ts';
 import { Swatch } from '../../parts.tsx';
-import './scale.css';
 
 /** Explains the colours of means, and what is drawn without colour. */
 export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {
   const steps = Array.from({ length: 21 }, (_, index) => ((index - 10) / 10) * limit);
   return (
-    <div class="scale">
+    <div class="row tight small legend">
       <span class="quiet">negative, −{limit} or less</span>
       <span class="ramp" aria-hidden="true">
         {steps.map((step) => (

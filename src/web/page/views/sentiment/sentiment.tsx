@@ -11,7 +11,6 @@ import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
-import './sentiment.css';
 
 type Names = ReturnType<typeof namesOf>;
 

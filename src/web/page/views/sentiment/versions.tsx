@@ -35,7 +35,7 @@ export function Versions({
             ),
         });
         return (
-          <div class="versions">
+          <div class="marked small">
             <Table
               label="Versions"
               rows={rows}

@@ -5,7 +5,7 @@ import type { Cause } from './causes.ts';
 export function Banner({ causes }: { causes: readonly Cause[] }) {
   if (causes.length === 0) return null;
   return (
-    <table class="banner">
+    <table class="banner apart">
       <caption class="hidden">What is wrong, and what to do about it</caption>
       <thead class="hidden">
         <tr>
@@ -16,12 +16,12 @@ export function Banner({ causes }: { causes: readonly Cause[] }) {
       </thead>
       <tbody>
         {causes.map(({ isFailure, what, why, where, command, cost }) => (
-          <tr key={`${what} ${why} ${where}`} class={isFailure ? undefined : 'refused'}>
+          <tr key={`${what} ${why} ${where}`} class={`marked ${isFailure ? 'failed' : 'refused'}`}>
             <th scope="row">{what}</th>
-            <td class="why">
+            <td class="anywhere">
               {why}
               {where && (
-                <div class="quiet where">
+                <div class="quiet row tight">
                   {where.map((one) => (
                     <span key={one}>{one}</span>
                   ))}

@@ -1,6 +1,6 @@
 import type { Answer, Asked } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Section, Source, Trouble } from '../../parts.tsx';
+import { Meter, Section, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 
@@ -68,6 +68,8 @@ export function Budget({
   );
 }
 
+const line = { width: '2px', marginLeft: '-2px' };
+
 /** Draws the requests of a key against a budget, with its reserve and the forecast. */
 function Bullet({ limit, used }: { limit: Limit; used: number }) {
   const { perMonth, reserve, projected, spentBy, lower } = limit;
@@ -76,22 +78,23 @@ function Bullet({ limit, used }: { limit: Limit; used: number }) {
   const left = Math.max(0, perMonth - used);
   const isScheduled = projected !== null && projected > used;
   return (
-    <div class="bullet">
-      {/* biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently */}
-      <div
-        class="track"
-        role="meter"
-        aria-label={`Requests used of ${number(perMonth)}`}
-        aria-valuemin={0}
-        aria-valuemax={perMonth}
-        aria-valuenow={Math.min(used, perMonth)}
-      >
-        <span class="reserve" style={{ left: percent(perMonth - reserve), width: percent(reserve) }} />
-        <span class={left > 0 ? 'used' : 'used spent'} style={{ width: percent(used) }} />
-        {isScheduled && <span class="forecast" style={{ left: percent(projected) }} />}
-        <span class="limit" style={{ left: percent(perMonth) }} />
-      </div>
-      <p class="said">
+    <>
+      <Meter
+        kind="bullet"
+        label={`Requests used of ${number(perMonth)}`}
+        now={used}
+        all={perMonth}
+        parts={[
+          { background: 'var(--settling)', left: percent(perMonth - reserve), width: percent(reserve) },
+          {
+            background: `var(--${left > 0 ? 'covered' : 'failed'})`,
+            ...{ top: '25%', height: '50%', minWidth: '1px', width: percent(used) },
+          },
+          isScheduled && { background: 'var(--accent)', ...line, left: percent(projected) },
+          { background: 'var(--ink)', ...line, left: percent(perMonth) },
+        ]}
+      />
+      <p>
         <b>{number(used)}</b> of {number(perMonth)} requests used, {share(left, perMonth)} left
         {isScheduled && (
           <>
@@ -108,6 +111,6 @@ function Bullet({ limit, used }: { limit: Limit; used: number }) {
             `Lower limits: ${lower.map(({ job, requests_per_month }) => `${job} ${number(requests_per_month!)}`).join(', ')}.`}
         </span>
       </p>
-    </div>
+    </>
   );
 }

@@ -1,11 +1,10 @@
 import { counted, number, share } from '../../numbers.ts';
-import { Section, Swatch } from '../../parts.tsx';
+import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { isComplete, isNeverLoaded, isSpent } from './known.ts';
-import { Bar } from './running.tsx';
 
 type Job = Row<'jobs'>;
 
@@ -30,7 +29,7 @@ export function Jobs({
       {loaded.length > 0 && (
         <Table
           label="Table of jobs"
-          kind="jobs"
+          kind="small"
           rows={loaded.toSorted((a, b) => trouble(b) - trouble(a))}
           columns={columnsOf(isRunning, hasWorkers)}
           keyOf={({ job }) => job}
@@ -100,8 +99,8 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
         ) : (
           job.covered !== null &&
           job.wanted !== null && (
-            <span class="row" title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
-              <Bar part={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
+            <span title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
+              <Meter now={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
               {share(job.covered, job.wanted)}
             </span>
           )
@@ -122,7 +121,7 @@ function Never({ jobs }: { jobs: readonly Job[] }) {
   return (
     <details>
       <summary>{counted(jobs.length, 'job was', 'jobs were')} never loaded</summary>
-      <ul>
+      <ul class="stack apart">
         {jobs.map(({ job, series }) => (
           <li key={job}>
             <b>{job}</b>

@@ -56,7 +56,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
         ) : (
           <button
             type="button"
-            class="unfold"
+            class="flat unfold"
             aria-expanded={isOpen(load)}
             onClick={() => flip(load.load_id)}
           >
@@ -95,15 +95,15 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
     <>
       <Table
         label="Loads"
-        kind="loads"
+        kind="small"
         rows={ended}
         columns={columns}
         keyOf={({ load_id }) => load_id}
         detail={(load) =>
           isOpen(load) && (
-            <p class="reason">
+            <div class="anywhere">
               {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
-            </p>
+            </div>
           )
         }
       />

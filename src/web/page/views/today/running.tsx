@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { number, share } from '../../numbers.ts';
-import { Section } from '../../parts.tsx';
+import { Meter, Section } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, span } from '../../time.ts';
 
@@ -38,7 +38,7 @@ export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonl
   if (running.length === 0) return null;
   return (
     <Section title="Running now">
-      <ul class="loading">
+      <ul class="stack loading">
         {running.map((load) => {
           const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
           return <One key={load.load_id} load={load} ticks={ticks.get(load.load_id) ?? []} job={job} />;
@@ -71,8 +71,8 @@ function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Ro
         </span>
       </div>
       {job?.wanted ? (
-        <div class="row progress">
-          <Bar part={job.covered ?? 0} all={job.wanted} label={`Loaded days of ${job.job}`} />
+        <div class="row apart">
+          <Meter now={job.covered ?? 0} all={job.wanted} label={`Loaded days of ${job.job}`} />
           <span>
             {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
             {share(job.covered ?? 0, job.wanted)})
@@ -84,7 +84,7 @@ function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Ro
           </span>
         </div>
       ) : null}
-      <dl class="figures">
+      <dl class="row figures">
         <Figure title="windows done" value={load.windows_drained} of={load.windows_planned} />
         {load.windows_failed > 0 && <Figure title="windows failed" value={load.windows_failed} isBad />}
         <Figure title="records" value={load.records} rate={perMinute('records')} />
@@ -138,8 +138,8 @@ function Figure({
       </dd>
       {rate?.all !== undefined && (
         <>
-          <dd class="rate">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>
-          <dd class="rate quiet">{number(Math.round(rate.all))} since it began</dd>
+          <dd class="small">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>
+          <dd class="small quiet">{number(Math.round(rate.all))} since it began</dd>
         </>
       )}
     </div>
@@ -174,22 +174,5 @@ function Pace({ ticks }: { ticks: readonly Tick[] }) {
         </svg>
       </dd>
     </div>
-  );
-}
-
-/** Draws a part of a whole. */
-export function Bar({ part, all, label }: { part: number; all: number; label: string }) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
-    <span
-      class="meter"
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={Math.max(1, all)}
-      aria-valuenow={part}
-    >
-      <span style={{ width: `${(part / Math.max(1, all)) * 100}%` }} />
-    </span>
   );
 }

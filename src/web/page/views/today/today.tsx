@@ -13,7 +13,6 @@ import { Jobs } from './jobs.tsx';
 import { Loads } from './loads.tsx';
 import { Running } from './running.tsx';
 import { summaryOf } from './summary.ts';
-import './today.css';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
@@ -31,7 +30,7 @@ export function Today() {
   useTitle('Today');
   const errors = { jobs, workers, failures, checks, fields, alerts };
   return (
-    <div class="today">
+    <>
       <h1>Today</h1>
       {Object.entries(errors).map(([what, { error }]) => (
         <Trouble key={what} error={error} what={what} />
@@ -75,7 +74,7 @@ export function Today() {
           );
         }}
       </Answered>
-    </div>
+    </>
   );
 }
 
