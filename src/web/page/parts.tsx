@@ -1,7 +1,8 @@
 import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
+import { type Answering, type Asked, addressOf, useIsReport } from './api.ts';
+import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
@@ -197,19 +198,16 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
 
 /** The SQL of a view to copy, and its data as CSV. */
 export function Source({
-  path,
-  parameters,
-  sql,
+  of: { path, parameters = {}, answer },
   chart,
 }: {
-  path: string;
-  parameters: Query;
-  sql: string | null | undefined;
+  of: Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
   const isReport = useIsReport();
   const [isOpen, setOpen] = useState(false);
+  const sql = answer?.sql ?? '';
   if (isReport) return null;
   return (
     <span class="source end">
@@ -231,7 +229,7 @@ export function Source({
         CSV
       </a>
       {isOpen && (
-        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql ?? ''} />}>
+        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql} />}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
           <pre tabIndex={0}>{sql}</pre>
         </Dialog>

@@ -76,7 +76,7 @@ export function Changes() {
     <>
       <div class="row">
         <h1>What changed</h1>
-        <Source path="sentiment/changes" parameters={parameters} sql={asked.answer?.sql} />
+        <Source of={asked} />
       </div>
       <Controls chosen={[spans[span], `to ${to}`, kinds[of], model, matches[match]]}>
         <div class="row asked">

@@ -80,7 +80,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
               values={{ asked: 'only what was requested', all: 'all series' }}
             />
           )}
-          <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} chart=".matrix" />
+          <Source of={coverage} chart=".matrix" />
         </div>
       </Controls>
       <Answered asked={{ ...cells, answer: look }}>

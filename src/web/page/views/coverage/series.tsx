@@ -65,7 +65,7 @@ export function Series({
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
         {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
-        <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
+        <Source of={windows} />
       </div>
       {covered.error && <Problem error={covered.error} />}
       {days && <Calendar days={days} label={title} match_type={match_type} />}

@@ -51,8 +51,7 @@ export function IndexLines({
   /** Loaded series of the subject. */
   series: readonly Row<'coverage'>[] | undefined;
 }) {
-  const parameters = { feed, subject, ...days, by };
-  const index = useAnswer('index', parameters);
+  const index = useAnswer('index', { feed, subject, ...days, by });
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
   const coverage = series && {
@@ -94,7 +93,7 @@ export function IndexLines({
                 .filter(Boolean)
                 .join(' ')}
             </span>
-            <Source path="index" parameters={parameters} sql={index.answer?.sql} chart=".chart" />
+            <Source of={index} chart=".chart" />
           </div>
           {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
           <Numbers chart={chart} />

@@ -51,8 +51,8 @@ export function News({
   const unit = by === 'hour' ? 'day' : by;
   const first = isOpen ? startOf(at, unit) : days.from;
   const last = isOpen ? dayOf(endOf(Date.parse(first), unit) - 1) : days.to;
-  const parameters = { subject, kind: kind === 'all' ? null : kind, from: first, to: last, limit };
-  const asked = useAnswer('news', parameters);
+  const named = kind === 'all' ? null : kind;
+  const asked = useAnswer('news', { subject, kind: named, from: first, to: last, limit });
   return (
     <section class="headlines panel" aria-label={`News of ${subject}`}>
       <div class="row">
@@ -61,7 +61,7 @@ export function News({
           {isOpen && ` of ${bucketTitle(first, unit)}`}
         </h2>
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
-        <Source path="news" parameters={parameters} sql={asked.answer?.sql} />
+        <Source of={asked} />
         {isOpen && (
           <button type="button" onClick={() => go({ at: null, of: null })}>
             Whole period

@@ -84,7 +84,7 @@ export function Headlines({
             return undefined;
           }}
         />
-        {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
+        {list === 'latest' && <Source of={asked} />}
         <button type="button" class="end" onClick={() => go(closed)}>
           Close
         </button>
@@ -124,7 +124,6 @@ function List({
   const [lastPage, setLastPage] = useState(first.length);
   const [isAsking, setAsking] = useState(false);
   const [error, setError] = useState<Refusal>();
-  const [open, setOpen] = useState<string>();
   const isFirst = new Set(first.map((row) => row.headline_id));
   const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
   const last = rows.at(-1)!;
@@ -149,9 +148,11 @@ function List({
         label="Headlines"
         kind="news"
         rows={rows}
-        keyOf={keyOf}
+        // The same id may have been published twice.
+        keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
         sort="news"
-        detail={(row) => keyOf(row) === open && <Versions row={row} series={series} asOf={asOf} />}
+        isFolded
+        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
         columns={[
           {
             title: zone.value,
@@ -162,7 +163,7 @@ function List({
           {
             title: 'headline',
             kind: 'text',
-            show: (row) => (
+            show: (row, _, unfold) => (
               <>
                 <HeadlineText
                   text={row.headline}
@@ -174,16 +175,7 @@ function List({
                   {row.language && ` · ${row.language}`}
                   {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
                 </span>
-                {versionsTitle(row) && (
-                  <button
-                    type="button"
-                    class="flat unfold"
-                    aria-expanded={keyOf(row) === open}
-                    onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
-                  >
-                    {versionsTitle(row)}
-                  </button>
-                )}
+                {versionsTitle(row) && unfold(versionsTitle(row))}
               </>
             ),
           },
@@ -217,11 +209,6 @@ function List({
       )}
     </>
   );
-}
-
-/** Identifies a headline: the same id may have been published twice. */
-function keyOf({ published_at, headline_id }: Headline): string {
-  return `${published_at} ${headline_id}`;
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {

@@ -12,8 +12,6 @@ export function useMeans<Of extends Path>(path: Of, parameters: Parameters, isRe
   return {
     means,
     covered: useAnswer('coverage/days', isReady ? { feed, ...of, by: null } : undefined),
-    source: (
-      <Source path={path} parameters={parameters} sql={means.answer?.sql} chart=".chart, .grid, .map" />
-    ),
+    source: <Source of={means} chart=".chart, .grid, .map" />,
   };
 }

@@ -20,14 +20,14 @@ export function Stories({
       asked={asked}
       empty={parameters.find ? `No story here has “${parameters.find}”.` : 'No headline here has a score.'}
     >
-      {({ rows, sql }) => (
+      {({ rows }) => (
         <>
           <p class="row quiet">
             <span>
               A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
               headlines that say the same.
             </span>
-            <Source path="headlines/stories" parameters={parameters} sql={sql} />
+            <Source of={asked} />
           </p>
           <div class="sides">
             <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />

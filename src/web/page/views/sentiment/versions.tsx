@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { type Parameters, useAnswer } from '../../api.ts';
+import { useAnswer } from '../../api.ts';
 import type { SeriesPoints } from '../../draw/points.ts';
 import { percent, score } from '../../numbers.ts';
 import { Answered, Source } from '../../parts.tsx';
@@ -20,11 +20,11 @@ export function Versions({
   series: SeriesPoints;
   asOf: string | null;
 }) {
-  const parameters: Parameters = { country, topic, match_type: match, published_at, headline_id };
-  const asked = useAnswer('headlines/versions', parameters);
+  const of = { country, topic, match_type: match, published_at, headline_id };
+  const asked = useAnswer('headlines/versions', of);
   return (
     <Answered asked={asked}>
-      {({ rows, sql }) => {
+      {({ rows }) => {
         const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
           title: titles[name] ?? name,
           show: (version: Version, index: number) =>
@@ -54,7 +54,7 @@ export function Versions({
                 },
               ]}
             />
-            <Source path="headlines/versions" parameters={parameters} sql={sql} />
+            <Source of={asked} />
           </div>
         );
       }}

@@ -1,4 +1,4 @@
-import type { Answer, Asked } from '../../api.ts';
+import type { Answering } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Meter, Section, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -39,7 +39,7 @@ export function Budget({
   month,
 }: {
   jobs: readonly Row<'jobs'>[];
-  requests: Asked<Answer<'requests'>>;
+  requests: Answering<'requests'>;
   month: string;
 }) {
   const { answer, error } = requests;
@@ -47,10 +47,7 @@ export function Budget({
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
   const limit = limitOf(jobs);
   return (
-    <Section
-      title={`Requests in ${month}`}
-      beside={<Source path="requests" parameters={{ month }} sql={answer?.sql} />}
-    >
+    <Section title={`Requests in ${month}`} beside={<Source of={requests} />}>
       <Trouble error={error} what="requests" />
       {answer && limit && <Bullet limit={limit} used={own?.requests ?? 0} />}
       {own && !limit && (

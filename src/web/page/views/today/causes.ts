@@ -80,7 +80,7 @@ function budgets({ jobs = [] }: Known): Cause[] {
 }
 
 /** Finds jobs whose last load failed as a whole or was killed. */
-function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
+function endedLoads({ loads = [], jobs = [], alerts = [] }: Known): Cause[] {
   const last = groups(loads, ({ job, feed }) => `${job}\n${feed}`).map(([load]) => load);
   const isNamed = (job: string) => alerts.some((alert) => alert.kind === refusal && alert.job === job);
   const ended = last.filter(({ state, job }) => ['failed', 'killed'].includes(state) && !isNamed(job));
@@ -101,7 +101,7 @@ function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
   });
 }
 
-function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
+function failedWindows({ failures = [], jobs = [], loads = [] }: Known): Cause[] {
   return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api.ts';
+import type { Answering } from '../../api.ts';
 import { number } from '../../numbers.ts';
 import { Section, Source, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -14,13 +14,8 @@ const colours: Readonly<Record<string, string>> = {
 };
 
 /** Shows what `gmsi check` found in its last run. */
-export function Checks({
-  answer: { rows, sql },
-  jobs,
-}: {
-  answer: Answer<'checks'>;
-  jobs: readonly Row<'jobs'>[];
-}) {
+export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: readonly Row<'jobs'>[] }) {
+  const { rows } = asked.answer!;
   const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
   const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
   return (
@@ -29,7 +24,7 @@ export function Checks({
       beside={
         <>
           <span class="quiet">{rows.length > 0 && summaryOf(rows)}</span>
-          <Source path="checks" parameters={{}} sql={sql} />
+          <Source of={asked} />
         </>
       }
     >

@@ -1,18 +1,11 @@
-import type { Path, Row } from '../../rows.ts';
-
-type Rows<Of extends Path> = readonly Row<Of>[];
+import type { Row } from '../../rows.ts';
 
 /** What the view knows so far. A list is `undefined` until it is answered, or if the server's user may not see it. */
-export interface Known {
-  readonly jobs: Rows<'jobs'> | undefined;
-  readonly loads: Rows<'loads'>;
-  readonly failures: Rows<'failures'> | undefined;
-  readonly requests: Rows<'requests'> | undefined;
-  readonly workers: Rows<'workers'> | undefined;
-  readonly checks: Rows<'checks'> | undefined;
-  readonly fields: Rows<'fields'> | undefined;
-  readonly alerts: Rows<'alerts'> | undefined;
-}
+export type Known = {
+  readonly [Of in 'jobs' | 'loads' | 'failures' | 'requests' | 'workers' | 'checks' | 'fields' | 'alerts']:
+    | readonly Row<Of>[]
+    | undefined;
+};
 
 /** True if every series has all days that no longer change. */
 export function isComplete({ complete, series }: Row<'jobs'>): boolean {

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useIsReport } from '../../api.ts';
 import { number } from '../../numbers.ts';
@@ -34,16 +33,13 @@ function count(title: string, of: (load: Load) => number): Column<Load> {
 /** Shows the last loads, the latest first. */
 export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
   const isReport = useIsReport();
-  const [open, setOpen] = useState<readonly number[]>([]);
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
-  const isOpen = (load: Load) => (isReport ? !isDone(load) : open.includes(load.load_id));
-  const flip = (id: number) => setOpen(open.includes(id) ? open.filter((one) => one !== id) : [...open, id]);
   const columns: Column<Load>[] = [
     {
       title: 'outcome',
       kind: 'nowrap',
-      show: (load) => {
+      show: (load, _, unfold) => {
         const [state, meaning] = outcomes[load.state] ?? ['never', ''];
         const outcome = (
           <span title={meaning}>
@@ -51,18 +47,7 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
             {load.state}
           </span>
         );
-        return isDone(load) || isReport ? (
-          outcome
-        ) : (
-          <button
-            type="button"
-            class="flat unfold"
-            aria-expanded={isOpen(load)}
-            onClick={() => flip(load.load_id)}
-          >
-            {outcome}
-          </button>
-        );
+        return isDone(load) ? outcome : unfold(outcome);
       },
     },
     { title: 'job', show: ({ job }) => job },
@@ -99,8 +84,9 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
         rows={ended}
         columns={columns}
         keyOf={({ load_id }) => load_id}
+        isFolded
         detail={(load) =>
-          isOpen(load) && (
+          !isDone(load) && (
             <div class="anywhere">
               {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
             </div>

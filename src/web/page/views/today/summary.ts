@@ -3,7 +3,7 @@ import { moment } from '../../time.ts';
 import { isNeverLoaded, type Known } from './known.ts';
 
 /** Says in one sentence how complete the warehouse is, what failed, when it was last loaded, and what is left of the budget. */
-export function summaryOf({ jobs = [], loads, failures, requests }: Known): string {
+export function summaryOf({ jobs = [], loads = [], failures, requests }: Known): string {
   const parts = [completeness(jobs), failures && failed(failures), lastLoad(loads), budget(jobs, requests)];
   const sentence = parts.filter(Boolean).join('; ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
@@ -33,7 +33,7 @@ function failed(failures: NonNullable<Known['failures']>): string {
   return parts.join(', ') || 'nothing failed';
 }
 
-function lastLoad(loads: Known['loads']): string | undefined {
+function lastLoad(loads: NonNullable<Known['loads']>): string | undefined {
   const running = loads.filter(({ state }) => state === 'running');
   if (running.length > 1) return `${number(running.length)} loads run now`;
   if (running.length === 1) return `${running[0]!.job || running[0]!.command} is being loaded`;

@@ -10,6 +10,7 @@ import { Budget } from './budget.tsx';
 import { causesOf } from './causes.ts';
 import { Checks } from './checks.tsx';
 import { Jobs } from './jobs.tsx';
+import type { Known } from './known.ts';
 import { Loads } from './loads.tsx';
 import { Running } from './running.tsx';
 import { summaryOf } from './summary.ts';
@@ -17,62 +18,58 @@ import { summaryOf } from './summary.ts';
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
   const limit = Math.min(500, Number(address.value.get('loads')) || 50);
-  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
-  const loads = useAnswer('loads', { limit }, 1, 15);
-  const jobs = useAnswer('jobs', {}, 5, 60);
   const month = today().slice(0, 7);
-  const requests = useAnswer('requests', { month });
-  const workers = useAnswer('workers', {}, 5, 30);
-  const failures = useAnswer('failures', {});
-  const checks = useAnswer('checks', {});
-  const fields = useAnswer('fields', {}, 60);
-  const alerts = useAnswer('alerts', {});
+  const others = {
+    jobs: useAnswer('jobs', {}, 5, 60),
+    workers: useAnswer('workers', {}, 5, 30),
+    failures: useAnswer('failures', {}),
+    checks: useAnswer('checks', {}),
+    fields: useAnswer('fields', {}, 60),
+    alerts: useAnswer('alerts', {}),
+  };
+  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
+  const asked = {
+    ...others,
+    loads: useAnswer('loads', { limit }, 1, 15),
+    requests: useAnswer('requests', { month }),
+  };
+  const { loads, requests, checks } = asked;
+  const known = Object.fromEntries(
+    Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
+  ) as Known;
+  const { jobs = [], workers } = known;
   useTitle('Today');
-  const errors = { jobs, workers, failures, checks, fields, alerts };
   return (
     <>
       <h1>Today</h1>
-      {Object.entries(errors).map(([what, { error }]) => (
+      {Object.entries(others).map(([what, { error }]) => (
         <Trouble key={what} error={error} what={what} />
       ))}
       <Answered asked={loads}>
-        {({ rows, sql }) => {
-          const known = {
-            loads: rows,
-            jobs: jobs.answer?.rows,
-            requests: requests.answer?.rows,
-            workers: workers.answer?.rows,
-            failures: failures.answer?.rows,
-            checks: checks.answer?.rows,
-            fields: fields.answer?.rows,
-            alerts: alerts.answer?.rows,
-          };
-          const { jobs: found = [] } = known;
-          return (
-            <>
-              {rows.length > 0 ? (
-                <p class="summary">{summaryOf(known)}</p>
-              ) : (
-                known.jobs && <NothingYet jobs={found} />
-              )}
-              <Banner causes={causesOf(known)} />
-              <Running loads={rows} jobs={found} />
-              <Workers workers={known.workers ?? []} />
-              <div class="sides">
-                <Jobs jobs={found} loads={rows} hasWorkers={known.workers?.length !== 0} />
-                <Budget {...{ jobs: found, requests, month }} />
-              </div>
-              {checks.answer && rows.length + checks.answer.rows.length > 0 && (
-                <Checks answer={checks.answer} jobs={found} />
-              )}
-              {rows.length > 0 && (
-                <Section title="Last loads" beside={<Source path="loads" parameters={{ limit }} sql={sql} />}>
-                  <Loads loads={rows} limit={limit} />
-                </Section>
-              )}
-            </>
-          );
-        }}
+        {({ rows }) => (
+          <>
+            {rows.length > 0 ? (
+              <p class="summary">{summaryOf(known)}</p>
+            ) : (
+              known.jobs && <NothingYet jobs={jobs} />
+            )}
+            <Banner causes={causesOf(known)} />
+            <Running loads={rows} jobs={jobs} />
+            <Workers workers={workers ?? []} />
+            <div class="sides">
+              <Jobs {...{ jobs, loads: rows }} hasWorkers={workers?.length !== 0} />
+              <Budget {...{ jobs, requests, month }} />
+            </div>
+            {checks.answer && rows.length + checks.answer.rows.length > 0 && (
+              <Checks asked={checks} jobs={jobs} />
+            )}
+            {rows.length > 0 && (
+              <Section title="Last loads" beside={<Source of={loads} />}>
+                <Loads loads={rows} limit={limit} />
+              </Section>
+            )}
+          </>
+        )}
       </Answered>
     </>
   );
