@@ -6,7 +6,6 @@ import {
   type Drawn,
   type GridColumn,
   type GridRow,
-  type Group,
   type Layout,
   layoutOf,
   letter,
@@ -209,7 +208,7 @@ function Head({
   group: { title, isFolded, left, width },
   onFold,
 }: {
-  group: Group;
+  group: Layout['groups'][number];
   onFold: ((group: string) => void) | undefined;
 }) {
   const style = { left: `${left}px`, width: `${width - 1}px` };

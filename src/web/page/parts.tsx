@@ -489,7 +489,7 @@ export function Switch<Value extends string>({
   name: string;
   value: Value;
   /** Titles by value; pairs if values are numbers, which an object would sort. */
-  values: Readonly<Record<Value, string>> | readonly (readonly [Value, string])[];
+  values: Readonly<Partial<Record<Value, string>>> | readonly (readonly [Value, string])[];
 }) {
   const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (

@@ -7,11 +7,10 @@ import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { matches, models } from '../sentiment/asked.ts';
+import { matches, oneModel } from '../sentiment/asked.ts';
 
 const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
-const { both: _, ...oneModel } = models;
 
 type ChangeRow = Row<'sentiment/changes'>;
 

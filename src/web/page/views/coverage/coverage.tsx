@@ -108,26 +108,22 @@ function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_
   );
 }
 
-/** What the address shows of the cells. */
-interface Look {
-  readonly only: 'asked' | 'all';
-  readonly groups: readonly string[];
-  readonly folded: ReadonlySet<string>;
-  readonly shown: Shown;
-}
+type Look = NonNullable<ReturnType<typeof useLook>>;
 
-function useLook(cells: Cells | undefined): Look | undefined {
+/** Returns what the address shows of the cells. */
+function useLook(cells: Cells | undefined) {
   const asked = address.value.get('only');
   /** The groups to fold; an empty one means none. */
   const fold = address.value.getAll('fold');
   return useMemo(() => {
     if (!cells) return undefined;
     const part = seriesIn(cells).asked / Math.max(1, cells.rows.length * cells.columns.length);
-    const only = (asked ?? (part > 0 && part < 1 / 3 ? 'asked' : 'all')) === 'asked' ? 'asked' : 'all';
+    const only: 'asked' | 'all' =
+      (asked ?? (part > 0 && part < 1 / 3 ? 'asked' : 'all')) === 'asked' ? 'asked' : 'all';
     const groups = [...new Set(cells.columns.map(({ group }) => group))].filter(Boolean);
     const all = shownOf(cells, only === 'asked', new Set());
     const usual = innerWidth < 600 && all.columns.length > 30 ? groups : [];
-    const folded = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
+    const folded: ReadonlySet<string> = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
     return { only, groups, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
   }, [cells, asked, fold.join('\n'), fold.length]);
 }

@@ -16,17 +16,6 @@ import { Numbers } from '../sentiment/lines-read.tsx';
 type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
 
-/** A topic and a model of an index. */
-interface IndexLine {
-  readonly key: string;
-  readonly topic: string;
-  readonly line: string;
-  /** The series that it is from. */
-  readonly of: IndexRow['of'];
-  readonly count: number;
-  readonly mean: number | null;
-}
-
 /** Shows an index over time: a line for each topic and model. */
 export function IndexLines({
   feed,
@@ -118,8 +107,11 @@ function asSentiment(country: string, point: Point): IndexRow {
   return { ...row, directional_error: null, semantic_error: null, of: { match_type, variant } };
 }
 
+/** A topic and a model of an index. */
+type IndexLine = ReturnType<typeof linesOf>[number];
+
 /** Returns the lines of an index, those with the most headlines first. */
-function linesOf(rows: readonly IndexRow[]): IndexLine[] {
+function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
       const count = points.reduce((sum, { headlines }) => sum + headlines, 0);

@@ -30,14 +30,16 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
-interface AsOfShown {
-  readonly asOf: string;
-  readonly show: Asked['show'];
-  readonly named: readonly Row<'moments'>[];
-}
-
 /** Shows the moment, and a slider and the named moments to change it. */
-export function AsOf({ asOf, show, named }: AsOfShown) {
+export function AsOf({
+  asOf,
+  show,
+  named,
+}: {
+  asOf: string;
+  show: Asked['show'];
+  named: readonly Row<'moments'>[];
+}) {
   const first = useAnswer('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');

@@ -7,7 +7,18 @@ import { Controls, Period, Problem, Select, Switch, Toggle, useTitle } from '../
 import { moment, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
-import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
+import {
+  type Asked,
+  askedFor,
+  feed,
+  matches,
+  models,
+  mostLines,
+  oneModel,
+  seriesOf,
+  shows,
+  spans,
+} from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
@@ -69,7 +80,7 @@ function Loaded() {
           ofCountries,
           ofTopics,
           `${asked.from} to ${asked.to}`,
-          asked.models.join() !== 'directional' && modelOf(asked),
+          asked.model !== 'directional' && asked.model,
           asked.by !== 'day' && `by ${asked.by}`,
           asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
         ]}
@@ -102,8 +113,8 @@ function Loaded() {
             label="Model"
             title="model"
             name="model"
-            value={modelOf(asked)}
-            values={modelsFor(asked.show)}
+            value={asked.model}
+            values={asked.show === 'lines' ? models : oneModel}
           />
           {asked.show === 'lines' && (
             <>
@@ -112,7 +123,7 @@ function Loaded() {
                 label="Trailing mean"
                 title="trailing mean"
                 name="smooth"
-                value={smoothOf(asked)}
+                value={asked.smoothing}
                 values={spans}
               />
             </>
@@ -130,19 +141,6 @@ function Loaded() {
       {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
     </>
   );
-}
-
-/** Returns the models to choose from: a colour shows one model, lines show both. */
-function modelsFor(show: Asked['show']) {
-  return (Object.entries(models) as [keyof typeof models, string][]).slice(0, show === 'lines' ? 3 : 2);
-}
-
-function modelOf({ show, models: [first, second] }: Asked): keyof typeof models {
-  return show === 'lines' && second ? 'both' : first!;
-}
-
-function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
-  return smooth === 1 ? 'none' : (String(smooth) as '7' | '28');
 }
 
 /** Returns the requested topics by category. */

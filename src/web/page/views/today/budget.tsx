@@ -4,19 +4,8 @@ import { Meter, Section, Source, Trouble } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 
-/** The most requests in a month that any job allows for the server's key. */
-interface Limit {
-  readonly perMonth: number;
-  readonly reserve: number;
-  /** The total at the end of the month, if something is scheduled. */
-  readonly projected: number | null;
-  /** When the limit will be reached, if that is before the month ends. */
-  readonly spentBy: string | null;
-  /** Jobs that stop earlier, by their own limit. */
-  readonly lower: readonly Row<'jobs'>[];
-}
-
-function limitOf(jobs: readonly Row<'jobs'>[]): Limit | undefined {
+/** Returns the most requests in a month that any job allows for the server's key, and the jobs that stop earlier. */
+function limitOf(jobs: readonly Row<'jobs'>[]) {
   const limited = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
@@ -68,7 +57,7 @@ export function Budget({
 const line = { width: '2px', marginLeft: '-2px' };
 
 /** Draws the requests of a key against a budget, with its reserve and the forecast. */
-function Bullet({ limit, used }: { limit: Limit; used: number }) {
+function Bullet({ limit, used }: { limit: NonNullable<ReturnType<typeof limitOf>>; used: number }) {
   const { perMonth, reserve, projected, spentBy, lower } = limit;
   const most = Math.max(perMonth, used, projected ?? 0, 1);
   const percent = (requests: number) => `${(100 * requests) / most}%`;

@@ -7,12 +7,7 @@ import { moment, span } from '../../time.ts';
 type Load = Row<'loads'>;
 
 /** The totals of a load at a moment. */
-interface Tick {
-  readonly at: number;
-  readonly requests: number;
-  readonly records: number;
-  readonly windows_drained: number;
-}
+type Tick = Pick<Load, 'requests' | 'records' | 'windows_drained'> & { readonly at: number };
 
 /** How many ticks of a load are kept to compute its speed. */
 const kept = 120;
