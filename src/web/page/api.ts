@@ -74,7 +74,7 @@ export async function showToken(token: string): Promise<string | undefined> {
  * A text that changes whenever something in the warehouse has changed; empty if the server cannot say so. While it is not known,
  * nothing is asked: each answer would have to be asked for again with the first state.
  */
-export const warehouseState = signal<string | undefined>(undefined);
+const warehouseState = signal<string | undefined>(undefined);
 /** True while the server reports changes. */
 export const isLive = signal(false);
 

@@ -14,8 +14,7 @@ import {
   placeAt,
   seek,
 } from './grid-layout.ts';
-import { Tip } from './tip.tsx';
-import { useWidth } from './width.ts';
+import { Tip, useWidth } from './parts.tsx';
 
 /** The width of a grid in a report, in CSS pixels. */
 const reportWidth = 900;

@@ -1,5 +1,4 @@
 import './style.css';
-
 import { renderToString } from 'preact-render-to-string';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
@@ -7,8 +6,7 @@ import { cellsOf, daysOf, inWords, type SeriesAsked, shownOf } from './draw/cell
 import { Scroll, Section } from './parts.tsx';
 import type { Path } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
-import { Legend } from './views/coverage/legend.tsx';
-import { Matrix } from './views/coverage/matrix.tsx';
+import { Legend, Matrix } from './views/coverage/matrix.tsx';
 import { Today } from './views/today/today.tsx';
 
 /** Writes the report: the view of today, and the coverage of each feed. */

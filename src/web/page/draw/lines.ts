@@ -25,7 +25,7 @@ const timeLabels: uPlot.Axis.Values = [
   [1, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
 ];
 
-export interface LinesShown {
+interface LinesShown {
   readonly width: number;
   readonly height: number;
   /** Keys of series that are not drawn. */
@@ -36,7 +36,7 @@ export interface LinesShown {
   readonly events: readonly number[];
 }
 
-export interface LinesHeard {
+interface LinesHeard {
   /** Called with the bucket under the cursor and its distance in pixels from the left of the chart. */
   readonly onHover: (index: number | null, left: number) => void;
   /** Called when a bucket is clicked. @param line the nearest one with headlines there */

@@ -1,9 +1,8 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { score } from '../../numbers.ts';
 import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';

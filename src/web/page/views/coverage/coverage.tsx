@@ -15,8 +15,7 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
-import { Legend } from './legend.tsx';
-import { Matrix } from './matrix.tsx';
+import { Legend, Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
 
 /** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */

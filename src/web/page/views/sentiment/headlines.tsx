@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
@@ -14,11 +15,9 @@ import {
   useEscape,
   useFocusBack,
 } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
-import { HeadlineText } from './headline-text.tsx';
-import { Stories } from './stories.tsx';
-import { type Headline, Versions } from './versions.tsx';
 
 const pageSize = 100;
 
@@ -215,4 +214,168 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
   const count = (versions: number, when: string) => versions > 0 && counted(versions, `${when} version`);
   const since = later > 0 && `changed since: ${count(later, 'later')}`;
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
+}
+
+export type Headline = Row<'headlines'>;
+type Version = Row<'headlines/versions'>;
+
+/** Shows all versions of a headline, with their changes marked. */
+function Versions({
+  row: { published_at, headline_id },
+  series: { country, topic, match },
+  asOf,
+}: {
+  row: Headline;
+  series: SeriesPoints;
+  asOf: string | null;
+}) {
+  const of = { country, topic, match_type: match, published_at, headline_id };
+  const asked = useAnswer('headlines/versions', of);
+  return (
+    <Answered asked={asked}>
+      {({ rows }) => {
+        const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
+          title: titles[name] ?? name,
+          show: (version: Version, index: number) =>
+            index > 0 && rows[index - 1]![name] !== version[name] ? (
+              <mark>{show(version)}</mark>
+            ) : (
+              show(version)
+            ),
+        });
+        return (
+          <div class="marked small">
+            <Table
+              label="Versions"
+              rows={rows}
+              keyOf={({ known_from }) => known_from}
+              isCurrent={(version) => isKnownAt(version, asOf)}
+              columns={[
+                { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+                changed('headline', ({ headline }) => headline ?? '–'),
+                { ...changed('directional_score', (one) => score(one.directional_score)), kind: 'number' },
+                { ...changed('semantic_score', (one) => score(one.semantic_score)), kind: 'number' },
+                { ...changed('topic_probability', (one) => percent(one.topic_probability)), kind: 'number' },
+                changed('retracted_at', ({ retracted_at }) => retracted_at && moment(retracted_at)),
+                {
+                  title: 'became',
+                  show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+                },
+              ]}
+            />
+            <Source of={asked} />
+          </div>
+        );
+      }}
+    </Answered>
+  );
+}
+
+const titles: Partial<Record<keyof Version, string>> = {
+  ...{ directional_score: 'directional', semantic_score: 'semantic' },
+  ...{ topic_probability: 'topic', retracted_at: 'retracted' },
+};
+
+function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
+  if (asOf === null) return known_to === null;
+  return known_from <= asOf && (known_to === null || known_to > asOf);
+}
+
+/** Shows the stories behind a mean, in two lists: those that raise it, and those that lower it. */
+function Stories({ parameters, model }: { parameters: Parameters; model: 'directional' | 'semantic' }) {
+  const asked = useAnswer('headlines/stories', parameters);
+  return (
+    <Answered
+      asked={asked}
+      empty={parameters.find ? `No story here has “${parameters.find}”.` : 'No headline here has a score.'}
+    >
+      {({ rows }) => (
+        <>
+          <p class="row quiet">
+            <span>
+              A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
+              headlines that say the same.
+            </span>
+            <Source of={asked} />
+          </p>
+          <div class="sides">
+            <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />
+            <Side
+              title="Lower the mean"
+              rows={rows.filter(({ contribution }) => contribution < 0).toReversed()}
+            />
+          </div>
+        </>
+      )}
+    </Answered>
+  );
+}
+
+function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/stories'>[] }) {
+  const columns: Column<Row<'headlines/stories'>>[] = [
+    {
+      title,
+      kind: 'text',
+      show: (row) => (
+        <>
+          <HeadlineText text={row.headline} url={row.url} source={row.source} />
+          <span class="quiet">
+            {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
+              .filter((part) => part !== false)
+              .join(' · ')}
+            {` · directional ${score(row.directional)}, semantic ${score(row.semantic)}`}
+          </span>
+        </>
+      ),
+    },
+    { title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+  ];
+  return (
+    <div>
+      <Table
+        label={title}
+        kind="news"
+        rows={rows}
+        columns={columns}
+        keyOf={(row) => `${row.last_at} ${row.headline}`}
+        first={15}
+      />
+    </div>
+  );
+}
+
+/** The text of a headline, as a link if the service sent a web address, and its source. */
+export function HeadlineText({
+  text,
+  url,
+  source,
+  isRetracted = false,
+}: {
+  text: string | null;
+  url: string | null;
+  source: string | null;
+  isRetracted?: boolean;
+}) {
+  const said = text ?? '(without a text)';
+  const link = linkOf(url);
+  return (
+    <>
+      <bdi class={isRetracted ? 'retracted' : undefined}>
+        {link ? (
+          <a href={link} target="_blank" rel="noopener noreferrer">
+            {said}
+          </a>
+        ) : (
+          said
+        )}
+      </bdi>{' '}
+      <bdi class="quiet">{source}</bdi>
+    </>
+  );
+}
+
+/** Returns an address that is safe in a link, because the service's text could be anything. */
+function linkOf(url: string | null): string | undefined {
+  if (url === null || !URL.canParse(url)) return undefined;
+  return ['http:', 'https:'].includes(new URL(url).protocol) ? url : undefined;
 }

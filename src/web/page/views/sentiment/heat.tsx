@@ -7,13 +7,11 @@ import { isLoaded, type Model, stateOf, stateWords } from '../../draw/points.ts'
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
-import { Answered } from '../../parts.tsx';
+import { Answered, useWidth } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, dayOf } from '../../time.ts';
-import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
-import { useMeans } from './means.tsx';
-import { Scale } from './scale.tsx';
+import { Scale, useMeans } from './means.tsx';
 
 export interface Topic {
   readonly name: string;

@@ -4,13 +4,11 @@ import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { counted, score, share } from '../../numbers.ts';
-import { Answered, Swatch } from '../../parts.tsx';
+import { Answered, Swatch, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
-import { Tip } from '../../tip.tsx';
 import { type Asked, newsOf } from './asked.ts';
-import { useMeans } from './means.tsx';
-import { Scale } from './scale.tsx';
+import { Scale, useMeans } from './means.tsx';
 
 export interface Country {
   readonly code: string;
