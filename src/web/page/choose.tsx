@@ -21,19 +21,14 @@ export function findSeries(): boolean {
 }
 
 /** A list to choose from by typing, with arrow keys, Enter and Escape. */
-export function Choose({
-  label,
-  choices,
-  chosen,
-  atMost,
-  onChange,
-}: {
+export function Choose(props: {
   label: string;
   choices: readonly Choice[];
   chosen: readonly string[];
   atMost: number;
   onChange: (chosen: string[]) => void;
 }) {
+  const { label, choices, chosen, atMost, onChange } = props;
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);

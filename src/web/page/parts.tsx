@@ -149,17 +149,13 @@ export function useTitle(...parts: (string | undefined)[]): void {
 }
 
 /** A dialog that is open from the first. Escape closes it, as the button does. */
-export function Dialog({
-  label,
-  onClose,
-  buttons,
-  children,
-}: {
+export function Dialog(props: {
   label: string;
   onClose: () => void;
   buttons?: ComponentChildren;
   children: ComponentChildren;
 }) {
+  const { label, onClose, buttons, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
@@ -274,12 +270,7 @@ const periods = [
 ] as const;
 
 /** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
-export function Field({
-  label,
-  value,
-  onEnter,
-  ...look
-}: {
+export function Field(props: {
   label: string;
   value: string;
   /** Returns what is wrong with a text that is refused. */
@@ -287,6 +278,7 @@ export function Field({
   size?: number;
   placeholder?: string;
 }) {
+  const { label, value, onEnter, ...look } = props;
   const [typed, setTyped] = useState<string>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => setProblem(undefined), [value]);
@@ -315,19 +307,14 @@ export function Field({
 }
 
 /** A field for a day as the page writes it; a date field would write it in the browser's language. */
-export function DayField({
-  label,
-  value,
-  min = '',
-  max = '9999',
-  onChange,
-}: {
+export function DayField(props: {
   label: string;
   value: string;
   min?: string;
   max?: string;
   onChange: (day: string) => void;
 }) {
+  const { label, value, min = '', max = '9999', onChange } = props;
   const enter = (day: string) => {
     if (!isDay(day)) return `"${day}" is not a day (YYYY-MM-DD).`;
     if (day < min) return `${day} is before ${min}.`;
@@ -342,17 +329,13 @@ export function DayField({
  * Chooses a period: two days to type, or common ones that end with the last day. Writes `from` and `to` into the address; the
  * common ones stay relative there, so that a link shows the last days whenever it is opened.
  */
-export function Period({
-  from,
-  to,
-  oldest,
-  newest,
-}: {
+export function Period(props: {
   from: string;
   to: string;
   oldest?: string | undefined;
   newest?: string | undefined;
 }) {
+  const { from, to, oldest, newest } = props;
   const end = newest ?? today();
   const offered = periods.filter(([, , value]) => value !== 'all' || oldest);
   const named = address.value.get('from');
@@ -384,19 +367,14 @@ export function Period({
 }
 
 /** A list to choose one of many values from. @param title shown before it */
-export function Select({
-  label,
-  title,
-  value,
-  values,
-  onChange,
-}: {
+export function Select(props: {
   label: string;
   title?: string;
   value: string;
   values: readonly (readonly [value: string, title: string])[];
   onChange: (value: string) => void;
 }) {
+  const { label, title, value, values, onChange } = props;
   return (
     <label class="labelled">
       {title && <span class="quiet">{title}</span>}
@@ -476,13 +454,7 @@ export function Meter({
 }
 
 /** Chooses one of a few values, and writes it into the address. */
-export function Switch<Value extends string>({
-  label,
-  title,
-  name,
-  value,
-  values,
-}: {
+export function Switch<Value extends string>(props: {
   label: string;
   /** Shown before it. */
   title?: string;
@@ -491,6 +463,7 @@ export function Switch<Value extends string>({
   /** Titles by value; pairs if values are numbers, which an object would sort. */
   values: Readonly<Partial<Record<Value, string>>> | readonly (readonly [Value, string])[];
 }) {
+  const { label, title, name, value, values } = props;
   const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (
     <fieldset class="switch">

@@ -32,19 +32,11 @@ export interface SeriesShown {
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
 /** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
-export function Series({
-  feed,
-  match_type,
-  from,
-  to,
-  series: { code, topic, variant },
-  name,
-  by,
-}: SeriesAsked & {
-  series: SeriesShown;
-  name: string | null;
-  by: 'country' | 'ticker';
-}) {
+export function Series(
+  props: SeriesAsked & { series: SeriesShown; name: string | null; by: 'country' | 'ticker' },
+) {
+  const { feed, match_type, from, to, name, by } = props;
+  const { code, topic, variant } = props.series;
   const asked = { feed, match_type, [by]: code, topic, variant, from, to };
   const isHeadlines = feed === 'gmsi-headlines';
   const covered = useAnswer('coverage/days', asked, 2);

@@ -169,16 +169,7 @@ type Point = Row<'index'>;
 type Covered = Row<'coverage/days'>;
 
 /** Shows an index over time: a line for each topic and model. */
-function IndexLines({
-  feed,
-  subject,
-  days,
-  end,
-  by,
-  isAsset,
-  matches,
-  series,
-}: {
+function IndexLines(props: {
   feed: IndexFeed;
   subject: string;
   /** Days of whole buckets. */
@@ -192,6 +183,7 @@ function IndexLines({
   /** Loaded series of the subject. */
   series: readonly Row<'coverage'>[] | undefined;
 }) {
+  const { feed, subject, days, end, by, isAsset, matches, series } = props;
   const index = useAnswer('index', { feed, subject, ...days, by });
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
@@ -365,18 +357,14 @@ const columns: Column<Row<'news'>>[] = [
 ];
 
 /** Lists events and headlines of an asset, or macro headlines of a country: of a period, or of the bucket that is open in the chart. */
-export function News({
-  subject,
-  days,
-  by,
-  usually,
-}: {
+export function News(props: {
   subject: string;
   days: { readonly from: string; readonly to: string };
   by: Bucket;
   /** What is listed if the address does not say. */
   usually: NewsKind | 'all';
 }) {
+  const { subject, days, by, usually } = props;
   const isMacro = usually === 'macro headline';
   const kind = isMacro ? usually : chosen('kind', kinds, usually);
   const at = address.value.get('at')?.slice(0, 10) ?? '';

@@ -26,15 +26,7 @@ const closed = { at: null, of: null, find: null };
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
-export function Headlines({
-  title,
-  series,
-  all,
-  index,
-  from,
-  to,
-  asOf,
-}: {
+export function Headlines(props: {
   title: string;
   series: SeriesPoints;
   all: readonly SeriesPoints[];
@@ -43,6 +35,7 @@ export function Headlines({
   to: string;
   asOf: string | null;
 }) {
+  const { title, series, all, index, from, to, asOf } = props;
   const { country, topic, match } = series;
   const find = address.value.get('find') || null;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
@@ -108,17 +101,13 @@ export function Headlines({
 }
 
 /** Shows headlines page by page. */
-function List({
-  first,
-  parameters,
-  series,
-  asOf,
-}: {
+function List(props: {
   first: readonly Headline[];
   parameters: Parameters;
   series: SeriesPoints;
   asOf: string | null;
 }) {
+  const { first, parameters, series, asOf } = props;
   const [later, setLater] = useState<readonly Headline[]>([]);
   const [lastPage, setLastPage] = useState(first.length);
   const [isAsking, setAsking] = useState(false);
@@ -345,17 +334,13 @@ function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/st
 }
 
 /** The text of a headline, as a link if the service sent a web address, and its source. */
-export function HeadlineText({
-  text,
-  url,
-  source,
-  isRetracted = false,
-}: {
+export function HeadlineText(props: {
   text: string | null;
   url: string | null;
   source: string | null;
   isRetracted?: boolean;
 }) {
+  const { text, url, source, isRetracted = false } = props;
   const said = text ?? '(without a text)';
   const link = linkOf(url);
   return (

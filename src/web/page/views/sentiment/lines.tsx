@@ -121,18 +121,14 @@ function TooMuch({ asked }: { asked: Asked }) {
 const noEvents: readonly number[] = [];
 
 /** Shows a chart, and the values under its cursor. */
-export function Drawn({
-  chart,
-  label,
-  asOf = null,
-  events = noEvents,
-}: {
+export function Drawn(props: {
   chart: Chart;
   label: string;
   asOf?: string | null;
   /** When events happened, marked above the lines. */
   events?: readonly number[];
 }) {
+  const { chart, label, asOf = null, events = noEvents } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -286,19 +282,14 @@ function titleAt({ starts, by }: Chart, index: number): string {
 }
 
 /** Shows the values of all lines at the cursor. */
-function ReadOut({
-  chart,
-  hidden,
-  index,
-  left,
-  width,
-}: {
+function ReadOut(props: {
   chart: Chart;
   hidden: ReadonlySet<string>;
   index: number;
   left: number;
   width: number;
 }) {
+  const { chart, hidden, index, left, width } = props;
   const title = titleAt(chart, index);
   const shown = chart.series.filter(({ key }) => !hidden.has(key));
   const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
@@ -326,17 +317,8 @@ function ReadOut({
 }
 
 /** Shows the values of a series' lines at the cursor. @param title the state that they are of, if there are two */
-function Read({
-  chart,
-  series,
-  index,
-  title,
-}: {
-  chart: Chart;
-  series: SeriesPoints;
-  index: number;
-  title: string | undefined;
-}) {
+function Read(props: { chart: Chart; series: SeriesPoints; index: number; title: string | undefined }) {
+  const { chart, series, index, title } = props;
   const count = series.headlines[index]!;
   const state = series.states[index]!;
   return (

@@ -337,13 +337,7 @@ function minutesLeft(
   return left > 0 && speed > 0 ? left / speed : undefined;
 }
 
-function Figure({
-  title,
-  value,
-  of = null,
-  rate,
-  isBad,
-}: {
+function Figure(props: {
   title: string;
   value: number;
   /** The total, if it is known. */
@@ -351,6 +345,7 @@ function Figure({
   rate?: { readonly now: number | undefined; readonly all: number | undefined };
   isBad?: boolean;
 }) {
+  const { title, value, of = null, rate, isBad } = props;
   return (
     <div class={isBad ? 'bad' : undefined}>
       <dt>{title}</dt>
