@@ -3,7 +3,6 @@ import { useIsReport } from './api.ts';
 import {
   boxOf,
   type CellAt,
-  type Drawn,
   type GridColumn,
   type GridRow,
   type Layout,
@@ -80,10 +79,33 @@ export function Grid({
     () => layoutOf(rows, columns, width, { widest, isApart, down }),
     [rows, columns, width, isApart],
   );
-  const cells = useMemo(
-    () => width > 0 && <Cells drawn={pathsOf(layout, cell)} {...layout} />,
-    [layout, cell],
-  );
+  const cells = useMemo(() => {
+    if (width === 0) return null;
+    const drawn = pathsOf(layout, cell);
+    return (
+      <svg width={layout.width} height={layout.height} aria-hidden="true">
+        {drawn.some(({ mark }) => mark === 'hatch') && (
+          <pattern
+            id="hatch"
+            width="5"
+            height="5"
+            patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)"
+          >
+            <rect width="1" height="5" />
+          </pattern>
+        )}
+        {drawn.map(({ mark, colour, strength, path }) => (
+          <path
+            key={`${mark} ${colour} ${strength}`}
+            class={`mark-${mark}`}
+            style={colour ? { fill: colour, opacity: strength } : undefined}
+            d={path}
+          />
+        ))}
+      </svg>
+    );
+  }, [layout, cell]);
   useEffect(() => {
     if (reveal) setCursor(reveal);
   }, [reveal]);
@@ -122,6 +144,7 @@ export function Grid({
     setHovered(undefined);
     event.preventDefault();
   };
+  const high = `${layout.down}px`;
   const find = (event: MouseEvent) => placeAt(layout, cell, event.offsetX, event.offsetY);
   return (
     <div class="grid">
@@ -146,7 +169,22 @@ export function Grid({
             </span>
           ))}
       </div>
-      <RowTitles layout={layout} onRow={onRow} />
+      <div
+        class="rows"
+        style={{ lineHeight: high, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}
+      >
+        {rows.map(({ title, isHeading }, row) =>
+          onRow && !isHeading ? (
+            <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
+              {title}
+            </button>
+          ) : (
+            <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: high }}>
+              {title}
+            </span>
+          ),
+        )}
+      </div>
       {isReport ? (
         <div class="cells" role="img" aria-label={label}>
           {cells}
@@ -230,45 +268,6 @@ function Head({
     >
       {!isFolded && shown}
     </button>
-  );
-}
-
-function RowTitles({ layout, onRow }: { layout: Layout; onRow: ((row: number) => void) | undefined }) {
-  const down = `${layout.down}px`;
-  return (
-    <div class="rows" style={{ lineHeight: down, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}>
-      {layout.rows.map(({ title, isHeading }, row) =>
-        onRow && !isHeading ? (
-          <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
-            {title}
-          </button>
-        ) : (
-          <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: down }}>
-            {title}
-          </span>
-        ),
-      )}
-    </div>
-  );
-}
-
-function Cells({ drawn, width, height }: { drawn: readonly Drawn[]; width: number; height: number }) {
-  return (
-    <svg width={width} height={height} aria-hidden="true">
-      {drawn.some(({ mark }) => mark === 'hatch') && (
-        <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect width="1" height="5" />
-        </pattern>
-      )}
-      {drawn.map(({ mark, colour, strength, path }) => (
-        <path
-          key={`${mark} ${colour} ${strength}`}
-          class={`mark-${mark}`}
-          style={colour ? { fill: colour, opacity: strength } : undefined}
-          d={path}
-        />
-      ))}
-    </svg>
   );
 }
 

@@ -108,13 +108,14 @@ export function Table<Row>({
               return (
                 <Fragment key={key}>
                   <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
-                    {columns.map((column) => (
-                      <Cell key={column.title} column={column}>
-                        {column.show
-                          ? column.show(row, rows.indexOf(row), unfold)
-                          : written(column.by?.(row))}
-                      </Cell>
-                    ))}
+                    {columns.map(({ title, kind, show, by }) => {
+                      const [Cell, scope] = kind === 'head' ? (['th', 'row'] as const) : (['td'] as const);
+                      return (
+                        <Cell key={title} class={kind} scope={scope} data-title={title}>
+                          {show ? show(row, rows.indexOf(row), unfold) : written(by?.(row))}
+                        </Cell>
+                      );
+                    })}
                   </tr>
                   {below && (
                     <tr>
@@ -138,21 +139,6 @@ export function Table<Row>({
 
 function written(value: number | string | null | undefined): string {
   return typeof value === 'number' ? number(value) : (value ?? '');
-}
-
-function Cell({
-  column: { title, kind },
-  children,
-}: {
-  column: Pick<Column<never>, 'title' | 'kind'>;
-  children: ComponentChildren;
-}) {
-  if (kind === 'head') return <th scope="row">{children}</th>;
-  return (
-    <td class={kind} data-title={title}>
-      {children}
-    </td>
-  );
 }
 
 function inOrderOf<Row>(

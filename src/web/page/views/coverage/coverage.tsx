@@ -18,6 +18,13 @@ import { daysBetween, periodFor } from '../../time.ts';
 import { Legend, Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
 
+const nothingYet = (
+  <>
+    Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
+    <code>npx gmsi init</code> makes a job.
+  </>
+);
+
 /** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */
 export function Coverage() {
   const feeds = useAnswer('feeds', {});
@@ -27,18 +34,9 @@ export function Coverage() {
   return (
     <>
       <h1>Coverage</h1>
-      <Answered asked={feeds} empty={<NothingYet />}>
+      <Answered asked={feeds} empty={nothingYet}>
         {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
       </Answered>
-    </>
-  );
-}
-
-function NothingYet() {
-  return (
-    <>
-      Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
-      <code>npx gmsi init</code> makes a job.
     </>
   );
 }
