@@ -113,7 +113,7 @@ export function seek({ rows, columns }: Layout, cell: CellAt, from: Place, down:
 
 /** The outline of all parts or marks that look the same: an SVG path. */
 export interface Drawn {
-  readonly mark: Cell['mark'] | 'fill';
+  readonly mark: NonNullable<Cell['mark']> | 'fill';
   readonly colour: string;
   readonly strength: number;
   readonly path: string;

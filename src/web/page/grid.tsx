@@ -15,6 +15,15 @@ import {
 } from './grid-layout.ts';
 import { Tip, useWidth } from './parts.tsx';
 
+/** How marks are drawn. */
+const looks = {
+  frame: { stroke: 'var(--failed)' },
+  hollow: { stroke: 'var(--covered)' },
+  cross: { stroke: 'var(--paper)' },
+  bar: { stroke: 'var(--paper)' },
+  hatch: { fill: 'url(#hatch)', opacity: 0.6 },
+};
+
 /** The width of a grid in a report, in CSS pixels. */
 const reportWidth = 900;
 
@@ -92,14 +101,14 @@ export function Grid({
             patternUnits="userSpaceOnUse"
             patternTransform="rotate(45)"
           >
-            <rect width="1" height="5" />
+            <rect width="1" height="5" fill="var(--quiet)" />
           </pattern>
         )}
         {drawn.map(({ mark, colour, strength, path }) => (
           <path
             key={`${mark} ${colour} ${strength}`}
             class={`mark-${mark}`}
-            style={colour ? { fill: colour, opacity: strength } : undefined}
+            style={mark === 'fill' ? { fill: colour, opacity: strength } : looks[mark]}
             d={path}
           />
         ))}
@@ -193,8 +202,8 @@ export function Grid({
         // biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells
         <div
           ref={box}
-          class={hovered && onOpen ? 'cells pointed' : 'cells'}
-          style={{ height: `${layout.height}px` }}
+          class="cells"
+          style={{ height: `${layout.height}px`, cursor: hovered && onOpen && 'pointer' }}
           role="grid"
           tabIndex={0}
           aria-label={label}

@@ -42,7 +42,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
       </header>
       <main class="report">
         <Today />
-        <h1>Coverage</h1>
+        <h1 class="titled">Coverage</h1>
         {coverage.length === 0 && <p class="quiet">Nothing has been loaded yet.</p>}
         {coverage.map((one) => (
           <OfFeed key={`${one.feed}/${one.match_type}`} {...one} />

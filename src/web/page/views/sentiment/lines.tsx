@@ -270,9 +270,9 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
 function Sign({ place, model }: { place: number; model: Line['model'] }) {
   return (
     <span
-      class={`sign ${model}`}
+      class="sign"
       aria-hidden="true"
-      style={{ borderTopColor: `var(--series-${place % 12})` }}
+      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 12})` }}
     />
   );
 }

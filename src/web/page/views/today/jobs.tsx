@@ -312,7 +312,7 @@ function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Ro
         <Figure title="records" value={load.records} rate={perMinute('records')} />
         <Figure title="requests" value={load.requests} rate={perMinute('requests')} />
         <div>
-          <dt>running for</dt>
+          <dt class="quiet small">running for</dt>
           <dd>{span(seconds)}</dd>
         </div>
         <Pace ticks={ticks} />
@@ -348,7 +348,7 @@ function Figure(props: {
   const { title, value, of = null, rate, isBad } = props;
   return (
     <div class={isBad ? 'bad' : undefined}>
-      <dt>{title}</dt>
+      <dt class="quiet small">{title}</dt>
       <dd>
         {number(value)}
         {of !== null && <span class="quiet"> of {number(Math.max(of, value))}</span>}
@@ -378,7 +378,7 @@ function Pace({ ticks }: { ticks: readonly Tick[] }) {
   );
   return (
     <div class="pace">
-      <dt>records a minute</dt>
+      <dt class="quiet small">records a minute</dt>
       <dd>
         <svg
           viewBox={`0 -1 ${width} ${height + 2}`}
@@ -387,7 +387,7 @@ function Pace({ ticks }: { ticks: readonly Tick[] }) {
           role="img"
           aria-label={`At most ${number(Math.round(most))} records a minute`}
         >
-          <polyline points={points.join(' ')} />
+          <polyline points={points.join(' ')} fill="none" stroke="var(--running)" stroke-width="1.5" />
         </svg>
       </dd>
     </div>
