@@ -33,7 +33,7 @@ function toView(view: View) {
 /** The page shows the view that the address names. */
 export function App() {
   const current = viewOf(address.value.get('view'));
-  const Shown = views[current].view;
+  const { title, view: Shown } = views[current];
   const [isKeys, setKeys] = useState(false);
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
@@ -108,7 +108,14 @@ export function App() {
       </header>
       {isKeys && <Keys onClose={() => setKeys(false)} />}
       <main id="view" tabIndex={-1}>
-        {wantsToken.value ? <AskForToken /> : <Shown />}
+        {wantsToken.value ? (
+          <AskForToken />
+        ) : (
+          <>
+            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{title}</h1>
+            <Shown />
+          </>
+        )}
       </main>
     </>
   );

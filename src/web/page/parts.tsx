@@ -53,16 +53,13 @@ export function Answered<Answer extends object>({
 }
 
 /** A link within the page, by the values of the address. It does not load the page again. */
-export function Link({
-  to,
-  children,
-  ...others
-}: {
+export function Link(props: {
   to: Parameters<typeof go>[0];
   children: ComponentChildren;
   title?: string;
   'aria-current'?: 'page' | undefined;
 }) {
+  const { to, children, ...others } = props;
   return (
     <a
       {...others}
@@ -80,15 +77,8 @@ export function Link({
 }
 
 /** A part of a view below its title, with what stands beside the title. */
-export function Section({
-  title,
-  beside,
-  children,
-}: {
-  title: string;
-  beside?: ComponentChildren;
-  children: ComponentChildren;
-}) {
+export function Section(props: { title: string; beside?: ComponentChildren; children: ComponentChildren }) {
+  const { title, beside, children } = props;
   const id = useId();
   return (
     <section aria-labelledby={id}>
@@ -231,6 +221,16 @@ export function Source({
         </Dialog>
       )}
     </span>
+  );
+}
+
+/** What a view says about its data, beside their source. */
+export function Noted(props: Parameters<typeof Source>[0] & { children: ComponentChildren }) {
+  return (
+    <div class="row apart">
+      <span class="quiet note">{props.children}</span>
+      <Source {...props} />
+    </div>
   );
 }
 

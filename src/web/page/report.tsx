@@ -41,6 +41,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
         <span class="quiet end">as of {moment(about.at.getTime())} UTC</span>
       </header>
       <main class="report">
+        <h1>Today</h1>
         <Today />
         <h1 class="titled">Coverage</h1>
         {coverage.length === 0 && <p class="quiet">Nothing has been loaded yet.</p>}

@@ -32,12 +32,9 @@ export function Coverage() {
   const asked = (name: string) => address.value.getAll(name).join(', ');
   useTitle('Coverage', asked('country') || asked('ticker'), asked('topic'));
   return (
-    <>
-      <h1>Coverage</h1>
-      <Answered asked={feeds} empty={nothingYet}>
-        {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
-      </Answered>
-    </>
+    <Answered asked={feeds} empty={nothingYet}>
+      {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
+    </Answered>
   );
 }
 

@@ -7,7 +7,17 @@ import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../bucket
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { number, score } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import {
+  Answered,
+  Controls,
+  Noted,
+  Period,
+  Problem,
+  Select,
+  Source,
+  Switch,
+  useTitle,
+} from '../../parts.tsx';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today, zone } from '../../time.ts';
@@ -38,17 +48,14 @@ type Loaded = Answer<'feeds'>['rows'];
 export function Feeds() {
   const feeds = useAnswer('feeds', {}, 30);
   return (
-    <>
-      <h1>Feeds</h1>
-      <Answered asked={feeds}>
-        {({ rows }) => {
-          const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
-          const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
-          if (feed === undefined) return <NothingLoaded />;
-          return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
-        }}
-      </Answered>
-    </>
+    <Answered asked={feeds}>
+      {({ rows }) => {
+        const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
+        const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
+        if (feed === undefined) return <NothingLoaded />;
+        return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
+      }}
+    </Answered>
   );
 }
 
@@ -215,19 +222,16 @@ function IndexLines(props: {
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
             {...(moments && { events: moments })}
           />
-          <div class="row apart">
-            <span class="quiet note">
-              {[
-                moments && moments.length > 0 && 'A tick above the lines is an event.',
-                lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
-                rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
-                by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
-              ]
-                .filter(Boolean)
-                .join(' ')}
-            </span>
-            <Source of={index} chart=".chart" />
-          </div>
+          <Noted of={index} chart=".chart">
+            {[
+              moments && moments.length > 0 && 'A tick above the lines is an event.',
+              lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
+              rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
+              by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+            ]
+              .filter(Boolean)
+              .join(' ')}
+          </Noted>
           {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
           <Numbers chart={chart} />
         </>

@@ -31,15 +31,8 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 }
 
 /** Shows the moment, and a slider and the named moments to change it. */
-export function AsOf({
-  asOf,
-  show,
-  named,
-}: {
-  asOf: string;
-  show: Asked['show'];
-  named: readonly Row<'moments'>[];
-}) {
+export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly Row<'moments'>[] }) {
+  const { asOf, show, named } = props;
   const first = useAnswer('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');

@@ -7,6 +7,7 @@ import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
+  Noted,
   Problem,
   Select,
   SignedBar,
@@ -280,13 +281,10 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
     >
       {({ rows }) => (
         <>
-          <p class="row quiet">
-            <span>
-              A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
-              headlines that say the same.
-            </span>
-            <Source of={asked} />
-          </p>
+          <Noted of={asked}>
+            A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
+            headlines that say the same.
+          </Noted>
           <div class="sides">
             <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />
             <Side

@@ -7,7 +7,7 @@ import { isLoaded, type Model, stateOf, stateWords } from '../../draw/points.ts'
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
-import { Answered, useWidth } from '../../parts.tsx';
+import { Answered, Noted, useWidth } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, dayOf } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
@@ -32,7 +32,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
   const model = asked.models[0]!;
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment/topics',
     { ...lists, ...days, by, as_of: asked.asOf },
     width > 0 && names.length > 0,
@@ -45,14 +45,11 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   );
   return (
     <div ref={box}>
-      <div class="row apart">
-        <span class="quiet note">
-          Mean {model} score by {by} of {asked.countries.join(', ')}
-          {asked.countries.length > 1 && ' together'}
-          {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
-        </span>
-        {source}
-      </div>
+      <Noted of={means} chart=".chart, .grid, .map">
+        Mean {model} score by {by} of {asked.countries.join(', ')}
+        {asked.countries.length > 1 && ' together'}
+        {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
+      </Noted>
       <Answered asked={table}>
         {(table) => (
           <>

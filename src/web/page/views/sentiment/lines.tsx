@@ -21,7 +21,7 @@ import {
   withDifference,
 } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Swatch, useWidth } from '../../parts.tsx';
+import { Answered, Noted, Swatch, useWidth } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, daysBetween, plusDays, zone } from '../../time.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
@@ -37,7 +37,7 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters = { ...lists, from: lead, to: days.to, by };
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
     !isTooMuch,
@@ -67,10 +67,9 @@ export function Lines({ asked }: { asked: Asked }) {
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
             asOf={asOf}
           />
-          <div class="row apart">
-            <span class="quiet note">{[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}</span>
-            {source}
-          </div>
+          <Noted of={means} chart=".chart, .grid, .map">
+            {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
+          </Noted>
           <Numbers chart={chart} />
           <Opened chart={chart} asked={asked} />
         </>

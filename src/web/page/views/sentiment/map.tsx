@@ -4,7 +4,7 @@ import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { counted, score, share } from '../../numbers.ts';
-import { Answered, Swatch, Tip } from '../../parts.tsx';
+import { Answered, Noted, Swatch, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
@@ -28,7 +28,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment/countries',
     { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
     codes.length > 0,
@@ -53,13 +53,10 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
-      <div class="row apart">
-        <span class="quiet note">
-          Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
-          line.
-        </span>
-        {source}
-      </div>
+      <Noted of={means} chart=".chart, .grid, .map">
+        Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
+        line.
+      </Noted>
       <Answered asked={shown}>
         {(shown) => (
           <div class="beside world">

@@ -1,6 +1,6 @@
 import { type Parameters, useAnswer } from '../../api.ts';
 import { colourOf } from '../../draw/diverging.ts';
-import { Source, Swatch } from '../../parts.tsx';
+import { Swatch } from '../../parts.tsx';
 import type { Path } from '../../rows.ts';
 import { feed } from './asked.ts';
 
@@ -13,7 +13,6 @@ export function useMeans<Of extends Path>(path: Of, parameters: Parameters, isRe
   return {
     means,
     covered: useAnswer('coverage/days', isReady ? { feed, ...of, by: null } : undefined),
-    source: <Source of={means} chart=".chart, .grid, .map" />,
   };
 }
 

@@ -27,15 +27,6 @@ type Names = ReturnType<typeof namesOf>;
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
-  return (
-    <>
-      <h1 class="hidden">Sentiment</h1>
-      <Loaded />
-    </>
-  );
-}
-
-function Loaded() {
   const feeds = useAnswer('feeds', {}, 30);
   const listed = useAnswer('series', {}, 60);
   const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
@@ -53,13 +44,8 @@ function Loaded() {
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
   const asked = askedFor({
-    ...{
-      country: any?.country,
-      topic: any?.topic,
-      match: most?.match_type ?? first?.match_type ?? 'COMBINED',
-    },
-    oldest,
-    moments: named,
+    ...{ country: any?.country, topic: any?.topic, oldest, moments: named },
+    match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     newest: newest === undefined || newest > today() ? today() : newest,
   });
   const ofCountries = asked.show === 'map' ? '' : asked.countries.join(', ');

@@ -47,17 +47,9 @@ function groups<One>(rows: readonly One[], by: (row: One) => string) {
 const refusal = 'key refused';
 
 function keyRefused({ alerts = [] }: Known): Cause[] {
-  const refused = alerts.filter(({ kind }) => kind === refusal);
-  if (refused.length === 0) return [];
-  return [
-    {
-      isFailure: true,
-      what: 'API key refused',
-      why: refused[0]!.message,
-      command: 'npx gmsi doctor',
-      cost: costOf(1),
-    },
-  ];
+  const refused = alerts.find(({ kind }) => kind === refusal);
+  const cure = { command: 'npx gmsi doctor', cost: costOf(1) };
+  return refused ? [{ isFailure: true, what: 'API key refused', why: refused.message, ...cure }] : [];
 }
 
 function budgets({ jobs = [] }: Known): Cause[] {
@@ -128,12 +120,9 @@ function failedWindows({ failures = [], jobs = [], loads = [] }: Known): Cause[]
 }
 
 function unreadableJobs({ jobs = [] }: Known): Cause[] {
-  const broken = jobs.filter(({ problem }) => problem !== null);
-  return broken.map(({ job, problem }) => ({
-    isFailure: true,
-    what: `${job} cannot be used`,
-    why: problem!,
-  }));
+  return jobs.flatMap(({ job, problem }) =>
+    problem === null ? [] : { isFailure: true, what: `${job} cannot be used`, why: problem },
+  );
 }
 
 function failedChecks({ checks = [] }: Known): Cause[] {

@@ -12,16 +12,13 @@ import { isComplete, isNeverLoaded, isSpent } from './causes.ts';
 type Job = Row<'jobs'>;
 
 /** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
-export function Jobs({
-  jobs,
-  loads,
-  hasWorkers,
-}: {
+export function Jobs(props: {
   jobs: readonly Job[];
   loads: readonly Row<'loads'>[];
   /** False if nothing runs what is scheduled. */
   hasWorkers: boolean;
 }) {
+  const { jobs, loads, hasWorkers } = props;
   const usable = jobs.filter(({ problem }) => problem === null);
   if (usable.length === 0) return null;
   const loaded = usable.filter((job) => !isNeverLoaded(job));

@@ -35,7 +35,6 @@ export function Today() {
   useTitle('Today');
   return (
     <>
-      <h1>Today</h1>
       {Object.entries(others).map(([what, { error }]) => (
         <Trouble key={what} error={error} what={what} />
       ))}
@@ -230,15 +229,12 @@ function limitOf(jobs: readonly Row<'jobs'>[]) {
 }
 
 /** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
-export function Budget({
-  jobs,
-  requests,
-  month,
-}: {
+export function Budget(props: {
   jobs: readonly Row<'jobs'>[];
   requests: Answering<'requests'>;
   month: string;
 }) {
+  const { jobs, requests, month } = props;
   const { answer, error } = requests;
   const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
