@@ -79,7 +79,7 @@ export function Choose(props: {
         if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
       }}
     >
-      <label>
+      <label class="labelled">
         <span class="quiet">{label}</span>
         <input
           role="combobox"
