@@ -74,7 +74,7 @@ export async function showToken(token: string): Promise<string | undefined> {
  * A text that changes whenever something in the warehouse has changed; empty if the server cannot say so. While it is not known,
  * nothing is asked: each answer would have to be asked for again with the first state.
  */
-export const warehouseState = signal<string | undefined>(undefined);
+const warehouseState = signal<string | undefined>(undefined);
 /** True while the server reports changes. */
 export const isLive = signal(false);
 
@@ -110,6 +110,12 @@ export interface Asked<Found> {
   readonly isAsking: boolean;
 }
 
+/** An answer with its question, which gives its SQL and its CSV. */
+export interface Answering<Of extends Path> extends Asked<Answer<Of>> {
+  readonly path: Of;
+  readonly parameters: Parameters | undefined;
+}
+
 /**
  * Queries the API whenever the question changes, and when the warehouse does, at most every few seconds. The server does not
  * compute an unchanged answer again.
@@ -121,7 +127,7 @@ export function useAnswer<Of extends Path>(
   parameters: Parameters | undefined,
   secondsBetween = 5,
   secondsAtMost?: number,
-): Asked<Answer<Of>> {
+): Answering<Of> {
   const url = parameters && addressOf(path, parameters);
   const report = useContext(Report);
   const [told, setTold] = useState(() => {
@@ -156,7 +162,8 @@ export function useAnswer<Of extends Path>(
     const timer = setInterval(() => setAgain((count) => count + 1), secondsAtMost * 1000);
     return () => clearInterval(timer);
   }, [secondsAtMost]);
-  return { answer: told.answer, error: told.error, isAsking: url === undefined || told.url !== url };
+  const { answer, error } = told;
+  return { path, parameters, answer, error, isAsking: url === undefined || told.url !== url };
 }
 
 /**

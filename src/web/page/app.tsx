@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { address, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
-import { Dialog, Link, Problem, Select } from './parts.tsx';
+import { Dialog, Link, Problem, Select, Swatch } from './parts.tsx';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -33,7 +33,7 @@ function toView(view: View) {
 /** The page shows the view that the address names. */
 export function App() {
   const current = viewOf(address.value.get('view'));
-  const Shown = views[current].view;
+  const { title, view: Shown } = views[current];
   const [isKeys, setKeys] = useState(false);
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
@@ -58,7 +58,7 @@ export function App() {
       <a class="skip" href="#view">
         Skip to the content
       </a>
-      <header class="top">
+      <header class="row top">
         <a class="mark" href="?">
           gmsi
         </a>
@@ -75,7 +75,7 @@ export function App() {
           ))}
         </nav>
         {origin?.served_by === 'sandbox' && (
-          <span class="badge" title="All headlines here are made up by a sandbox.">
+          <span class="badge refused small" title="All headlines here are made up by a sandbox.">
             made-up data
           </span>
         )}
@@ -86,7 +86,8 @@ export function App() {
           values={zones.map((name) => [name, name])}
           onChange={(zone) => go({ zone })}
         />
-        <span class={isLive.value ? 'live on' : 'live'} role="status">
+        <span class={`quiet small live ${isLive.value ? 'on' : ''}`} role="status">
+          <Swatch kind="round" colour={`var(--${isLive.value ? 'covered' : 'pending'})`} />
           {isLive.value ? 'live' : 'not live'}
         </span>
         {completeTo.value && (
@@ -107,7 +108,14 @@ export function App() {
       </header>
       {isKeys && <Keys onClose={() => setKeys(false)} />}
       <main id="view" tabIndex={-1}>
-        {wantsToken.value ? <AskForToken /> : <Shown />}
+        {wantsToken.value ? (
+          <AskForToken />
+        ) : (
+          <>
+            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{title}</h1>
+            <Shown />
+          </>
+        )}
       </main>
     </>
   );
@@ -146,7 +154,7 @@ function AskForToken() {
   const [problem, setProblem] = useState<string>();
   return (
     <form
-      class="token"
+      class="token stack"
       onSubmit={async (event) => {
         event.preventDefault();
         setProblem(await showToken(String(new FormData(event.currentTarget).get('token'))));

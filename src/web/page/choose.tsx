@@ -21,19 +21,14 @@ export function findSeries(): boolean {
 }
 
 /** A list to choose from by typing, with arrow keys, Enter and Escape. */
-export function Choose({
-  label,
-  choices,
-  chosen,
-  atMost,
-  onChange,
-}: {
+export function Choose(props: {
   label: string;
   choices: readonly Choice[];
   chosen: readonly string[];
   atMost: number;
   onChange: (chosen: string[]) => void;
 }) {
+  const { label, choices, chosen, atMost, onChange } = props;
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
@@ -84,7 +79,7 @@ export function Choose({
         if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
       }}
     >
-      <label>
+      <label class="labelled">
         <span class="quiet">{label}</span>
         <input
           role="combobox"
@@ -116,7 +111,7 @@ export function Choose({
           tabIndex={-1}
         >
           {isSeveral && (
-            <div class="quiet limit">
+            <div class="quiet">
               {chosen.length < atMost
                 ? `Choose up to ${atMost}.`
                 : `${atMost} are chosen: the next one replaces the first.`}
@@ -130,11 +125,11 @@ export function Choose({
               role="option"
               tabIndex={-1}
               aria-selected={chosen.includes(value)}
-              class={index === active ? 'active' : undefined}
+              class={index === active ? 'row tight active' : 'row tight'}
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => flip(value)}
             >
-              <span class="title">
+              <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
                 <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
                   {chosen.includes(value) && '✓'}

@@ -29,31 +29,8 @@ export interface Cell {
 /** Returns the cell at a place; `undefined` if the place has none. */
 export type CellAt = (row: number, column: number) => Cell | undefined;
 
-/** Columns with a common head. */
-export interface Group {
-  readonly title: string;
-  readonly isFolded: boolean;
-  readonly left: number;
-  readonly width: number;
-}
-
 /** Positions in CSS pixels, from the top left cell. */
-export interface Layout {
-  readonly rows: readonly GridRow[];
-  readonly columns: readonly GridColumn[];
-  /** Distance from one column to the next, and from one row to the next. */
-  readonly across: number;
-  readonly down: number;
-  /** The edges of each column. */
-  readonly lefts: readonly number[];
-  readonly rights: readonly number[];
-  readonly width: number;
-  readonly height: number;
-  readonly groups: readonly Group[];
-  readonly titles: 'none' | 'level' | 'upright';
-  /** The height of the columns' titles. */
-  readonly head: number;
-}
+export type Layout = ReturnType<typeof layoutOf>;
 
 const betweenGroups = 5;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
@@ -75,7 +52,7 @@ export function layoutOf(
     readonly isApart: boolean;
     readonly down: (across: number) => number;
   },
-): Layout {
+) {
   const begins = columns.map(({ group }, index) => index > 0 && group !== columns[index - 1]!.group);
   const gap = isApart ? betweenGroups : 0;
   const room = width - begins.filter(Boolean).length * gap;
@@ -87,7 +64,8 @@ export function layoutOf(
   });
   const lefts = exact.map(Math.round);
   const rights = exact.map((left) => Math.round(left + across));
-  const groups: { -readonly [Name in keyof Group]: Group[Name] }[] = [];
+  // Columns with a common head.
+  const groups: { title: string; isFolded: boolean; left: number; width: number }[] = [];
   for (const [index, { group, isFolded = false }] of columns.entries()) {
     const left = lefts[index]!;
     if (index === 0 || begins[index]) groups.push({ title: group, isFolded, left, width: 0 });
@@ -95,7 +73,8 @@ export function layoutOf(
     last.width = rights[index]! - last.left;
   }
   const longest = Math.max(0, ...columns.map(({ title }) => title.length)) * letter + 8;
-  const titles = longest === 8 || across < 9 ? 'none' : across >= Math.min(68, longest) ? 'level' : 'upright';
+  const titles: 'none' | 'level' | 'upright' =
+    longest === 8 || across < 9 ? 'none' : across >= Math.min(68, longest) ? 'level' : 'upright';
   const high = down(across);
   return {
     ...{ rows, columns, across, down: high, lefts, rights, titles },
@@ -134,7 +113,7 @@ export function seek({ rows, columns }: Layout, cell: CellAt, from: Place, down:
 
 /** The outline of all parts or marks that look the same: an SVG path. */
 export interface Drawn {
-  readonly mark: Cell['mark'] | 'fill';
+  readonly mark: NonNullable<Cell['mark']> | 'fill';
   readonly colour: string;
   readonly strength: number;
   readonly path: string;

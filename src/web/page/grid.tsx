@@ -3,10 +3,8 @@ import { useIsReport } from './api.ts';
 import {
   boxOf,
   type CellAt,
-  type Drawn,
   type GridColumn,
   type GridRow,
-  type Group,
   type Layout,
   layoutOf,
   letter,
@@ -15,9 +13,16 @@ import {
   placeAt,
   seek,
 } from './grid-layout.ts';
-import { Tip } from './tip.tsx';
-import { useWidth } from './width.ts';
-import './grid.css';
+import { Tip, useWidth } from './parts.tsx';
+
+/** How marks are drawn. */
+const looks = {
+  frame: { stroke: 'var(--failed)' },
+  hollow: { stroke: 'var(--covered)' },
+  cross: { stroke: 'var(--paper)' },
+  bar: { stroke: 'var(--paper)' },
+  hatch: { fill: 'url(#hatch)', opacity: 0.6 },
+};
 
 /** The width of a grid in a report, in CSS pixels. */
 const reportWidth = 900;
@@ -83,10 +88,33 @@ export function Grid({
     () => layoutOf(rows, columns, width, { widest, isApart, down }),
     [rows, columns, width, isApart],
   );
-  const cells = useMemo(
-    () => width > 0 && <Cells drawn={pathsOf(layout, cell)} {...layout} />,
-    [layout, cell],
-  );
+  const cells = useMemo(() => {
+    if (width === 0) return null;
+    const drawn = pathsOf(layout, cell);
+    return (
+      <svg width={layout.width} height={layout.height} aria-hidden="true">
+        {drawn.some(({ mark }) => mark === 'hatch') && (
+          <pattern
+            id="hatch"
+            width="5"
+            height="5"
+            patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)"
+          >
+            <rect width="1" height="5" fill="var(--quiet)" />
+          </pattern>
+        )}
+        {drawn.map(({ mark, colour, strength, path }) => (
+          <path
+            key={`${mark} ${colour} ${strength}`}
+            class={`mark-${mark}`}
+            style={mark === 'fill' ? { fill: colour, opacity: strength } : looks[mark]}
+            d={path}
+          />
+        ))}
+      </svg>
+    );
+  }, [layout, cell]);
   useEffect(() => {
     if (reveal) setCursor(reveal);
   }, [reveal]);
@@ -125,6 +153,7 @@ export function Grid({
     setHovered(undefined);
     event.preventDefault();
   };
+  const high = `${layout.down}px`;
   const find = (event: MouseEvent) => placeAt(layout, cell, event.offsetX, event.offsetY);
   return (
     <div class="grid">
@@ -149,7 +178,22 @@ export function Grid({
             </span>
           ))}
       </div>
-      <RowTitles layout={layout} onRow={onRow} />
+      <div
+        class="rows"
+        style={{ lineHeight: high, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}
+      >
+        {rows.map(({ title, isHeading }, row) =>
+          onRow && !isHeading ? (
+            <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
+              {title}
+            </button>
+          ) : (
+            <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: high }}>
+              {title}
+            </span>
+          ),
+        )}
+      </div>
       {isReport ? (
         <div class="cells" role="img" aria-label={label}>
           {cells}
@@ -158,8 +202,8 @@ export function Grid({
         // biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells
         <div
           ref={box}
-          class={hovered && onOpen ? 'cells pointed' : 'cells'}
-          style={{ height: `${layout.height}px` }}
+          class="cells"
+          style={{ height: `${layout.height}px`, cursor: hovered && onOpen && 'pointer' }}
           role="grid"
           tabIndex={0}
           aria-label={label}
@@ -210,7 +254,7 @@ function Head({
   group: { title, isFolded, left, width },
   onFold,
 }: {
-  group: Group;
+  group: Layout['groups'][number];
   onFold: ((group: string) => void) | undefined;
 }) {
   const style = { left: `${left}px`, width: `${width - 1}px` };
@@ -233,45 +277,6 @@ function Head({
     >
       {!isFolded && shown}
     </button>
-  );
-}
-
-function RowTitles({ layout, onRow }: { layout: Layout; onRow: ((row: number) => void) | undefined }) {
-  const down = `${layout.down}px`;
-  return (
-    <div class="rows" style={{ lineHeight: down, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}>
-      {layout.rows.map(({ title, isHeading }, row) =>
-        onRow && !isHeading ? (
-          <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
-            {title}
-          </button>
-        ) : (
-          <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: down }}>
-            {title}
-          </span>
-        ),
-      )}
-    </div>
-  );
-}
-
-function Cells({ drawn, width, height }: { drawn: readonly Drawn[]; width: number; height: number }) {
-  return (
-    <svg width={width} height={height} aria-hidden="true">
-      {drawn.some(({ mark }) => mark === 'hatch') && (
-        <pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect width="1" height="5" />
-        </pattern>
-      )}
-      {drawn.map(({ mark, colour, strength, path }) => (
-        <path
-          key={`${mark} ${colour} ${strength}`}
-          class={`mark-${mark}`}
-          style={colour ? { fill: colour, opacity: strength } : undefined}
-          d={path}
-        />
-      ))}
-    </svg>
   );
 }
 

@@ -1,4 +1,3 @@
-// First, because the styles of the views change it.
 import './style.css';
 
 import { render } from 'preact';

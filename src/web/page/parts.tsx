@@ -1,7 +1,8 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Asked, addressOf, type Parameters as Query, useIsReport } from './api.ts';
+import { type Answering, type Asked, addressOf, useIsReport } from './api.ts';
+import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
 /** Shows what is wrong and what to do. */
@@ -11,7 +12,7 @@ export function Problem({
   error: { readonly message: string; readonly hint?: string | undefined };
 }) {
   return (
-    <div class="problem" role="alert">
+    <div class="problem marked failed apart" role="alert">
       <strong>{error.message}</strong>
       {error.hint && <span> {error.hint}</span>}
     </div>
@@ -52,16 +53,13 @@ export function Answered<Answer extends object>({
 }
 
 /** A link within the page, by the values of the address. It does not load the page again. */
-export function Link({
-  to,
-  children,
-  ...others
-}: {
+export function Link(props: {
   to: Parameters<typeof go>[0];
   children: ComponentChildren;
   title?: string;
   'aria-current'?: 'page' | undefined;
 }) {
+  const { to, children, ...others } = props;
   return (
     <a
       {...others}
@@ -79,15 +77,8 @@ export function Link({
 }
 
 /** A part of a view below its title, with what stands beside the title. */
-export function Section({
-  title,
-  beside,
-  children,
-}: {
-  title: string;
-  beside?: ComponentChildren;
-  children: ComponentChildren;
-}) {
+export function Section(props: { title: string; beside?: ComponentChildren; children: ComponentChildren }) {
+  const { title, beside, children } = props;
   const id = useId();
   return (
     <section aria-labelledby={id}>
@@ -148,23 +139,19 @@ export function useTitle(...parts: (string | undefined)[]): void {
 }
 
 /** A dialog that is open from the first. Escape closes it, as the button does. */
-export function Dialog({
-  label,
-  onClose,
-  buttons,
-  children,
-}: {
+export function Dialog(props: {
   label: string;
   onClose: () => void;
   buttons?: ComponentChildren;
   children: ComponentChildren;
 }) {
+  const { label, onClose, buttons, children } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} aria-label={label} onClose={onClose}>
       {children}
-      <div class="row">
+      <div class="row apart">
         {buttons}
         <button type="button" onClick={() => dialog.current?.close()}>
           Close
@@ -197,19 +184,16 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
 
 /** The SQL of a view to copy, and its data as CSV. */
 export function Source({
-  path,
-  parameters,
-  sql,
+  of: { path, parameters = {}, answer },
   chart,
 }: {
-  path: string;
-  parameters: Query;
-  sql: string | null | undefined;
+  of: Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
   const isReport = useIsReport();
   const [isOpen, setOpen] = useState(false);
+  const sql = answer?.sql ?? '';
   if (isReport) return null;
   return (
     <span class="source end">
@@ -231,12 +215,22 @@ export function Source({
         CSV
       </a>
       {isOpen && (
-        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql ?? ''} />}>
+        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql} />}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
           <pre tabIndex={0}>{sql}</pre>
         </Dialog>
       )}
     </span>
+  );
+}
+
+/** What a view says about its data, beside their source. */
+export function Noted(props: Parameters<typeof Source>[0] & { children: ComponentChildren }) {
+  return (
+    <div class="row apart">
+      <span class="quiet note">{props.children}</span>
+      <Source {...props} />
+    </div>
   );
 }
 
@@ -276,19 +270,15 @@ const periods = [
 ] as const;
 
 /** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
-export function Field({
-  label,
-  value,
-  onEnter,
-  ...look
-}: {
+export function Field(props: {
   label: string;
   value: string;
   /** Returns what is wrong with a text that is refused. */
   onEnter: (text: string) => string | undefined;
-  class?: string;
+  size?: number;
   placeholder?: string;
 }) {
+  const { label, value, onEnter, ...look } = props;
   const [typed, setTyped] = useState<string>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => setProblem(undefined), [value]);
@@ -317,19 +307,14 @@ export function Field({
 }
 
 /** A field for a day as the page writes it; a date field would write it in the browser's language. */
-export function DayField({
-  label,
-  value,
-  min = '',
-  max = '9999',
-  onChange,
-}: {
+export function DayField(props: {
   label: string;
   value: string;
   min?: string;
   max?: string;
   onChange: (day: string) => void;
 }) {
+  const { label, value, min = '', max = '9999', onChange } = props;
   const enter = (day: string) => {
     if (!isDay(day)) return `"${day}" is not a day (YYYY-MM-DD).`;
     if (day < min) return `${day} is before ${min}.`;
@@ -337,24 +322,20 @@ export function DayField({
     onChange(day);
     return undefined;
   };
-  return <Field class="day" label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
+  return <Field size={10} label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
 /**
  * Chooses a period: two days to type, or common ones that end with the last day. Writes `from` and `to` into the address; the
  * common ones stay relative there, so that a link shows the last days whenever it is opened.
  */
-export function Period({
-  from,
-  to,
-  oldest,
-  newest,
-}: {
+export function Period(props: {
   from: string;
   to: string;
   oldest?: string | undefined;
   newest?: string | undefined;
 }) {
+  const { from, to, oldest, newest } = props;
   const end = newest ?? today();
   const offered = periods.filter(([, , value]) => value !== 'all' || oldest);
   const named = address.value.get('from');
@@ -386,19 +367,14 @@ export function Period({
 }
 
 /** A list to choose one of many values from. @param title shown before it */
-export function Select({
-  label,
-  title,
-  value,
-  values,
-  onChange,
-}: {
+export function Select(props: {
   label: string;
   title?: string;
   value: string;
   values: readonly (readonly [value: string, title: string])[];
   onChange: (value: string) => void;
 }) {
+  const { label, title, value, values, onChange } = props;
   return (
     <label class="labelled">
       {title && <span class="quiet">{title}</span>}
@@ -439,32 +415,55 @@ export function Swatch({
 /** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */
 export function SignedBar({ value }: { value: number }) {
   const wide = Math.min(1, Math.abs(value)) * 50;
+  const background = `var(--${value < 0 ? 'negative' : 'positive'})`;
   return (
-    <span class="bar" aria-hidden="true">
-      <span
-        class={value < 0 ? 'negative' : 'positive'}
-        style={{ width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }}
-      />
+    <span class="bar signed" aria-hidden="true">
+      <span style={{ background, width: `${wide}%`, left: `${value < 0 ? 50 - wide : 50}%` }} />
+    </span>
+  );
+}
+
+/** Draws a part of a whole. @param parts what is drawn, if it is more than the part */
+export function Meter({
+  label,
+  now,
+  all,
+  kind = 'meter',
+  parts = [{ background: 'var(--covered)', width: `${(now / Math.max(1, all)) * 100}%` }],
+}: {
+  label: string;
+  now: number;
+  all: number;
+  kind?: string;
+  parts?: readonly (CSSProperties | false)[];
+}) {
+  const most = Math.max(1, all);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
+    <span
+      class={`bar ${kind}`}
+      role="meter"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={most}
+      aria-valuenow={Math.min(now, most)}
+    >
+      {parts.map((style, place) => style && <span key={place} style={style} />)}
     </span>
   );
 }
 
 /** Chooses one of a few values, and writes it into the address. */
-export function Switch<Value extends string>({
-  label,
-  title,
-  name,
-  value,
-  values,
-}: {
+export function Switch<Value extends string>(props: {
   label: string;
   /** Shown before it. */
   title?: string;
   name: string;
   value: Value;
   /** Titles by value; pairs if values are numbers, which an object would sort. */
-  values: Readonly<Record<Value, string>> | readonly (readonly [Value, string])[];
+  values: Readonly<Partial<Record<Value, string>>> | readonly (readonly [Value, string])[];
 }) {
+  const { label, title, name, value, values } = props;
   const pairs = Array.isArray(values) ? values : Object.entries(values);
   return (
     <fieldset class="switch">
@@ -477,4 +476,39 @@ export function Switch<Value extends string>({
       ))}
     </fieldset>
   );
+}
+
+/** Shows words beside a part of a picture, on the side with room, so that they stay within the picture. */
+export function Tip({
+  at: { left, top, width, height },
+  within,
+  children,
+}: {
+  at: { left: number; top: number; width: number; height: number };
+  /** The size of the picture. */
+  within: { width: number; height: number };
+  children: ComponentChildren;
+}) {
+  const x = left + width / 2;
+  const side = x > within.width / 2 ? { right: `calc(100% - ${x}px)` } : { left: `${x}px` };
+  const level =
+    top < within.height / 2 ? { top: `${top + height + 6}px` } : { bottom: `calc(100% - ${top - 6}px)` };
+  return (
+    <div class="tip" aria-hidden="true" style={{ ...side, ...level }}>
+      {children}
+    </div>
+  );
+}
+
+/** Returns the width of an element in whole CSS pixels; 0 until it is known. */
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.floor(element.current?.clientWidth ?? 0));
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (element.current) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  return width;
 }

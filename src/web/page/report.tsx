@@ -1,6 +1,4 @@
-// First, because the styles of the views change it.
 import './style.css';
-
 import { renderToString } from 'preact-render-to-string';
 import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
@@ -8,8 +6,7 @@ import { cellsOf, daysOf, inWords, type SeriesAsked, shownOf } from './draw/cell
 import { Scroll, Section } from './parts.tsx';
 import type { Path } from './rows.ts';
 import { daysBetween, moment, today } from './time.ts';
-import { Legend } from './views/coverage/legend.tsx';
-import { Matrix } from './views/coverage/matrix.tsx';
+import { Legend, Matrix } from './views/coverage/matrix.tsx';
 import { Today } from './views/today/today.tsx';
 
 /** Writes the report: the view of today, and the coverage of each feed. */
@@ -37,15 +34,16 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
 
   const body = renderToString(
     <Report.Provider value={answers}>
-      <header class="top">
+      <header class="row top">
         <strong class="mark">gmsi</strong>
-        <span class="from">{about.warehouse}</span>
-        {origin.rows[0]?.served_by === 'sandbox' && <span class="badge">made-up data</span>}
+        <span class="anywhere">{about.warehouse}</span>
+        {origin.rows[0]?.served_by === 'sandbox' && <span class="badge refused small">made-up data</span>}
         <span class="quiet end">as of {moment(about.at.getTime())} UTC</span>
       </header>
       <main class="report">
+        <h1>Today</h1>
         <Today />
-        <h1>Coverage</h1>
+        <h1 class="titled">Coverage</h1>
         {coverage.length === 0 && <p class="quiet">Nothing has been loaded yet.</p>}
         {coverage.map((one) => (
           <OfFeed key={`${one.feed}/${one.match_type}`} {...one} />

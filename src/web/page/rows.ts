@@ -59,3 +59,32 @@ type Wire<One> = {
 
 /** A row of an endpoint's answer. */
 export type Row<Of extends Path> = Wire<Found<Questions[Of]>>;
+
+/** Groups rows by a text, in the order of the first row of each group. */
+export function groupedBy<One>(
+  rows: readonly One[],
+  keyOf: (row: One) => string,
+): Map<string, readonly [One, ...One[]]> {
+  const groups = new Map<string, [One, ...One[]]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group) group.push(row);
+    else groups.set(keyOf(row), [row]);
+  }
+  return groups;
+}
+
+/** Returns the first and the last requested day of the series of some feeds; `undefined` if there are none. */
+export function daysOfFeeds(feeds: readonly Row<'feeds'>[] = []) {
+  const oldest = feeds.map(({ oldest }) => oldest).toSorted()[0];
+  const newest = feeds.map(({ newest }) => newest).toSorted();
+  return { oldest, newest: newest.at(-1) };
+}
+
+/** Returns the names of countries or tickers, or the categories of topics, by code. */
+export function namesOf(
+  listed: readonly Row<'series'>[] = [],
+  kind: Row<'series'>['kind'],
+): Map<string, string | null> {
+  return new Map(listed.filter((one) => one.kind === kind).map(({ code, name }) => [code, name]));
+}

@@ -5,6 +5,9 @@ import { useIsReport } from './api.ts';
 import { number } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 
+/** Makes a button of a title that shows what is below the row, and hides it again. */
+type Unfold = (title: ComponentChildren) => ComponentChildren;
+
 /** A column of a table. */
 export interface Column<Row> {
   readonly title: string;
@@ -12,7 +15,7 @@ export interface Column<Row> {
   readonly kind?: 'number' | 'head' | 'nowrap' | 'time' | 'text' | 'reason';
   readonly hint?: string;
   /** Returns what a cell shows; by default what the rows are sorted by, a text or a count. */
-  readonly show?: (row: Row, index: number) => ComponentChildren;
+  readonly show?: (row: Row, index: number, unfold: Unfold) => ComponentChildren;
   /** Returns what the rows are sorted by; `null` comes last. Without it, the column cannot be sorted. */
   readonly by?: ((row: Row) => number | string | null) | undefined;
 }
@@ -27,6 +30,7 @@ export function Table<Row>({
   usually = '',
   first = Number.POSITIVE_INFINITY,
   detail,
+  isFolded,
   isCurrent,
   kind,
 }: {
@@ -42,12 +46,15 @@ export function Table<Row>({
   first?: number;
   /** Returns what is shown below a row. */
   detail?: (row: Row) => ComponentChildren;
+  /** True if that is only shown once the row is unfolded; a report shows it at once. */
+  isFolded?: boolean;
   isCurrent?: (row: Row) => boolean;
   /** The class of the table. */
   kind?: string;
 }) {
   const isReport = useIsReport();
   const [isAll, setAll] = useState(false);
+  const [open, setOpen] = useState<readonly (string | number)[]>([]);
   const asked = (sort && address.value.get(sort)) || usually;
   const sorted = columns.find(({ title, by }) => by && title === asked.replace(/^-/, ''));
   const isDescending = (sorted?.kind === 'number') !== asked.startsWith('-');
@@ -86,15 +93,29 @@ export function Table<Row>({
           </thead>
           <tbody>
             {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => {
-              const below = detail?.(row);
+              const key = keyOf(row);
+              const isOpen = open.includes(key);
+              const below = (!isFolded || isReport || isOpen) && detail?.(row);
+              const flip = () => setOpen(isOpen ? open.filter((one) => one !== key) : [...open, key]);
+              const unfold: Unfold = (title) =>
+                isReport ? (
+                  title
+                ) : (
+                  <button type="button" class="flat unfold" aria-expanded={isOpen} onClick={flip}>
+                    {title}
+                  </button>
+                );
               return (
-                <Fragment key={keyOf(row)}>
+                <Fragment key={key}>
                   <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>
-                    {columns.map((column) => (
-                      <Cell key={column.title} column={column}>
-                        {column.show ? column.show(row, rows.indexOf(row)) : written(column.by?.(row))}
-                      </Cell>
-                    ))}
+                    {columns.map(({ title, kind, show, by }) => {
+                      const [Cell, scope] = kind === 'head' ? (['th', 'row'] as const) : (['td'] as const);
+                      return (
+                        <Cell key={title} class={kind} scope={scope} data-title={title}>
+                          {show ? show(row, rows.indexOf(row), unfold) : written(by?.(row))}
+                        </Cell>
+                      );
+                    })}
                   </tr>
                   {below && (
                     <tr>
@@ -118,21 +139,6 @@ export function Table<Row>({
 
 function written(value: number | string | null | undefined): string {
   return typeof value === 'number' ? number(value) : (value ?? '');
-}
-
-function Cell({
-  column: { title, kind },
-  children,
-}: {
-  column: Pick<Column<never>, 'title' | 'kind'>;
-  children: ComponentChildren;
-}) {
-  if (kind === 'head') return <th scope="row">{children}</th>;
-  return (
-    <td class={kind} data-title={title}>
-      {children}
-    </td>
-  );
 }
 
 function inOrderOf<Row>(

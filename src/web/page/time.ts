@@ -18,16 +18,8 @@ export const zone = computed(() => {
 /** Writes a moment in that zone, `YYYY-MM-DD HH:MM`, or with seconds. */
 export function moment(text: string | number, hasSeconds = false): string {
   // Swedish dates have the form of ISO 8601.
-  return new Intl.DateTimeFormat('sv-SE', {
-    timeZone: zone.value,
-    hourCycle: 'h23' as const,
-    year: 'numeric' as const,
-    month: '2-digit' as const,
-    day: '2-digit' as const,
-    hour: '2-digit' as const,
-    minute: '2-digit' as const,
-    second: hasSeconds ? ('2-digit' as const) : undefined,
-  }).format(new Date(text));
+  const timeStyle = hasSeconds ? 'medium' : 'short';
+  return new Date(text).toLocaleString('sv-SE', { timeZone: zone.value, dateStyle: 'short', timeStyle });
 }
 
 /** Returns the day (UTC) of a moment in milliseconds. */

@@ -1,4 +1,4 @@
-import type { Cell, GridColumn, GridRow, Place } from '../grid-layout.ts';
+import type { Cell, Place } from '../grid-layout.ts';
 import { aDay, daysBetween, plusDays } from '../time.ts';
 import { type State, states } from './states.ts';
 
@@ -40,20 +40,14 @@ export function dayStates(
   return { from, state, news: counts };
 }
 
-/** Days as a grid: a column for each week, a row for each weekday, a band of rows for each year, the latest year first. */
-export interface Calendar {
-  readonly rows: readonly GridRow[];
-  readonly columns: readonly GridColumn[];
-  /** Returns the day at a place, if the period has one there. */
-  readonly dayAt: (row: number, column: number) => string | undefined;
-  readonly placeOf: (day: string) => Place;
-}
-
 /** The rows of a year: its weekdays, and an empty one. */
 export const bandRows = 8;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-export function calendarOf({ from, state }: DayStates): Calendar {
+/**
+ * Arranges days as a grid: a column for each week, a row for each weekday, a band of rows for each year, the latest year first.
+ */
+export function calendarOf({ from, state }: DayStates) {
   const to = plusDays(from, state.length - 1);
   const last = yearOf(to);
   const years = Array.from({ length: last - yearOf(from) + 1 }, (_, index) => last - index);
@@ -72,14 +66,15 @@ export function calendarOf({ from, state }: DayStates): Calendar {
   const shifts = years.map((year) => weekAndDay(`${year}-01-01`)[1]);
   return {
     ...{ rows, columns },
-    dayAt: (row, week) => {
+    /** Returns the day at a place, if the period has one there. */
+    dayAt: (row: number, week: number) => {
       const band = Math.floor(row / bandRows);
       const [year, weekday] = [years[band], row % bandRows];
       if (year === undefined || weekday === 7) return undefined;
       const day = plusDays(`${year}-01-01`, week * 7 + weekday - shifts[band]!);
       return yearOf(day) === year && day >= from && day <= to ? day : undefined;
     },
-    placeOf: (day) => {
+    placeOf: (day: string): Place => {
       const [week, weekday] = weekAndDay(day);
       return { row: bandRows * years.indexOf(yearOf(day)) + weekday, column: week };
     },

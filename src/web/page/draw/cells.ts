@@ -1,7 +1,6 @@
 import type { Cell, Place } from '../grid-layout.ts';
-import { namesOf } from '../loaded.ts';
 import { number, share } from '../numbers.ts';
-import type { Row } from '../rows.ts';
+import { namesOf, type Row } from '../rows.ts';
 import { type State, states, stateTitles } from './states.ts';
 
 /** The series of a match type of a feed, in a period. */
@@ -82,7 +81,7 @@ function compare(a: string, b: string): number {
 }
 
 /** A shown column: a column, or a folded group. */
-export interface ShownColumn {
+interface ShownColumn {
   readonly title: string;
   readonly group: string;
   readonly isFolded: boolean;

@@ -3,16 +3,7 @@ import 'uplot/dist/uPlot.min.css';
 import { score } from '../numbers.ts';
 import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
-import {
-  drawBands,
-  drawChanges,
-  drawEvents,
-  drawGaps,
-  drawLabels,
-  drawLoose,
-  drawMarks,
-  inks,
-} from './lines-marks.ts';
+import * as marks from './lines-marks.ts';
 import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
 
 const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
@@ -34,7 +25,7 @@ const timeLabels: uPlot.Axis.Values = [
   [1, '{HH}:{mm}', null, null, '\n{YYYY}-{MM}-{DD}', null, null, null, 1],
 ];
 
-export interface LinesShown {
+interface LinesShown {
   readonly width: number;
   readonly height: number;
   /** Keys of series that are not drawn. */
@@ -45,7 +36,7 @@ export interface LinesShown {
   readonly events: readonly number[];
 }
 
-export interface LinesHeard {
+interface LinesHeard {
   /** Called with the bucket under the cursor and its distance in pixels from the left of the chart. */
   readonly onHover: (index: number | null, left: number) => void;
   /** Called when a bucket is clicked. @param line the nearest one with headlines there */
@@ -67,13 +58,15 @@ export function drawLines(
   { width, height, hidden, open, events }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
-  const colours = coloursOf([...inks, ...seriesColours]);
+  const colours = coloursOf([...marks.inks, ...seriesColours]);
   const { starts, ends, by } = chart;
   const middles = starts.map((start, index) => (start + ends[index]!) / 2);
   const shown = chart.lines.filter(({ series }) => !hidden.has(series.key));
   const series = chart.series.filter(({ key }) => !hidden.has(key));
   const counts = allHeadlines(series, starts.length);
   const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
+  const on = (draw: Parameters<typeof marks.drawing>[1]) =>
+    marks.drawing({ chart, middles, colours, colour }, draw);
   const isApart = series.length > mostTogether;
   const isLabelled = width >= 760 && shown.length > 1 && !isApart;
   const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 26;
@@ -146,16 +139,13 @@ export function drawLines(
           ...nowOf(lines).map((line) => drawnAs(line, 4, { width: 1.25, alpha: 0.5 })),
         ],
         hooks: {
-          drawClear: [(plot) => drawGaps(plot, chart, of, colours)],
-          drawAxes: [
-            (plot) => drawBands(plot, middles, lines, colour),
-            (plot) => drawMarks(plot, middles, open, colours),
-          ],
+          drawClear: [on((pen) => marks.drawGaps(pen, of))],
+          drawAxes: [on((pen) => marks.drawBands(pen, lines)), on((pen) => marks.drawMarks(pen, open))],
           draw: [
-            (plot) => drawLoose(plot, middles, lines, colour, colours.paper),
-            (plot) => drawChanges(plot, middles, chart, lines, colour),
-            (plot) => drawEvents(plot, events, colours),
-            (plot) => isLabelled && drawLabels(plot, lines, colour),
+            on((pen) => marks.drawLoose(pen, lines)),
+            on((pen) => marks.drawChanges(pen, lines)),
+            on((pen) => marks.drawEvents(pen, events)),
+            on((pen) => isLabelled && marks.drawLabels(pen, lines)),
           ],
           setCursor: [
             (plot) => {
@@ -204,7 +194,7 @@ export function drawLines(
           paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
         },
       ],
-      hooks: { drawClear: [(plot) => drawGaps(plot, chart, series, colours)], setSelect: [zoom] },
+      hooks: { drawClear: [on((pen) => marks.drawGaps(pen, series))], setSelect: [zoom] },
     },
     [middles, counts],
     into,

@@ -1,7 +1,6 @@
 import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { endOf, startsOf } from '../buckets.ts';
-import { groupedBy } from '../grouped.ts';
-import type { Row } from '../rows.ts';
+import { groupedBy, type Row } from '../rows.ts';
 import { aDay } from '../time.ts';
 
 export type Model = 'directional' | 'semantic';

@@ -10,7 +10,7 @@ export function quoted(job: string): string {
 /** A command with its cost, and a button that copies it. */
 export function Copied({ text, cost }: { text: string; cost?: string | undefined }) {
   return (
-    <span class="copied">
+    <span class="row copied">
       <code>{text}</code>
       <Copy text={text} label={`Copy ${text}`} />
       {cost && <span class="quiet">{cost}</span>}

@@ -1,18 +1,15 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { score } from '../../numbers.ts';
-import { Answered, Controls, DayField, Link, SignedBar, Source, Switch, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { Answered, Controls, DayField, Link, Noted, SignedBar, Switch, useTitle } from '../../parts.tsx';
+import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { matches, models } from '../sentiment/asked.ts';
-import './changes.css';
+import { matches, oneModel } from '../sentiment/asked.ts';
 
 const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
-const { both: _, ...oneModel } = models;
 
 type ChangeRow = Row<'sentiment/changes'>;
 
@@ -33,13 +30,7 @@ export function Changes() {
   const days = span === 'day' ? 1 : 7;
   const parameters: Parameters = { to, days, of, model, match_type: match };
   const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
-  if (loaded?.length === 0)
-    return (
-      <>
-        <h1>What changed</h1>
-        <NoHeadlines />
-      </>
-    );
+  if (loaded?.length === 0) return <NoHeadlines />;
   const names = namesOf(listed.answer?.rows, 'country');
   const linkTo = ({ country, topic }: ChangeRow) => ({
     ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
@@ -75,10 +66,6 @@ export function Changes() {
   const past = span === 'day' ? '90 days' : '12 weeks';
   return (
     <>
-      <div class="row">
-        <h1>What changed</h1>
-        <Source path="sentiment/changes" parameters={parameters} sql={asked.answer?.sql} />
-      </div>
       <Controls chosen={[spans[span], `to ${to}`, kinds[of], model, matches[match]]}>
         <div class="row asked">
           <Switch label="Period" name="span" value={span} values={spans} />
@@ -91,10 +78,10 @@ export function Changes() {
           <Switch label="Which news counts" name="match_type" value={match} values={matches} />
         </div>
       </Controls>
-      <p class="quiet">
+      <Noted of={asked}>
         z is how many standard deviations the mean score lies from its mean in the {past} before. Without a z,
         fewer than half of them had headlines.
-      </p>
+      </Noted>
       <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
         {({ rows }) => (
           <Table

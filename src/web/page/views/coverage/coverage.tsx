@@ -15,10 +15,15 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
-import './coverage.css';
-import { Legend } from './legend.tsx';
-import { Matrix } from './matrix.tsx';
+import { Legend, Matrix } from './matrix.tsx';
 import { Series, type SeriesShown } from './series.tsx';
+
+const nothingYet = (
+  <>
+    Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
+    <code>npx gmsi init</code> makes a job.
+  </>
+);
 
 /** Shows how complete the warehouse is: all series of a feed, and one of them beside it. */
 export function Coverage() {
@@ -27,21 +32,9 @@ export function Coverage() {
   const asked = (name: string) => address.value.getAll(name).join(', ');
   useTitle('Coverage', asked('country') || asked('ticker'), asked('topic'));
   return (
-    <>
-      <h1>Coverage</h1>
-      <Answered asked={feeds} empty={<NothingYet />}>
-        {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
-      </Answered>
-    </>
-  );
-}
-
-function NothingYet() {
-  return (
-    <>
-      Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
-      <code>npx gmsi init</code> makes a job.
-    </>
+    <Answered asked={feeds} empty={nothingYet}>
+      {({ rows }) => <OfFeed feeds={rows} listed={listed} />}
+    </Answered>
   );
 }
 
@@ -81,7 +74,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
               values={{ asked: 'only what was requested', all: 'all series' }}
             />
           )}
-          <Source path="coverage" parameters={parameters} sql={coverage.answer?.sql} chart=".matrix" />
+          <Source of={coverage} chart=".matrix" />
         </div>
       </Controls>
       <Answered asked={{ ...cells, answer: look }}>
@@ -109,26 +102,22 @@ function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_
   );
 }
 
-/** What the address shows of the cells. */
-interface Look {
-  readonly only: 'asked' | 'all';
-  readonly groups: readonly string[];
-  readonly folded: ReadonlySet<string>;
-  readonly shown: Shown;
-}
+type Look = NonNullable<ReturnType<typeof useLook>>;
 
-function useLook(cells: Cells | undefined): Look | undefined {
+/** Returns what the address shows of the cells. */
+function useLook(cells: Cells | undefined) {
   const asked = address.value.get('only');
   /** The groups to fold; an empty one means none. */
   const fold = address.value.getAll('fold');
   return useMemo(() => {
     if (!cells) return undefined;
     const part = seriesIn(cells).asked / Math.max(1, cells.rows.length * cells.columns.length);
-    const only = (asked ?? (part > 0 && part < 1 / 3 ? 'asked' : 'all')) === 'asked' ? 'asked' : 'all';
+    const only: 'asked' | 'all' =
+      (asked ?? (part > 0 && part < 1 / 3 ? 'asked' : 'all')) === 'asked' ? 'asked' : 'all';
     const groups = [...new Set(cells.columns.map(({ group }) => group))].filter(Boolean);
     const all = shownOf(cells, only === 'asked', new Set());
     const usual = innerWidth < 600 && all.columns.length > 30 ? groups : [];
-    const folded = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
+    const folded: ReadonlySet<string> = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
     return { only, groups, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
   }, [cells, asked, fold.join('\n'), fold.length]);
 }
@@ -162,7 +151,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const counted = seriesIn(cells);
   return (
     <>
-      <div class="row above">
+      <div class="row apart">
         <span>
           <b>{number(counted.complete)}</b> of {number(counted.asked)} series complete
         </span>
@@ -171,7 +160,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           left to right: {from} to {to}
         </span>
         {failed.length > 0 && (
-          <button type="button" class="failures end" onClick={toNextFailure}>
+          <button type="button" class="bad end" onClick={toNextFailure}>
             {number(failed.length)} series {failed.length === 1 ? 'has' : 'have'} failed days
           </button>
         )}

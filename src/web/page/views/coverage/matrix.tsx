@@ -1,9 +1,11 @@
 import { useMemo } from 'preact/hooks';
 import { useIsReport } from '../../api.ts';
-import { barOf, daysOf, inWords, type Shown } from '../../draw/cells.ts';
+import { barOf, type Days, daysOf, inWords, type Shown } from '../../draw/cells.ts';
+import { states, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { Place } from '../../grid-layout.ts';
-import { counted } from '../../numbers.ts';
+import { counted, number, share } from '../../numbers.ts';
+import { Swatch } from '../../parts.tsx';
 
 /** Shows all series: a row for each country or ticker, a column for each topic or variant. */
 export function Matrix({
@@ -33,7 +35,7 @@ export function Matrix({
     isReport ? 15 : Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
   const label = isReport ? inWords(daysOf(shown)) : 'Coverage: arrow keys move, Enter opens';
   return (
-    <div class="matrix">
+    <div class="matrix apart">
       <Grid
         {...{ label, rows, columns, down, ...others }}
         widest={isReport ? 60 : 200}
@@ -53,4 +55,24 @@ export function Matrix({
 function titleOf({ columns }: Shown, column: number): string {
   const { title, isFolded, of } = columns[column]!;
   return isFolded ? `${title} (${counted(of.length, 'topic')})` : title;
+}
+
+/** Shows all states with their days and percent, with the bar of a single cell. */
+export function Legend({ days }: { days: Days }) {
+  return (
+    <ul class="row tight small" aria-label="Days by state">
+      {([...states, 'never'] as const).map((state) => (
+        <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'quiet' : undefined}>
+          <Swatch kind={state} />
+          {stateTitles[state][0]} <b>{number(days[state])}</b>
+          {state === 'covered' && ' days'}{' '}
+          {days[state] > 0 && (
+            <span class="quiet">
+              {days[state] / days.all < 0.001 ? '<0.1%' : share(days[state], days.all)}
+            </span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
 }

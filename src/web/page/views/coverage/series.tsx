@@ -1,12 +1,25 @@
-import { useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { dayStates } from '../../draw/calendar.ts';
+import {
+  bandRows,
+  calendarOf,
+  cellOfDay,
+  type DayStates,
+  dayStates,
+  shades,
+  steps,
+} from '../../draw/calendar.ts';
 import type { SeriesAsked } from '../../draw/cells.ts';
-import { stateOfWindow } from '../../draw/states.ts';
-import { Answered, Link, Problem, Source, useEscape, useFocusBack } from '../../parts.tsx';
-import { Calendar } from './calendar.tsx';
-import { Commands, Windows } from './windows.tsx';
+import { stateOfWindow, states, stateTitles } from '../../draw/states.ts';
+import { Grid } from '../../grid.tsx';
+import type { CellAt } from '../../grid-layout.ts';
+import { number } from '../../numbers.ts';
+import { Answered, Link, Problem, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
+import { groupedBy, type Row } from '../../rows.ts';
+import { Table } from '../../table.tsx';
+import { daysBetween, moment, plusDays } from '../../time.ts';
+import { Copied, costOf, quoted } from '../commands.tsx';
 
 /** A series of a feed. */
 export interface SeriesShown {
@@ -19,19 +32,11 @@ export interface SeriesShown {
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
 /** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
-export function Series({
-  feed,
-  match_type,
-  from,
-  to,
-  series: { code, topic, variant },
-  name,
-  by,
-}: SeriesAsked & {
-  series: SeriesShown;
-  name: string | null;
-  by: 'country' | 'ticker';
-}) {
+export function Series(
+  props: SeriesAsked & { series: SeriesShown; name: string | null; by: 'country' | 'ticker' },
+) {
+  const { feed, match_type, from, to, name, by } = props;
+  const { code, topic, variant } = props.series;
   const asked = { feed, match_type, [by]: code, topic, variant, from, to };
   const isHeadlines = feed === 'gmsi-headlines';
   const covered = useAnswer('coverage/days', asked, 2);
@@ -55,7 +60,7 @@ export function Series({
   const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };
   const title = [name ?? code, topic, variant].filter(Boolean).join(' · ');
   return (
-    <section class="series" ref={section} aria-label={title}>
+    <section class="series panel" ref={section} aria-label={title}>
       <div class="row">
         <h2>{title}</h2>
         <button type="button" class="flat end" aria-label="Close (Escape)" onClick={() => go(closed)}>
@@ -65,7 +70,7 @@ export function Series({
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
         {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
-        <Source path="windows" parameters={asked} sql={windows.answer?.sql} />
+        <Source of={windows} />
       </div>
       {covered.error && <Problem error={covered.error} />}
       {days && <Calendar days={days} label={title} match_type={match_type} />}
@@ -78,5 +83,162 @@ export function Series({
         )}
       </Answered>
     </section>
+  );
+}
+
+/** Shows the days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
+function Calendar({ days, label, match_type }: { days: DayStates; label: string; match_type: string }) {
+  const [chosen, setChosen] = useState<string>();
+  const calendar = useMemo(() => calendarOf(days), [days]);
+  const cell = useMemo((): CellAt => {
+    const least = steps(days.news);
+    return (row, column) => {
+      const day = calendar.dayAt(row, column);
+      return day === undefined ? undefined : cellOfDay(days, least, daysBetween(days.from, day) - 1);
+    };
+  }, [calendar]);
+  return (
+    <div class="calendar apart">
+      <Grid
+        label={`${label}, by day: arrow keys go from day to day`}
+        {...{ ...calendar, cell }}
+        said={({ row, column }) => {
+          const day = calendar.dayAt(row, column)!;
+          return [day, said(days, day)];
+        }}
+        down={(across) => across}
+        widest={13}
+        page={bandRows}
+        start={calendar.placeOf(plusDays(days.from, days.state.length - 1))}
+        onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
+      />
+      <p class="said small">
+        {chosen ? `${chosen}: ${said(days, chosen)}` : <Shades news={days.news} />}{' '}
+        {chosen && days.news && (
+          <Link to={{ view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' }}>its news</Link>
+        )}
+      </p>
+    </div>
+  );
+}
+
+function said({ from, state, news }: DayStates, day: string): string {
+  const index = daysBetween(from, day) - 1;
+  const title = stateTitles[states[state[index]!] ?? 'never'][0];
+  const count = news?.[index] ?? 0;
+  const told = news && (count > 0 || title === 'covered') ? `, ${number(count)} headlines` : '';
+  return `${title}${told}`;
+}
+
+/** Explains the shades of covered days. */
+function Shades({ news }: { news: Int32Array | undefined }) {
+  if (!news) return <>Choose a day to see its state.</>;
+  const least = steps(news);
+  return (
+    <span class="quiet">
+      covered: <Swatch kind="hollow" />
+      no news
+      {least.map((from, index) => (
+        <span key={from}>
+          <Swatch kind="covered" strength={shades[index]!} />
+          {number(from)}
+          {index === least.length - 1 ? '+' : ''}
+        </span>
+      ))}
+      {' headlines'}
+    </span>
+  );
+}
+
+type Windows = readonly Row<'windows'>[];
+
+const order = ['failed', 'refused', 'draining', 'pending', 'drained'];
+
+/** Returns the title of a state. A drained window may have days that are not settled yet. */
+function titleOf(state: string): string {
+  return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
+}
+
+/** Omits the year of a day if another day has the same. */
+function shortened(day: string, other: string): string {
+  return day.slice(0, 4) === other.slice(0, 4) ? day.slice(5) : day;
+}
+
+/** Shows the windows of a series, those with a problem first. */
+export function Windows({ windows }: { windows: Windows }) {
+  return (
+    <Table
+      label="Windows"
+      kind="small"
+      rows={windows.toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))}
+      keyOf={({ window_id }) => window_id}
+      sort="windows"
+      first={15}
+      detail={({ last_error }) => last_error && <span class="bad">{last_error}</span>}
+      columns={[
+        {
+          title: 'days',
+          kind: 'nowrap',
+          by: ({ first_day }) => first_day,
+          show: (one) => `${one.first_day} – ${shortened(one.last_day, one.first_day)}`,
+        },
+        {
+          title: 'state',
+          by: ({ state }) => order.indexOf(state),
+          show: ({ state, is_half_drained, attempts }) => (
+            <>
+              <span class="nowrap">
+                <Swatch kind={state === 'drained' ? 'covered' : stateOfWindow(state)} />
+                {titleOf(state)}
+              </span>
+              {is_half_drained && <span class="quiet">, half</span>}
+              {attempts > 1 && <span class="quiet">, {number(attempts)} attempts</span>}
+            </>
+          ),
+        },
+        ...(['pages', 'records'] as const).map((title) => ({
+          ...{ title, kind: 'number' as const },
+          by: (one: Windows[number]) => one[title],
+        })),
+        {
+          title: 'finished',
+          kind: 'nowrap',
+          by: ({ finished_at }) => finished_at,
+          show: ({ finished_at }) => finished_at && <span class="quiet">{moment(finished_at)}</span>,
+        },
+      ]}
+    />
+  );
+}
+
+/** Shows the commands that load what is not drained, with their cost. */
+function Commands({ windows }: { windows: Windows }) {
+  const known = useAnswer('jobs', {}, 60).answer?.rows;
+  const open = windows.filter(({ state }) => ['failed', 'pending', 'refused'].includes(state));
+  if (open.length === 0) return null;
+  // A window without a load probably belongs to the job that loaded the others.
+  const likely = windows.find(({ job }) => job !== null)?.job ?? '';
+  return (
+    <ul class="stack apart">
+      {[...groupedBy(open, ({ job }) => job ?? likely)].map(([job, of]) => {
+        const parts = [...groupedBy(of, ({ state }) => state)].map(
+          ([state, some]) => `${number(some.length)} ${titleOf(state)}`,
+        );
+        const retry = of.some(({ state }) => state === 'refused') ? ' --retry-refused' : '';
+        const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${retry}`;
+        const requests = known?.find((one) => one.job === job)?.backfill_requests;
+        return (
+          <li key={job}>
+            <span class="quiet">To load the {parts.join(', ')}:</span>
+            <Copied text={command} cost={known && `${costOf(requests)}: all that the job still misses`} />
+            {job === '' && (
+              <span class="quiet">
+                The job of this series is not known: <code>npx gmsi jobs</code> lists them.
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
   );
 }

@@ -1,14 +1,29 @@
+import { useMemo } from 'preact/hooks';
 import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
+import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
-import { type Answer, useAnswer } from '../../api.ts';
-import { buckets, wholeBuckets } from '../../buckets.ts';
+import { type Answer, useAnswer, useTogether } from '../../api.ts';
+import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
-import { daysOfFeeds, namesOf } from '../../loaded.ts';
-import { number } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Select, Switch, useTitle } from '../../parts.tsx';
-import { periodFor, plusDays, today } from '../../time.ts';
-import { IndexLines } from './index-lines.tsx';
-import { News } from './news.tsx';
+import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
+import { number, score } from '../../numbers.ts';
+import {
+  Answered,
+  Controls,
+  Noted,
+  Period,
+  Problem,
+  Select,
+  Source,
+  Switch,
+  useTitle,
+} from '../../parts.tsx';
+import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
+import { type Column, Table } from '../../table.tsx';
+import { dayOf, moment, periodFor, plusDays, today, zone } from '../../time.ts';
+import { mostLines } from '../sentiment/asked.ts';
+import { HeadlineText } from '../sentiment/headlines.tsx';
+import { Drawn, Numbers } from '../sentiment/lines.tsx';
 
 /** What the subjects of each feed are. */
 const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
@@ -33,17 +48,14 @@ type Loaded = Answer<'feeds'>['rows'];
 export function Feeds() {
   const feeds = useAnswer('feeds', {}, 30);
   return (
-    <>
-      <h1>Feeds</h1>
-      <Answered asked={feeds}>
-        {({ rows }) => {
-          const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
-          const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
-          if (feed === undefined) return <NothingLoaded />;
-          return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
-        }}
-      </Answered>
-    </>
+    <Answered asked={feeds}>
+      {({ rows }) => {
+        const loaded = feedNames.filter((name) => rows.some(({ feed }) => feed === name));
+        const feed = loaded.find((name) => name === address.value.get('feed')) ?? loaded[0];
+        if (feed === undefined) return <NothingLoaded />;
+        return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
+      }}
+    </Answered>
   );
 }
 
@@ -157,5 +169,263 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
         </>
       )}
     </>
+  );
+}
+
+type Point = Row<'index'>;
+type Covered = Row<'coverage/days'>;
+
+/** Shows an index over time: a line for each topic and model. */
+function IndexLines(props: {
+  feed: IndexFeed;
+  subject: string;
+  /** Days of whole buckets. */
+  days: { readonly from: string; readonly to: string };
+  /** The last day of the period. */
+  end: string;
+  by: Bucket;
+  isAsset: boolean;
+  /** Loaded match types. */
+  matches: readonly string[];
+  /** Loaded series of the subject. */
+  series: readonly Row<'coverage'>[] | undefined;
+}) {
+  const { feed, subject, days, end, by, isAsset, matches, series } = props;
+  const index = useAnswer('index', { feed, subject, ...days, by });
+  const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
+    [...new Set(series?.map((one) => one[part]))].slice(0, 100);
+  const coverage = series && {
+    ...{ feed, ...days, country: all('country'), topic: all('topic'), ticker: all('ticker') },
+    ...{ variant: all('variant'), match_type: matches },
+  };
+  const covered = useAnswer('coverage/days', coverage);
+  const events = useAnswer('news', isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined, 30)
+    .answer?.rows;
+  const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
+  const drawn = useTogether(
+    [index, covered],
+    ({ rows: points }, { rows: ranges }) => {
+      const rows = points.map((point) => asSentiment(subject, point));
+      const lines = linesOf(rows);
+      const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
+      const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
+      return { rows, lines, shown, chart: indexChart(feed, shown, rows, ranges, { ...days, end, by }) };
+    },
+    [address.value],
+  );
+  return (
+    <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
+      {({ rows, lines, shown, chart }) => (
+        <>
+          <Drawn
+            chart={chart}
+            label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
+            {...(moments && { events: moments })}
+          />
+          <Noted of={index} chart=".chart">
+            {[
+              moments && moments.length > 0 && 'A tick above the lines is an event.',
+              lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
+              rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
+              by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
+            ]
+              .filter(Boolean)
+              .join(' ')}
+          </Noted>
+          {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
+          <Numbers chart={chart} />
+        </>
+      )}
+    </Answered>
+  );
+}
+
+/** The most rows of an answer. */
+const mostRows = 50_000;
+
+/** A point of an index as if it were of headlines, so that it is drawn as those are, with the series that it is from. */
+type IndexRow = SentimentRow & { readonly of: Pick<Point, 'match_type' | 'variant'> };
+
+function asSentiment(country: string, point: Point): IndexRow {
+  const { topic, match_type, variant, kind, at, mean, count } = point;
+  // The values of these two say what they are of.
+  const parameters = variant.split('&').map((one) => one.replace(/^(?:sentiment_type|model)=/, ''));
+  const line = [match_type, kind, ...parameters].filter(Boolean).join(' ');
+  const row = { country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null };
+  return { ...row, directional_error: null, semantic_error: null, of: { match_type, variant } };
+}
+
+/** A topic and a model of an index. */
+type IndexLine = ReturnType<typeof linesOf>[number];
+
+/** Returns the lines of an index, those with the most headlines first. */
+function linesOf(rows: readonly IndexRow[]) {
+  return [...groupedBySeries(rows)]
+    .map(([key, points]) => {
+      const count = points.reduce((sum, { headlines }) => sum + headlines, 0);
+      const sum = points.reduce((sum, { directional, headlines }) => sum + (directional ?? 0) * headlines, 0);
+      const { topic, match_type: line, of } = points[0]!;
+      return { key, topic, line, of, count, mean: count > 0 ? sum / count : null };
+    })
+    .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
+}
+
+/** Puts the shown lines of an index into a chart. */
+function indexChart(
+  feed: IndexFeed,
+  shown: readonly IndexLine[],
+  rows: readonly SentimentRow[],
+  covered: readonly Covered[],
+  asked: { readonly from: string; readonly to: string; readonly end: string; readonly by: Bucket },
+): Chart {
+  const country = rows[0]?.country ?? '';
+  const ranges = shown.flatMap(({ topic, line, of }) =>
+    covered
+      .filter(
+        (range) =>
+          (range.topic === '' || range.topic === topic) &&
+          range.match_type === of.match_type &&
+          range.variant === of.variant,
+      )
+      .toSorted((a, b) => (a.first_day < b.first_day ? -1 : 1))
+      .map((range) => ({ ...range, country, topic, match_type: line })),
+  );
+  const series = shown.map(({ topic, line }) => ({ country, topic, match: line }));
+  const chart = chartOf(rows, ranges, { ...asked, series, models: ['directional'], smooth: 1 });
+  return {
+    ...chart,
+    lines: chart.lines.map((line) => ({ ...line, model: 'mean' })),
+    counted: feed === 'ticker-event-metrics' ? 'event' : 'headline',
+  };
+}
+
+/** Lists all lines, and chooses those that are drawn. */
+function AllLines({
+  lines,
+  shown,
+  chart: { counted },
+}: {
+  lines: readonly IndexLine[];
+  shown: readonly IndexLine[];
+  chart: Chart;
+}) {
+  const keys = shown.map(({ key }) => key);
+  const flip = (key: string) => {
+    const next = keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key];
+    go({ line: next.slice(-mostLines) }, 'replace');
+  };
+  const columns: Column<IndexLine>[] = [
+    {
+      title: 'shown',
+      show: ({ key, topic, line }) => (
+        <input
+          type="checkbox"
+          aria-label={`Show ${topic} ${line}`}
+          checked={keys.includes(key)}
+          onChange={() => flip(key)}
+        />
+      ),
+    },
+    { title: 'topic', kind: 'head', by: ({ topic }) => topic },
+    { title: 'model', by: ({ line }) => line },
+    { title: `${counted}s`, kind: 'number', by: ({ count }) => count },
+    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
+  ];
+  return (
+    <details class="numbers">
+      <summary>All {lines.length} lines</summary>
+      <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
+    </details>
+  );
+}
+
+const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
+const limit = 1000;
+
+const columns: Column<Row<'news'>>[] = [
+  { title: 'time', kind: 'time', show: ({ at }) => moment(at), by: ({ at }) => at },
+  { title: 'kind', kind: 'nowrap', by: ({ kind }) => kind },
+  {
+    title: 'text',
+    kind: 'text',
+    show: ({ text, url, source }) => <HeadlineText {...{ text, url, source }} />,
+  },
+  { title: 'topic', by: ({ topic }) => topic },
+  { title: 'impact', by: ({ impact }) => impact },
+  {
+    title: 'score',
+    kind: 'number',
+    show: (row) => (row.score === null ? '' : score(row.score)),
+    by: (row) => row.score,
+  },
+];
+
+/** Lists events and headlines of an asset, or macro headlines of a country: of a period, or of the bucket that is open in the chart. */
+export function News(props: {
+  subject: string;
+  days: { readonly from: string; readonly to: string };
+  by: Bucket;
+  /** What is listed if the address does not say. */
+  usually: NewsKind | 'all';
+}) {
+  const { subject, days, by, usually } = props;
+  const isMacro = usually === 'macro headline';
+  const kind = isMacro ? usually : chosen('kind', kinds, usually);
+  const at = address.value.get('at')?.slice(0, 10) ?? '';
+  const isOpen = !Number.isNaN(Date.parse(at));
+  const unit = by === 'hour' ? 'day' : by;
+  const first = isOpen ? startOf(at, unit) : days.from;
+  const last = isOpen ? dayOf(endOf(Date.parse(first), unit) - 1) : days.to;
+  const named = kind === 'all' ? null : kind;
+  const asked = useAnswer('news', { subject, kind: named, from: first, to: last, limit });
+  return (
+    <section class="headlines panel" aria-label={`News of ${subject}`}>
+      <div class="row">
+        <h2>
+          News of {subject}
+          {isOpen && ` of ${bucketTitle(first, unit)}`}
+        </h2>
+        {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
+        <Source of={asked} />
+        {isOpen && (
+          <button type="button" onClick={() => go({ at: null, of: null })}>
+            Whole period
+          </button>
+        )}
+      </div>
+      <Answered
+        asked={asked}
+        empty={
+          <>
+            No news of {subject} is loaded from {first} to {last}.{' '}
+            {isMacro ? (
+              <>
+                <code>jobs/macro-headlines.yaml</code> loads it.
+              </>
+            ) : (
+              <>
+                <code>jobs/ticker-events.yaml</code>, <code>jobs/ticker-headlines.yaml</code> and{' '}
+                <code>jobs/ticker-event-headlines.yaml</code> load it.
+              </>
+            )}
+          </>
+        }
+      >
+        {({ rows }) => (
+          <>
+            {rows.length === limit && <p class="quiet">The latest 1,000. Choose fewer days to see others.</p>}
+            <Table
+              label="News"
+              kind="news"
+              rows={rows}
+              columns={columns}
+              keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source} ${row.topic}`}
+              sort="news"
+              first={50}
+            />
+          </>
+        )}
+      </Answered>
+    </section>
   );
 }

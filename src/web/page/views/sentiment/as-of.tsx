@@ -30,14 +30,9 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
   );
 }
 
-interface AsOfShown {
-  readonly asOf: string;
-  readonly show: Asked['show'];
-  readonly named: readonly Row<'moments'>[];
-}
-
 /** Shows the moment, and a slider and the named moments to change it. */
-export function AsOf({ asOf, show, named }: AsOfShown) {
+export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly Row<'moments'>[] }) {
+  const { asOf, show, named } = props;
   const first = useAnswer('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');
@@ -61,7 +56,7 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
     timer.current = setTimeout(() => go({ as_of: textOf(momentOf(place)) }, 'replace'), 200);
   };
   return (
-    <div class="as-of" ref={box}>
+    <div class="row marked refused apart as-of" ref={box}>
       <span role="status">
         {show === 'lines'
           ? 'Strong lines show what this warehouse knew on '
@@ -83,7 +78,7 @@ export function AsOf({ asOf, show, named }: AsOfShown) {
         <span>
           <span class="quiet">UTC</span>{' '}
           <Field
-            class="moment"
+            size={19}
             label="Moment (UTC)"
             value={textOf(at).slice(0, 19).replace('T', ' ')}
             onEnter={(text) => {

@@ -12,38 +12,21 @@ export const feed = 'gmsi-headlines';
 export const mostLines = 12;
 
 export const shows = { lines: 'Lines', map: 'Map', heat: 'Heat map' };
-export const models = { directional: 'directional', semantic: 'semantic', both: 'both' };
+export const oneModel = { directional: 'directional', semantic: 'semantic' };
+export const models = { ...oneModel, both: 'both' };
 export const spans = [
   ['none', 'none'],
   ['7', '7 days'],
   ['28', '28 days'],
 ] as const;
+type Span = (typeof spans)[number][0];
 export const matches = { COMBINED: 'combined', DOMESTIC: 'domestic', INTERNATIONAL: 'international' };
 
-export type Show = keyof typeof shows;
-
 /** The state of the sentiment view, from its address. */
-export interface Asked {
-  readonly countries: readonly string[];
-  readonly topics: readonly string[];
-  readonly matches: readonly string[];
-  readonly from: string;
-  readonly to: string;
-  readonly by: Bucket;
-  readonly models: readonly Model[];
-  /** Days of the trailing mean; 1 for none. */
-  readonly smooth: number;
-  /** Whether two lines are compared by a third one. */
-  readonly difference: boolean;
-  /** Whether lines have a band of uncertainty. */
-  readonly band: boolean;
-  /** A moment, or `null` for now. */
-  readonly asOf: string | null;
-  readonly show: Show;
-}
+export type Asked = ReturnType<typeof askedFor>;
 
-/** Defaults for what the address does not say. */
-export interface Usual {
+/** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
+export function askedFor(usual: {
   readonly country: string | undefined;
   readonly topic: string | undefined;
   readonly match: string;
@@ -52,36 +35,36 @@ export interface Usual {
   readonly newest: string;
   /** Moments that have a name; the address may say that instead of the time. */
   readonly moments: readonly { readonly name: string; readonly at: string }[];
-}
-
-/** Reads the address. The result has no country or topic if nothing is loaded and none is chosen. */
-export function askedFor(usual: Usual): Asked {
+}) {
   const text = (name: string) => address.value.get(name);
   const texts = (name: string, otherwise: string | undefined) => {
     const given = address.value.getAll(name);
     return given.length > 0 ? [...new Set(given)] : otherwise === undefined ? [] : [otherwise];
   };
   const { from, to } = periodFor(usual.newest, usual.oldest, (to) => yearTo(to, usual.oldest));
-  const model = chosen('model', models);
-  const smooth = chosen<string>('smooth', Object.fromEntries(spans), 'none');
+  const show = chosen('show', shows);
+  const isLines = show === 'lines';
+  const chosenModel = chosen('model', models);
+  // A colour shows one model and one match type; only lines can compare several.
+  const model = chosenModel === 'both' && !isLines ? 'directional' : chosenModel;
+  const matches = texts('match_type', usual.match).slice(0, isLines ? undefined : 1);
+  const smoothing = chosen('smooth', Object.fromEntries(spans) as Record<Span, string>, 'none');
   const given = text('as_of');
   const asOf = usual.moments.find(({ name }) => name === given)?.at ?? given;
-  const show = chosen('show', shows);
-  const matches = texts('match_type', usual.match);
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
-    // A colour shows one match type; only lines can compare several.
-    matches: show === 'lines' ? matches : matches.slice(0, 1),
-    ...{ from, to },
-    by: chosen('by', buckets, 'day'),
-    models: model === 'both' ? ['directional', 'semantic'] : [model],
-    smooth: smooth === 'none' ? 1 : Number(smooth),
-    // Date.parse would read the year of an unknown name, such as paper-2026.
+    ...{ matches, from, to, show, model, smoothing },
+    by: chosen<Bucket>('by', buckets, 'day'),
+    models: (model === 'both' ? ['directional', 'semantic'] : [model]) as readonly Model[],
+    /** Days of the trailing mean; 1 for none. */
+    smooth: smoothing === 'none' ? 1 : Number(smoothing),
+    /** A moment, or `null` for now. Date.parse would read the year of an unknown name, such as paper-2026. */
     asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
+    /** Whether two lines are compared by a third one. */
     difference: text('difference') !== null,
-    band: text('band') !== null && smooth === 'none',
-    show,
+    /** Whether lines have a band of uncertainty. */
+    band: text('band') !== null && smoothing === 'none',
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
@@ -6,6 +7,7 @@ import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
+  Noted,
   Problem,
   Select,
   SignedBar,
@@ -14,12 +16,9 @@ import {
   useEscape,
   useFocusBack,
 } from '../../parts.tsx';
+import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
-import { HeadlineText } from './headline-text.tsx';
-import { Stories } from './stories.tsx';
-import { type Headline, Versions } from './versions.tsx';
-import './headlines.css';
 
 const pageSize = 100;
 
@@ -28,15 +27,7 @@ const closed = { at: null, of: null, find: null };
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
-export function Headlines({
-  title,
-  series,
-  all,
-  index,
-  from,
-  to,
-  asOf,
-}: {
+export function Headlines(props: {
   title: string;
   series: SeriesPoints;
   all: readonly SeriesPoints[];
@@ -45,6 +36,7 @@ export function Headlines({
   to: string;
   asOf: string | null;
 }) {
+  const { title, series, all, index, from, to, asOf } = props;
   const { country, topic, match } = series;
   const find = address.value.get('find') || null;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
@@ -62,7 +54,7 @@ export function Headlines({
     section.current?.scrollIntoView({ block: 'nearest', behavior });
   }, [from, asked.isAsking]);
   return (
-    <section class="headlines" ref={section} aria-label={`Headlines of ${title}`}>
+    <section class="headlines panel" ref={section} aria-label={`Headlines of ${title}`}>
       <div class="row">
         <h2>Headlines of {title}</h2>
         {all.length > 1 ? (
@@ -85,7 +77,7 @@ export function Headlines({
             return undefined;
           }}
         />
-        {list === 'latest' && <Source path="headlines" parameters={parameters} sql={asked.answer?.sql} />}
+        {list === 'latest' && <Source of={asked} />}
         <button type="button" class="end" onClick={() => go(closed)}>
           Close
         </button>
@@ -110,22 +102,17 @@ export function Headlines({
 }
 
 /** Shows headlines page by page. */
-function List({
-  first,
-  parameters,
-  series,
-  asOf,
-}: {
+function List(props: {
   first: readonly Headline[];
   parameters: Parameters;
   series: SeriesPoints;
   asOf: string | null;
 }) {
+  const { first, parameters, series, asOf } = props;
   const [later, setLater] = useState<readonly Headline[]>([]);
   const [lastPage, setLastPage] = useState(first.length);
   const [isAsking, setAsking] = useState(false);
   const [error, setError] = useState<Refusal>();
-  const [open, setOpen] = useState<string>();
   const isFirst = new Set(first.map((row) => row.headline_id));
   const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
   const last = rows.at(-1)!;
@@ -150,9 +137,11 @@ function List({
         label="Headlines"
         kind="news"
         rows={rows}
-        keyOf={keyOf}
+        // The same id may have been published twice.
+        keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
         sort="news"
-        detail={(row) => keyOf(row) === open && <Versions row={row} series={series} asOf={asOf} />}
+        isFolded
+        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
         columns={[
           {
             title: zone.value,
@@ -163,7 +152,7 @@ function List({
           {
             title: 'headline',
             kind: 'text',
-            show: (row) => (
+            show: (row, _, unfold) => (
               <>
                 <HeadlineText
                   text={row.headline}
@@ -175,16 +164,7 @@ function List({
                   {row.language && ` · ${row.language}`}
                   {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
                 </span>
-                {versionsTitle(row) && (
-                  <button
-                    type="button"
-                    class="flat"
-                    aria-expanded={keyOf(row) === open}
-                    onClick={() => setOpen(keyOf(row) === open ? undefined : keyOf(row))}
-                  >
-                    {versionsTitle(row)}
-                  </button>
-                )}
+                {versionsTitle(row) && unfold(versionsTitle(row))}
               </>
             ),
           },
@@ -220,13 +200,165 @@ function List({
   );
 }
 
-/** Identifies a headline: the same id may have been published twice. */
-function keyOf({ published_at, headline_id }: Headline): string {
-  return `${published_at} ${headline_id}`;
-}
-
 function versionsTitle({ earlier, later }: Headline): string | undefined {
   const count = (versions: number, when: string) => versions > 0 && counted(versions, `${when} version`);
   const since = later > 0 && `changed since: ${count(later, 'later')}`;
   return [count(earlier, 'earlier'), since].filter(Boolean).join(', ') || undefined;
+}
+
+export type Headline = Row<'headlines'>;
+type Version = Row<'headlines/versions'>;
+
+/** Shows all versions of a headline, with their changes marked. */
+function Versions({
+  row: { published_at, headline_id },
+  series: { country, topic, match },
+  asOf,
+}: {
+  row: Headline;
+  series: SeriesPoints;
+  asOf: string | null;
+}) {
+  const of = { country, topic, match_type: match, published_at, headline_id };
+  const asked = useAnswer('headlines/versions', of);
+  return (
+    <Answered asked={asked}>
+      {({ rows }) => {
+        const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
+          title: titles[name] ?? name,
+          show: (version: Version, index: number) =>
+            index > 0 && rows[index - 1]![name] !== version[name] ? (
+              <mark>{show(version)}</mark>
+            ) : (
+              show(version)
+            ),
+        });
+        return (
+          <div class="marked small">
+            <Table
+              label="Versions"
+              rows={rows}
+              keyOf={({ known_from }) => known_from}
+              isCurrent={(version) => isKnownAt(version, asOf)}
+              columns={[
+                { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+                changed('headline', ({ headline }) => headline ?? '–'),
+                { ...changed('directional_score', (one) => score(one.directional_score)), kind: 'number' },
+                { ...changed('semantic_score', (one) => score(one.semantic_score)), kind: 'number' },
+                { ...changed('topic_probability', (one) => percent(one.topic_probability)), kind: 'number' },
+                changed('retracted_at', ({ retracted_at }) => retracted_at && moment(retracted_at)),
+                {
+                  title: 'became',
+                  show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+                },
+              ]}
+            />
+            <Source of={asked} />
+          </div>
+        );
+      }}
+    </Answered>
+  );
+}
+
+const titles: Partial<Record<keyof Version, string>> = {
+  ...{ directional_score: 'directional', semantic_score: 'semantic' },
+  ...{ topic_probability: 'topic', retracted_at: 'retracted' },
+};
+
+function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
+  if (asOf === null) return known_to === null;
+  return known_from <= asOf && (known_to === null || known_to > asOf);
+}
+
+/** Shows the stories behind a mean, in two lists: those that raise it, and those that lower it. */
+function Stories({ parameters, model }: { parameters: Parameters; model: 'directional' | 'semantic' }) {
+  const asked = useAnswer('headlines/stories', parameters);
+  return (
+    <Answered
+      asked={asked}
+      empty={parameters.find ? `No story here has “${parameters.find}”.` : 'No headline here has a score.'}
+    >
+      {({ rows }) => (
+        <>
+          <Noted of={asked}>
+            A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
+            headlines that say the same.
+          </Noted>
+          <div class="sides">
+            <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />
+            <Side
+              title="Lower the mean"
+              rows={rows.filter(({ contribution }) => contribution < 0).toReversed()}
+            />
+          </div>
+        </>
+      )}
+    </Answered>
+  );
+}
+
+function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/stories'>[] }) {
+  const columns: Column<Row<'headlines/stories'>>[] = [
+    {
+      title,
+      kind: 'text',
+      show: (row) => (
+        <>
+          <HeadlineText text={row.headline} url={row.url} source={row.source} />
+          <span class="quiet">
+            {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
+              .filter((part) => part !== false)
+              .join(' · ')}
+            {` · directional ${score(row.directional)}, semantic ${score(row.semantic)}`}
+          </span>
+        </>
+      ),
+    },
+    { title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+  ];
+  return (
+    <div>
+      <Table
+        label={title}
+        kind="news"
+        rows={rows}
+        columns={columns}
+        keyOf={(row) => `${row.last_at} ${row.headline}`}
+        first={15}
+      />
+    </div>
+  );
+}
+
+/** The text of a headline, as a link if the service sent a web address, and its source. */
+export function HeadlineText(props: {
+  text: string | null;
+  url: string | null;
+  source: string | null;
+  isRetracted?: boolean;
+}) {
+  const { text, url, source, isRetracted = false } = props;
+  const said = text ?? '(without a text)';
+  const link = linkOf(url);
+  return (
+    <>
+      <bdi class={isRetracted ? 'retracted' : undefined}>
+        {link ? (
+          <a href={link} target="_blank" rel="noopener noreferrer">
+            {said}
+          </a>
+        ) : (
+          said
+        )}
+      </bdi>{' '}
+      <bdi class="quiet">{source}</bdi>
+    </>
+  );
+}
+
+/** Returns an address that is safe in a link, because the service's text could be anything. */
+function linkOf(url: string | null): string | undefined {
+  if (url === null || !URL.canParse(url)) return undefined;
+  return ['http:', 'https:'].includes(new URL(url).protocol) ? url : undefined;
 }

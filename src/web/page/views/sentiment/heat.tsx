@@ -3,18 +3,15 @@ import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
-import { isLoaded, type State, stateOf, stateWords } from '../../draw/points.ts';
+import { isLoaded, type Model, stateOf, stateWords } from '../../draw/points.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
-import { Answered } from '../../parts.tsx';
+import { Answered, Noted, useWidth } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, dayOf } from '../../time.ts';
-import { useWidth } from '../../width.ts';
 import { type Asked, newsOf } from './asked.ts';
-import { useMeans } from './means.tsx';
-import { Scale } from './scale.tsx';
-import './heat.css';
+import { Scale, useMeans } from './means.tsx';
 
 export interface Topic {
   readonly name: string;
@@ -35,7 +32,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
   const model = asked.models[0]!;
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment/topics',
     { ...lists, ...days, by, as_of: asked.asOf },
     width > 0 && names.length > 0,
@@ -43,19 +40,16 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const series = asked.countries.length * asked.matches.length;
   const table = useTogether(
     [means, covered],
-    ({ rows }, covered) => tableOf(rows, covered.rows, topics, { ...days, end: asked.to, by, series, model }),
+    ({ rows }, covered) => tableOf(rows, covered.rows, topics, { days, end: asked.to, by, series, model }),
     [topics.length, model, asked.to],
   );
   return (
     <div ref={box}>
-      <div class="row below">
-        <span class="quiet note">
-          Mean {model} score by {by} of {asked.countries.join(', ')}
-          {asked.countries.length > 1 && ' together'}
-          {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
-        </span>
-        {source}
-      </div>
+      <Noted of={means} chart=".chart, .grid, .map">
+        Mean {model} score by {by} of {asked.countries.join(', ')}
+        {asked.countries.length > 1 && ' together'}
+        {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
+      </Noted>
       <Answered asked={table}>
         {(table) => (
           <>
@@ -68,48 +62,28 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   );
 }
 
-/** The mean of a topic's bucket. */
-interface Bucket {
-  readonly mean: number | null;
-  readonly headlines: number;
-  /** Whether all of its series and days are covered. */
-  readonly state: State;
-}
+type Table = ReturnType<typeof tableOf>;
+type Bucket = NonNullable<Table['rows'][number]>[number];
 
-interface Table {
-  readonly by: 'week' | 'month';
-  /** The last day of the period. */
-  readonly end: string;
-  readonly starts: readonly number[];
-  /** A category, then its topics. */
-  readonly titles: readonly GridRow[];
-  /** The buckets of each topic; `undefined` for a category. */
-  readonly rows: readonly (readonly Bucket[] | undefined)[];
-  /** The score with the full colour. */
-  readonly limit: number;
-  /** How many headlines give a cell its full strength. */
-  readonly full: number;
-}
-
-interface TableAsked {
-  readonly from: string;
-  readonly to: string;
-  readonly end: string;
-  readonly by: 'week' | 'month';
-  /** How many series a cell sums up. */
-  readonly series: number;
-  readonly model: 'directional' | 'semantic';
-}
-
+/** Puts the means of topics into buckets. */
 function tableOf(
   rows: readonly Row<'sentiment/topics'>[],
   covered: readonly Row<'coverage/days'>[],
   topics: readonly Topic[],
-  { from, to, end, by, series, model }: TableAsked,
-): Table {
-  const starts = startsOf(from, to, by);
+  asked: {
+    readonly days: { readonly from: string; readonly to: string };
+    /** The last day of the period. */
+    readonly end: string;
+    readonly by: 'week' | 'month';
+    /** How many series a cell sums up. */
+    readonly series: number;
+    readonly model: Model;
+  },
+) {
+  const { days, end, by, series, model } = asked;
+  const starts = startsOf(days.from, days.to, by);
   const found = new Map(rows.map((row) => [`${row.topic} ${row.at}`, row]));
-  const bucketsOf = (topic: string): Bucket[] => {
+  const bucketsOf = (topic: string) => {
     const ranges = covered.filter((range) => range.topic === topic);
     const daysIn = (from: number, to: number) =>
       ranges.reduce((sum, { first_day, last_day }) => sum + common(from, to, first_day, last_day), 0);
@@ -133,6 +107,7 @@ function tableOf(
   // Ignores extremes: a few weeks with hardly any headlines would make all others pale.
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
+  // How many headlines give a cell its full strength.
   const full = counts[Math.floor(counts.length * 0.9)] ?? 1;
   return { by, end, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
@@ -155,7 +130,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
   const openLine = (row: number, at: string | null = null) =>
     go({ show: 'lines', topic: titles[row]!.title, by, at, of: null, hide: null });
   return (
-    <div class="heat">
+    <div style={{ '--titles': '250px' }}>
       <Grid
         label={`Sentiment by topic and ${by}. Arrow keys read it out, Enter shows the line of a topic.`}
         {...{ rows: titles, columns, cell }}

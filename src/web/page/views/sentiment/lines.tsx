@@ -13,15 +13,19 @@ import {
   chartOf,
   isLoaded,
   isTrailing,
+  type Line,
+  meanAt,
+  type SeriesPoints,
+  type State,
+  stateWords,
   withDifference,
 } from '../../draw/points.ts';
-import { counted } from '../../numbers.ts';
-import { Answered } from '../../parts.tsx';
+import { counted, number, score } from '../../numbers.ts';
+import { Answered, Noted, Swatch, useWidth } from '../../parts.tsx';
+import { type Column, Table } from '../../table.tsx';
 import { dayOf, daysBetween, plusDays, zone } from '../../time.ts';
-import { useWidth } from '../../width.ts';
 import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
-import { Legend, Numbers, ReadOut } from './lines-read.tsx';
 import { useMeans } from './means.tsx';
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
@@ -33,7 +37,7 @@ export function Lines({ asked }: { asked: Asked }) {
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
   const parameters = { ...lists, from: lead, to: days.to, by };
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
     !isTooMuch,
@@ -63,10 +67,9 @@ export function Lines({ asked }: { asked: Asked }) {
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
             asOf={asOf}
           />
-          <div class="row below">
-            <span class="quiet note">{[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}</span>
-            {source}
-          </div>
+          <Noted of={means} chart=".chart, .grid, .map">
+            {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
+          </Noted>
           <Numbers chart={chart} />
           <Opened chart={chart} asked={asked} />
         </>
@@ -117,18 +120,14 @@ function TooMuch({ asked }: { asked: Asked }) {
 const noEvents: readonly number[] = [];
 
 /** Shows a chart, and the values under its cursor. */
-export function Drawn({
-  chart,
-  label,
-  asOf = null,
-  events = noEvents,
-}: {
+export function Drawn(props: {
   chart: Chart;
   label: string;
   asOf?: string | null;
   /** When events happened, marked above the lines. */
   events?: readonly number[];
 }) {
+  const { chart, label, asOf = null, events = noEvents } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -263,5 +262,210 @@ function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
       to={new Date(to).toISOString()}
       asOf={asked.asOf}
     />
+  );
+}
+
+/** Draws a line's sign: its colour, solid or dashed. */
+function Sign({ place, model }: { place: number; model: Line['model'] }) {
+  return (
+    <span
+      class="sign"
+      aria-hidden="true"
+      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 12})` }}
+    />
+  );
+}
+
+function titleAt({ starts, by }: Chart, index: number): string {
+  return bucketTitle(bucketText(starts[index]!, by), by);
+}
+
+/** Shows the values of all lines at the cursor. */
+function ReadOut(props: {
+  chart: Chart;
+  hidden: ReadonlySet<string>;
+  index: number;
+  left: number;
+  width: number;
+}) {
+  const { chart, hidden, index, left, width } = props;
+  const title = titleAt(chart, index);
+  const shown = chart.series.filter(({ key }) => !hidden.has(key));
+  const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
+  return (
+    <div class="tip readout" style={side} role="status">
+      <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
+      <table>
+        <tbody>
+          {shown.flatMap((series) => [
+            <Read key={series.key} title={chart.now && 'then'} {...{ chart, series, index }} />,
+            chart.now && (
+              <Read
+                key={`${series.key} now`}
+                title="now"
+                chart={chart.now}
+                series={chart.now.series[series.place]!}
+                index={index}
+              />
+            ),
+          ])}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Shows the values of a series' lines at the cursor. @param title the state that they are of, if there are two */
+function Read(props: { chart: Chart; series: SeriesPoints; index: number; title: string | undefined }) {
+  const { chart, series, index, title } = props;
+  const count = series.headlines[index]!;
+  const state = series.states[index]!;
+  return (
+    <tr>
+      <th scope="row">
+        {series.title} {title && <b>{title}</b>}
+      </th>
+      {chart.lines
+        .filter((line) => line.series === series)
+        .map((line) => (
+          <td key={line.model} class="number">
+            <span>
+              <Sign place={series.place} model={line.model} />
+              {score(meanAt(line, index))}
+            </span>{' '}
+            {typeof line.errors[index] === 'number' && <span>± {line.errors[index].toFixed(3)}</span>}
+          </td>
+        ))}
+      <td class="number">
+        {count > 0 && number(series.behind[index]!)}{' '}
+        <span class="quiet">
+          {series.isDifference
+            ? 'difference'
+            : count === 0 || state !== 'covered'
+              ? stateWords(state, chart)
+              : series.behind[index] === 1
+                ? chart.counted
+                : `${chart.counted}s`}
+          {count > 0 && isTrailing(chart, index) && ` in ${chart.smooth} days`}
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+/** Shows the lines' titles and their means over the whole period. A click hides a series or shows it again. */
+export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
+  const flip = (key: string) =>
+    go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
+  const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
+  const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
+  const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
+  return (
+    <div
+      class={chart.series.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
+    >
+      {chart.series.map((series) => (
+        <button
+          key={series.key}
+          type="button"
+          class="flat"
+          aria-pressed={!hidden.has(series.key)}
+          onClick={() => flip(series.key)}
+        >
+          {chart.lines
+            .filter((line) => line.series === series)
+            .map(({ model }) => (
+              <Sign key={model} place={series.place} model={model} />
+            ))}
+          <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
+        </button>
+      ))}
+      {isGap && (
+        <span class="quiet">
+          <Swatch kind="hatched" />
+          not loaded, or not complete yet
+        </span>
+      )}
+      {rings.some(Boolean) && (
+        <span class="quiet">
+          <Swatch kind="ring" />
+          {rings.filter(Boolean).join(', or ')}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function summaryOf(chart: Chart, series: SeriesPoints): string {
+  if (series.isDifference) return 'difference';
+  const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
+  const means = chart.lines
+    .filter((line) => line.series === series)
+    .map(({ means, model }) => {
+      const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * series.headlines[index]!, 0);
+      const mean = score(headlines > 0 ? sum / headlines : null);
+      return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
+    });
+  const gaps = gapsOf(chart, series);
+  if (headlines > 0) return [means.join(', '), `${number(headlines)} ${chart.counted}s`, ...gaps].join(' · ');
+  return series.states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
+}
+
+function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
+  const count = (state: string, what: string) => {
+    const buckets = states.filter((one) => one === state).length;
+    return buckets === 0 ? [] : [`${counted(buckets, by)} ${what}`];
+  };
+  return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
+}
+
+/** Shows the numbers behind the lines, the latest first. */
+export function Numbers({ chart }: { chart: Chart }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Numbers</summary>
+      {isOpen && (
+        <Table
+          label="Numbers"
+          rows={chart.starts.map((_, index) => index).toReversed()}
+          keyOf={(index) => index}
+          sort="numbers"
+          first={100}
+          columns={[
+            {
+              title: chart.by,
+              kind: 'head',
+              by: (index) => index,
+              show: (index) => <span class="nowrap">{titleAt(chart, index)}</span>,
+            },
+            ...[...chart.lines, ...(chart.now?.lines ?? [])].flatMap((line) => {
+              const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
+              const hasBand = line.errors.some((error) => error !== null);
+              const mean: Column<number> = {
+                ...{ title, kind: 'number', by: (index) => meanAt(line, index) },
+                show: (index) => score(meanAt(line, index)),
+              };
+              const error: Column<number> = {
+                ...{ title: `${title} ±`, kind: 'number', by: (index) => line.errors[index]! },
+                show: (index) => line.errors[index]?.toFixed(3),
+              };
+              return hasBand ? [mean, error] : [mean];
+            }),
+            ...chart.series
+              .filter(({ isDifference }) => !isDifference)
+              .map(
+                ({ title, behind, states: of }): Column<number> => ({
+                  title: `${title} ${chart.counted}s${isTrailing(chart, 0) ? ` in ${chart.smooth} days` : ''}`,
+                  kind: 'number',
+                  by: (index) => behind[index]!,
+                  show: (index) =>
+                    `${number(behind[index]!)} ${of[index] === 'covered' ? '' : stateWords(of[index]!, chart)}`,
+                }),
+              ),
+          ]}
+        />
+      )}
+    </details>
   );
 }

@@ -4,14 +4,11 @@ import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { counted, score, share } from '../../numbers.ts';
-import { Answered, Swatch } from '../../parts.tsx';
+import { Answered, Noted, Swatch, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
-import { Tip } from '../../tip.tsx';
 import { type Asked, newsOf } from './asked.ts';
-import { useMeans } from './means.tsx';
-import { Scale } from './scale.tsx';
-import './map.css';
+import { Scale, useMeans } from './means.tsx';
 
 export interface Country {
   readonly code: string;
@@ -31,7 +28,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { means, covered, source } = useMeans(
+  const { means, covered } = useMeans(
     'sentiment/countries',
     { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
     codes.length > 0,
@@ -56,16 +53,13 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
-      <div class="row below">
-        <span class="quiet note">
-          Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
-          line.
-        </span>
-        {source}
-      </div>
+      <Noted of={means} chart=".chart, .grid, .map">
+        Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
+        line.
+      </Noted>
       <Answered asked={shown}>
         {(shown) => (
-          <div class="world">
+          <div class="beside world">
             <Drawn shown={shown} days={days} asked={asked} />
             <Countries shown={shown} days={days} asked={asked} />
           </div>
@@ -123,17 +117,17 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         >
           <defs>
             <pattern
-              id="not-loaded"
+              id="hatched"
               width="5"
               height="5"
               patternUnits="userSpaceOnUse"
               patternTransform="rotate(45)"
             >
-              <rect class="ground" width="5" height="5" />
-              <rect class="stripe" width="1.2" height="5" />
+              <rect fill="var(--never)" width="5" height="5" />
+              <rect fill="var(--pending)" width="1.2" height="5" />
             </pattern>
-            <pattern id="no-news" width="5" height="5" patternUnits="userSpaceOnUse">
-              <circle class="dot" cx="2.5" cy="2.5" r="0.7" />
+            <pattern id="dotted" width="5" height="5" patternUnits="userSpaceOnUse">
+              <circle fill="var(--quiet)" cx="2.5" cy="2.5" r="0.7" />
             </pattern>
           </defs>
           {world.shapes.map((shape) => {
@@ -145,7 +139,9 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
                 d={shape.path}
                 class={kindOf(one)}
                 data-chosen={asked.countries.includes(shape.code ?? '') || undefined}
-                style={one?.mean === null || !one ? undefined : { fill: colourOf(one.mean, limit) }}
+                style={
+                  one && { fill: one.mean === null ? `url(#${kindOf(one)})` : colourOf(one.mean, limit) }
+                }
                 onPointerMove={over(shape)}
                 onClick={one && (() => openLine(one, asked))}
               />
@@ -157,7 +153,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
       )}
       <Scale limit={limit} isDotted />
       {small.length > 0 && (
-        <div class="small">
+        <div class="row tight small legend">
           <span class="quiet">Too small for the map:</span>
           {small.map((one) => (
             <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
@@ -201,7 +197,7 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
                   {one.name}
                 </button>
                 {one.covered < days && (
-                  <span class="quiet part">{share(one.covered, days)} of the days loaded</span>
+                  <div class="quiet small">{share(one.covered, days)} of the days loaded</div>
                 )}
               </>
             ),

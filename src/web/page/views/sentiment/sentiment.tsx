@@ -2,30 +2,31 @@ import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
 import { type Choice, Choose } from '../../choose.tsx';
-import { daysOfFeeds, namesOf } from '../../loaded.ts';
 import { Controls, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
+import { daysOfFeeds, namesOf } from '../../rows.ts';
 import { moment, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
-import { type Asked, askedFor, feed, matches, models, mostLines, seriesOf, shows, spans } from './asked.ts';
+import {
+  type Asked,
+  askedFor,
+  feed,
+  matches,
+  models,
+  mostLines,
+  oneModel,
+  seriesOf,
+  shows,
+  spans,
+} from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
 import { type Country, WorldMap } from './map.tsx';
-import './sentiment.css';
 
 type Names = ReturnType<typeof namesOf>;
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
-  return (
-    <>
-      <h1 class="hidden">Sentiment</h1>
-      <Loaded />
-    </>
-  );
-}
-
-function Loaded() {
   const feeds = useAnswer('feeds', {}, 30);
   const listed = useAnswer('series', {}, 60);
   const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
@@ -43,13 +44,8 @@ function Loaded() {
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
   const asked = askedFor({
-    ...{
-      country: any?.country,
-      topic: any?.topic,
-      match: most?.match_type ?? first?.match_type ?? 'COMBINED',
-    },
-    oldest,
-    moments: named,
+    ...{ country: any?.country, topic: any?.topic, oldest, moments: named },
+    match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     newest: newest === undefined || newest > today() ? today() : newest,
   });
   const ofCountries = asked.show === 'map' ? '' : asked.countries.join(', ');
@@ -70,7 +66,7 @@ function Loaded() {
           ofCountries,
           ofTopics,
           `${asked.from} to ${asked.to}`,
-          asked.models.join() !== 'directional' && modelOf(asked),
+          asked.model !== 'directional' && asked.model,
           asked.by !== 'day' && `by ${asked.by}`,
           asked.asOf && `as of ${moment(asked.asOf)} ${zone.value}`,
         ]}
@@ -103,8 +99,8 @@ function Loaded() {
             label="Model"
             title="model"
             name="model"
-            value={modelOf(asked)}
-            values={modelsFor(asked.show)}
+            value={asked.model}
+            values={asked.show === 'lines' ? models : oneModel}
           />
           {asked.show === 'lines' && (
             <>
@@ -113,7 +109,7 @@ function Loaded() {
                 label="Trailing mean"
                 title="trailing mean"
                 name="smooth"
-                value={smoothOf(asked)}
+                value={asked.smoothing}
                 values={spans}
               />
             </>
@@ -131,19 +127,6 @@ function Loaded() {
       {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
     </>
   );
-}
-
-/** Returns the models to choose from: a colour shows one model, lines show both. */
-function modelsFor(show: Asked['show']) {
-  return (Object.entries(models) as [keyof typeof models, string][]).slice(0, show === 'lines' ? 3 : 2);
-}
-
-function modelOf({ show, models: [first, second] }: Asked): keyof typeof models {
-  return show === 'lines' && second ? 'both' : first!;
-}
-
-function smoothOf({ smooth }: Asked): (typeof spans)[number][0] {
-  return smooth === 1 ? 'none' : (String(smooth) as '7' | '28');
 }
 
 /** Returns the requested topics by category. */

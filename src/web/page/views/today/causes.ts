@@ -1,8 +1,7 @@
-import { groupedBy } from '../../grouped.ts';
-import { counted, number } from '../../numbers.ts';
+import { counted, number, share } from '../../numbers.ts';
+import { groupedBy, type Row } from '../../rows.ts';
 import { moment } from '../../time.ts';
 import { costOf, free, quoted } from '../commands.tsx';
-import { isNeverLoaded, isSpent, type Known } from './known.ts';
 
 /** Something that is wrong, and the command that cures it. */
 export interface Cause {
@@ -48,17 +47,9 @@ function groups<One>(rows: readonly One[], by: (row: One) => string) {
 const refusal = 'key refused';
 
 function keyRefused({ alerts = [] }: Known): Cause[] {
-  const refused = alerts.filter(({ kind }) => kind === refusal);
-  if (refused.length === 0) return [];
-  return [
-    {
-      isFailure: true,
-      what: 'API key refused',
-      why: refused[0]!.message,
-      command: 'npx gmsi doctor',
-      cost: costOf(1),
-    },
-  ];
+  const refused = alerts.find(({ kind }) => kind === refusal);
+  const cure = { command: 'npx gmsi doctor', cost: costOf(1) };
+  return refused ? [{ isFailure: true, what: 'API key refused', why: refused.message, ...cure }] : [];
 }
 
 function budgets({ jobs = [] }: Known): Cause[] {
@@ -80,7 +71,7 @@ function budgets({ jobs = [] }: Known): Cause[] {
 }
 
 /** Finds jobs whose last load failed as a whole or was killed. */
-function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
+function endedLoads({ loads = [], jobs = [], alerts = [] }: Known): Cause[] {
   const last = groups(loads, ({ job, feed }) => `${job}\n${feed}`).map(([load]) => load);
   const isNamed = (job: string) => alerts.some((alert) => alert.kind === refusal && alert.job === job);
   const ended = last.filter(({ state, job }) => ['failed', 'killed'].includes(state) && !isNamed(job));
@@ -101,7 +92,7 @@ function endedLoads({ loads, jobs = [], alerts = [] }: Known): Cause[] {
   });
 }
 
-function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
+function failedWindows({ failures = [], jobs = [], loads = [] }: Known): Cause[] {
   return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
@@ -129,12 +120,9 @@ function failedWindows({ failures = [], jobs = [], loads }: Known): Cause[] {
 }
 
 function unreadableJobs({ jobs = [] }: Known): Cause[] {
-  const broken = jobs.filter(({ problem }) => problem !== null);
-  return broken.map(({ job, problem }) => ({
-    isFailure: true,
-    what: `${job} cannot be used`,
-    why: problem!,
-  }));
+  return jobs.flatMap(({ job, problem }) =>
+    problem === null ? [] : { isFailure: true, what: `${job} cannot be used`, why: problem },
+  );
 }
 
 function failedChecks({ checks = [] }: Known): Cause[] {
@@ -198,4 +186,78 @@ function changedFields({ fields = [] }: Known): Cause[] {
       cost: free,
     };
   });
+}
+
+/** What the view knows so far. A list is `undefined` until it is answered, or if the server's user may not see it. */
+export type Known = {
+  readonly [Of in 'jobs' | 'loads' | 'failures' | 'requests' | 'workers' | 'checks' | 'fields' | 'alerts']:
+    | readonly Row<Of>[]
+    | undefined;
+};
+
+/** True if every series has all days that no longer change. */
+export function isComplete({ complete, series }: Row<'jobs'>): boolean {
+  return series !== null && complete === series;
+}
+
+/** True for jobs that nobody has loaded, unless other jobs have loaded all of their days. */
+export function isNeverLoaded(job: Row<'jobs'>): boolean {
+  return job.problem === null && job.last_load_at === null && !isComplete(job);
+}
+
+/** True if a job may send no more requests this month. */
+export function isSpent({ requests_used, requests_per_month }: Row<'jobs'>): boolean {
+  return requests_used !== null && requests_per_month !== null && requests_used >= requests_per_month;
+}
+
+/** Says in one sentence how complete the warehouse is, what failed, when it was last loaded, and what is left of the budget. */
+export function summaryOf({ jobs = [], loads = [], failures, requests }: Known): string {
+  const parts = [completeness(jobs), failures && failed(failures), lastLoad(loads), budget(jobs, requests)];
+  const sentence = parts.filter(Boolean).join('; ');
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+}
+
+function completeness(jobs: NonNullable<Known['jobs']>): string | undefined {
+  const loaded = jobs.filter((job) => job.series !== null && !isNeverLoaded(job));
+  if (loaded.length === 0) return undefined;
+  const sum = (of: 'series' | 'complete') => loaded.reduce((total, job) => total + job[of]!, 0);
+  // Jobs whose period has ended would say nothing about how current the others are.
+  const latest = loaded
+    .map(({ to }) => to!)
+    .toSorted()
+    .at(-1);
+  const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
+  const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
+  return `${number(sum('complete'))} of ${number(sum('series'))} series complete${until ? ` to ${until}` : ''}`;
+}
+
+function failed(failures: NonNullable<Known['failures']>): string {
+  const count = (state: string) =>
+    failures.filter((one) => one.state === state).reduce((total, { windows }) => total + windows, 0);
+  const parts = (['failed', 'refused'] as const).flatMap((state) => {
+    const windows = count(state);
+    return windows > 0 ? `${counted(windows, 'window')} ${state}` : [];
+  });
+  return parts.join(', ') || 'nothing failed';
+}
+
+function lastLoad(loads: NonNullable<Known['loads']>): string | undefined {
+  const running = loads.filter(({ state }) => state === 'running');
+  if (running.length > 1) return `${number(running.length)} loads run now`;
+  if (running.length === 1) return `${running[0]!.job || running[0]!.command} is being loaded`;
+  return loads[0] && `last load ${shortMoment(loads[0].ended_at)}`;
+}
+
+/** Omits the day if it is today. */
+function shortMoment(text: string): string {
+  const shown = moment(text);
+  return shown.startsWith(moment(Date.now()).slice(0, 10)) ? shown.slice(11) : shown;
+}
+
+function budget(jobs: NonNullable<Known['jobs']>, requests: Known['requests']): string | undefined {
+  const limits = jobs.flatMap(({ requests_per_month }) => requests_per_month ?? []);
+  const own = requests?.find(({ is_own }) => is_own);
+  if (limits.length === 0 || !own) return undefined;
+  const most = Math.max(...limits);
+  return `${share(Math.max(0, most - own.requests), most)} of the month's requests left`;
 }

@@ -1,25 +1,24 @@
+import { useRef } from 'preact/hooks';
+import { go } from '../../address.ts';
+import { useIsReport } from '../../api.ts';
 import { counted, number, share } from '../../numbers.ts';
-import { Section, Swatch } from '../../parts.tsx';
+import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { moment } from '../../time.ts';
+import { moment, span } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
-import { isComplete, isNeverLoaded, isSpent } from './known.ts';
-import { Bar } from './running.tsx';
+import { isComplete, isNeverLoaded, isSpent } from './causes.ts';
 
 type Job = Row<'jobs'>;
 
 /** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
-export function Jobs({
-  jobs,
-  loads,
-  hasWorkers,
-}: {
+export function Jobs(props: {
   jobs: readonly Job[];
   loads: readonly Row<'loads'>[];
   /** False if nothing runs what is scheduled. */
   hasWorkers: boolean;
 }) {
+  const { jobs, loads, hasWorkers } = props;
   const usable = jobs.filter(({ problem }) => problem === null);
   if (usable.length === 0) return null;
   const loaded = usable.filter((job) => !isNeverLoaded(job));
@@ -30,7 +29,7 @@ export function Jobs({
       {loaded.length > 0 && (
         <Table
           label="Table of jobs"
-          kind="jobs"
+          kind="small"
           rows={loaded.toSorted((a, b) => trouble(b) - trouble(a))}
           columns={columnsOf(isRunning, hasWorkers)}
           keyOf={({ job }) => job}
@@ -100,8 +99,8 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
         ) : (
           job.covered !== null &&
           job.wanted !== null && (
-            <span class="row" title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
-              <Bar part={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
+            <span title={`${number(job.covered)} of ${number(job.wanted)} days of all series`}>
+              <Meter now={job.covered} all={job.wanted} label={`Loaded days of ${job.job}`} />
               {share(job.covered, job.wanted)}
             </span>
           )
@@ -122,7 +121,7 @@ function Never({ jobs }: { jobs: readonly Job[] }) {
   return (
     <details>
       <summary>{counted(jobs.length, 'job was', 'jobs were')} never loaded</summary>
-      <ul>
+      <ul class="stack apart">
         {jobs.map(({ job, series }) => (
           <li key={job}>
             <b>{job}</b>
@@ -132,5 +131,262 @@ function Never({ jobs }: { jobs: readonly Job[] }) {
         ))}
       </ul>
     </details>
+  );
+}
+
+type Load = Row<'loads'>;
+
+/** The colour and the meaning of each outcome. */
+const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
+  done: ['covered', 'Everything requested is loaded.'],
+  incomplete: ['refused', 'Some windows failed or were refused.'],
+  budget: ['pending', 'Stopped at the request budget.'],
+  interrupted: ['pending', 'Stopped by a signal.'],
+  failed: ['failed', 'An error ended it that a retry does not fix.'],
+  killed: ['failed', 'It stopped without an outcome, probably killed.'],
+  running: ['running', 'It runs.'],
+};
+
+const isDone = ({ state, error }: Load) => state === 'done' && error === null;
+
+/** A count, pale if it is zero. */
+function count(title: string, of: (load: Load) => number): Column<Load> {
+  return {
+    title,
+    kind: 'number',
+    show: (load) => <span class={of(load) === 0 ? 'quiet' : undefined}>{number(of(load))}</span>,
+  };
+}
+
+/** Shows the last loads, the latest first. */
+export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
+  const isReport = useIsReport();
+  const ended = loads.filter(({ state }) => state !== 'running');
+  if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
+  const columns: Column<Load>[] = [
+    {
+      title: 'outcome',
+      kind: 'nowrap',
+      show: (load, _, unfold) => {
+        const [state, meaning] = outcomes[load.state] ?? ['never', ''];
+        const outcome = (
+          <span title={meaning}>
+            <Swatch kind={state} />
+            {load.state}
+          </span>
+        );
+        return isDone(load) ? outcome : unfold(outcome);
+      },
+    },
+    { title: 'job', show: ({ job }) => job },
+    { title: 'command', show: ({ command, feed }) => <span title={feed}>{command}</span> },
+    { title: 'began', kind: 'nowrap', show: ({ started_at }) => moment(started_at) },
+    {
+      title: 'took',
+      kind: 'number',
+      show: ({ started_at, ended_at }) => span((Date.parse(ended_at) - Date.parse(started_at)) / 1000),
+    },
+    count('requests', (load) => load.requests),
+    {
+      title: 'windows',
+      kind: 'number',
+      show: ({ windows_drained, windows_failed }) => (
+        <>
+          {number(windows_drained)}
+          {windows_failed > 0 && <span class="bad">, {number(windows_failed)} failed</span>}
+        </>
+      ),
+    },
+    count('records', (load) => load.records),
+    count('new', (load) => load.rows_inserted),
+    count('changed', (load) => load.rows_changed),
+    count('retracted', (load) => load.rows_retracted),
+    count('rejected', (load) => load.records_rejected),
+    { title: 'by', kind: 'nowrap', show: ({ run_by }) => <span class="quiet">{run_by}</span> },
+  ];
+  return (
+    <>
+      <Table
+        label="Loads"
+        kind="small"
+        rows={ended}
+        columns={columns}
+        keyOf={({ load_id }) => load_id}
+        isFolded
+        detail={(load) =>
+          !isDone(load) && (
+            <div class="anywhere">
+              {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
+            </div>
+          )
+        }
+      />
+      {loads.length >= limit && limit < 500 && !isReport && (
+        <button type="button" onClick={() => go({ loads: '500' })}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+}
+
+/** The totals of a load at a moment. */
+type Tick = Pick<Load, 'requests' | 'records' | 'windows_drained'> & { readonly at: number };
+
+/** How many ticks of a load are kept to compute its speed. */
+const kept = 120;
+/** Milliseconds that count as now. */
+const recent = 60_000;
+
+/** Notes the totals of loads whenever they change, while the view is open. */
+function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> {
+  const ticks = useRef(new Map<number, Tick[]>()).current;
+  for (const { load_id, ended_at, requests, records, windows_drained } of loads) {
+    const known = ticks.get(load_id) ?? [];
+    const at = Date.parse(ended_at);
+    if (at > (known.at(-1)?.at ?? 0)) known.push({ at, requests, records, windows_drained });
+    ticks.set(load_id, known.slice(-kept));
+  }
+  return ticks;
+}
+
+/** Shows the loads that run now. */
+export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Row<'jobs'>[] }) {
+  const running = loads.filter(({ state }) => state === 'running');
+  const ticks = useTicks(running);
+  if (running.length === 0) return null;
+  return (
+    <Section title="Running now">
+      <ul class="stack loading">
+        {running.map((load) => {
+          const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
+          return <One key={load.load_id} load={load} ticks={ticks.get(load.load_id) ?? []} job={job} />;
+        })}
+      </ul>
+    </Section>
+  );
+}
+
+function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Row<'jobs'> | undefined }) {
+  const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
+  const last = ticks.at(-1);
+  const before = last && (ticks.find(({ at }) => at >= last.at - recent) ?? last);
+  const perMinute = (of: 'requests' | 'records' | 'windows_drained') => {
+    const [now, all] = [
+      last && before && last.at > before.at
+        ? ((last[of] - before[of]) / (last.at - before.at)) * 60_000
+        : undefined,
+      seconds >= 1 ? (load[of] / seconds) * 60 : undefined,
+    ];
+    return { now, all };
+  };
+  const left = minutesLeft(load, job, (of) => perMinute(of).now ?? perMinute(of).all ?? 0);
+  return (
+    <li>
+      <div class="row">
+        <strong>{load.job || load.command}</strong>
+        <span class="quiet">
+          {load.command} of {load.feed}, since {moment(load.started_at)}, by {load.run_by}
+        </span>
+      </div>
+      {job?.wanted ? (
+        <div class="row apart">
+          <Meter now={job.covered ?? 0} all={job.wanted} label={`Loaded days of ${job.job}`} />
+          <span>
+            {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
+            {share(job.covered ?? 0, job.wanted)})
+            {left !== undefined && (
+              <>
+                , <b>about {span(left * 60)} left</b>
+              </>
+            )}
+          </span>
+        </div>
+      ) : null}
+      <dl class="row figures">
+        <Figure title="windows done" value={load.windows_drained} of={load.windows_planned} />
+        {load.windows_failed > 0 && <Figure title="windows failed" value={load.windows_failed} isBad />}
+        <Figure title="records" value={load.records} rate={perMinute('records')} />
+        <Figure title="requests" value={load.requests} rate={perMinute('requests')} />
+        <div>
+          <dt class="quiet small">running for</dt>
+          <dd>{span(seconds)}</dd>
+        </div>
+        <Pace ticks={ticks} />
+      </dl>
+    </li>
+  );
+}
+
+/**
+ * Returns how long a load will still take, if that is known. Loads that share windows do not know how many they have planned;
+ * the requests that their job still needs are the next best guess.
+ */
+function minutesLeft(
+  { windows_planned, windows_drained, windows_failed }: Load,
+  job: Row<'jobs'> | undefined,
+  perMinute: (of: 'requests' | 'windows_drained') => number,
+): number | undefined {
+  const [left, speed] =
+    windows_planned === null
+      ? [job?.backfill_requests ?? 0, perMinute('requests')]
+      : [windows_planned - windows_drained - windows_failed, perMinute('windows_drained')];
+  return left > 0 && speed > 0 ? left / speed : undefined;
+}
+
+function Figure(props: {
+  title: string;
+  value: number;
+  /** The total, if it is known. */
+  of?: number | null;
+  rate?: { readonly now: number | undefined; readonly all: number | undefined };
+  isBad?: boolean;
+}) {
+  const { title, value, of = null, rate, isBad } = props;
+  return (
+    <div class={isBad ? 'bad' : undefined}>
+      <dt class="quiet small">{title}</dt>
+      <dd>
+        {number(value)}
+        {of !== null && <span class="quiet"> of {number(Math.max(of, value))}</span>}
+      </dd>
+      {rate?.all !== undefined && (
+        <>
+          <dd class="small">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>
+          <dd class="small quiet">{number(Math.round(rate.all))} since it began</dd>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Draws records per minute between each two ticks. */
+function Pace({ ticks }: { ticks: readonly Tick[] }) {
+  const rates = ticks.slice(1).map((tick, index) => {
+    const before = ticks[index]!;
+    return ((tick.records - before.records) / (tick.at - before.at)) * 60_000;
+  });
+  if (rates.length < 2) return null;
+  const most = Math.max(1, ...rates);
+  const [width, height] = [160, 32];
+  const points = rates.map(
+    (rate, index) =>
+      `${((index / (rates.length - 1)) * width).toFixed(1)},${(height - (rate / most) * height).toFixed(1)}`,
+  );
+  return (
+    <div class="pace">
+      <dt class="quiet small">records a minute</dt>
+      <dd>
+        <svg
+          viewBox={`0 -1 ${width} ${height + 2}`}
+          width={width}
+          height={height + 2}
+          role="img"
+          aria-label={`At most ${number(Math.round(most))} records a minute`}
+        >
+          <polyline points={points.join(' ')} fill="none" stroke="var(--running)" stroke-width="1.5" />
+        </svg>
+      </dd>
+    </div>
   );
 }
