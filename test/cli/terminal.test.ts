@@ -13,7 +13,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       const { folder, sandbox, warehouse } = place;
       const job = await folder.write(
         'job.yaml',
-        jobFor(quarter, { service: { rate: 10, burst: 2, page_size: 30 } }),
+        jobFor(quarter, { service: { rate: 4, burst: 2, page_size: 30 } }),
       );
       const terminal = startOnTerminal(['backfill', job], columns, {
         cwd: folder.path,

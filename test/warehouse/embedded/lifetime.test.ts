@@ -42,7 +42,7 @@ it.skipIf(!hasProc)(
   async () => {
     await anEmbeddedHome(home);
     const query = ['psql', '-c', 'select 1'];
-    const idle = { ...setting, env: { ...setting.env, GMSI_EMBEDDED_IDLE_SECONDS: '3' } };
+    const idle = { ...setting, env: { ...setting.env, GMSI_EMBEDDED_IDLE_SECONDS: '5' } };
     expect(await gmsi(query, idle)).toMatchObject({ code: 0 });
     const server = await postmaster();
     expect(server).toBeDefined();
