@@ -81,7 +81,11 @@ export function layoutOf(
     groups: groups.some(({ title }) => title) ? groups : [],
     width: Math.ceil(columns.length * across + gaps),
     height: Math.ceil(rows.length * high),
-    head: { none: 0, level: longest > across ? 32 : 18, upright: Math.min(longest, 150) }[titles],
+    head: {
+      none: 0,
+      level: longest > 1.5 * across ? 45 : longest > across ? 32 : 18,
+      upright: Math.min(longest, 150),
+    }[titles],
   };
 }
 

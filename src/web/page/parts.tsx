@@ -322,7 +322,7 @@ export function DayField(props: {
     onChange(day);
     return undefined;
   };
-  return <Field size={10} label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
+  return <Field size={8} label={label} placeholder="YYYY-MM-DD" value={value} onEnter={enter} />;
 }
 
 /**
