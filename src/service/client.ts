@@ -154,7 +154,8 @@ export function createClient(options: ClientOptions) {
         return await pace.run(sending, signal, book);
       } catch (error) {
         if (error instanceof NotSent) counts.requests -= 1;
-        if (error instanceof NotSent || !isSent) await booking?.cancel();
+        // If that fails, the count is too high by one, and the error is still this one.
+        if (error instanceof NotSent || !isSent) await booking?.cancel().catch(() => {});
         throw await contact.judge(error, request.path, number);
       }
     };

@@ -125,6 +125,13 @@ describe('several budgets at once on one key', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
   });
 
+  it('may have any limit', async ({ db }) => {
+    await openBudget(db, new Secret('mine'), Number.MAX_SAFE_INTEGER, clock).book(signal);
+    await expect(openBudget(db, new Secret('mine'), 0, clock).book(signal)).rejects.toThrow(BudgetSpent);
+    await expect(openBudget(db, new Secret('yours'), 0, clock).book(signal)).rejects.toThrow(BudgetSpent);
+    expect(await usage(db)).toEqual({ '2026-11-01': 1 });
+  });
+
   it('of different keys do not share', async ({ db }) => {
     await openBudget(db, new Secret('mine'), 1, clock).book(signal);
     await openBudget(db, new Secret('yours'), 1, clock).book(signal);

@@ -25,9 +25,9 @@ export async function bookRequest(
 ): Promise<boolean> {
   const { rows } = await sql`
     insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
-    select ${keyFingerprint}, ${month}::date, 1 where ${limit} >= 1
+    select ${keyFingerprint}, ${month}::date, 1 where ${limit}::bigint >= 1
     on conflict (key_fingerprint, month) do update set requests = usage.requests + 1, updated_at = now()
-    where usage.requests < ${limit}
+    where usage.requests < ${limit}::bigint
     returning requests
   `.execute(db);
   return rows.length > 0;
