@@ -94,16 +94,15 @@ const schedule = z.strictObject(
 
 const wireNames = 'the name of a field of the service, or a list of such names';
 
+const oneName = 'the name of a field of the service';
+const wireName = z.string({ error: oneName }).min(1, { error: oneName });
+
 const fields = z
   .record(
     z.string(),
-    z.union(
-      [
-        z.string().transform((name) => [name]),
-        z.array(z.string({ error: 'the name of a field of the service' })).min(1, { error: wireNames }),
-      ],
-      { error: wireNames },
-    ),
+    z.union([wireName.transform((name) => [name]), z.array(wireName).min(1, { error: wireNames })], {
+      error: wireNames,
+    }),
     { error: 'a map of columns to names of fields of the service' },
   )
   .prefault({})

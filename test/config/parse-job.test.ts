@@ -190,6 +190,7 @@ describe('what is refused', () => {
     feed: gmsi-index & exports: [{ to: "s3://b/x", rollup: daily }] | 5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up
     schedule: { timezone: Europe/Olso } | 4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo
     fields: { headline: [1] } | 4:22 fields.headline[0] found 1, expected the name of a field of the service
+    fields: { headline: '' } | 4:21 fields.headline found "", expected the name of a field of the service
     service: { rate: 0 } | 4:18 service.rate found 0, expected requests a second, more than 0, or unlimited
     service: { page_size: 1001 } | 4:23 service.page_size found 1001, expected a whole number from 1 to 1000
     service: { body_timeout: PT2H } | 4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up to PT1H
