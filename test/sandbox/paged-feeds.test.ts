@@ -38,7 +38,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
         pageCap: fc.constantFrom(25, 1000),
       }),
       fc.integer({ min: 1, max: 4 }),
-      fc.integer({ min: 5, max: 1000 }),
+      fc.integer({ min: 40, max: 1000 }),
       async (name, options, days, limit) => {
         await using sandbox = await startSandbox({
           ...options,
