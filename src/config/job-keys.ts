@@ -92,9 +92,8 @@ const schedule = z.strictObject(
   { error: 'a map such as { sync: "15 * * * *", timezone: UTC }' },
 );
 
-const wireNames = 'the name of a field of the service, or a list of such names';
-
 const oneName = 'the name of a field of the service';
+const wireNames = `${oneName}, or a list of such names`;
 const wireName = z.string({ error: oneName }).min(1, { error: oneName });
 
 const fields = z

@@ -64,7 +64,7 @@ export interface ServiceSetting {
 
 export interface BackfillSetting
   extends ServiceSetting,
-    Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'budget'>> {
+    Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client'>> {
   readonly job: Job;
 }
 

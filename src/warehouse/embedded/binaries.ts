@@ -126,13 +126,9 @@ export function run(program: string, args: readonly string[], { account, data }:
   // pg_ctl puts -D and -l into a shell's command line between double quotes, which a path could end.
   const env = { ...childEnvironment, ...(data !== undefined && { PGDATA: data }) };
   return new Promise((done, failed) => {
-    const stdio = ['ignore', 'ignore', 'pipe'] as const;
     const child = spawn(program, args, {
-      ...account,
-      cwd: data ?? '/',
-      detached: true,
-      env,
-      stdio: [...stdio],
+      ...{ ...account, cwd: data ?? '/', env },
+      ...{ detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
     });
     let said = '';
     child.stderr.on('data', (chunk) => {

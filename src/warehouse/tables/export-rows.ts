@@ -27,7 +27,7 @@ export const rollups: Readonly<Record<'hourly' | 'daily', ExportTable>> = {
 };
 
 /** Rollups are replaced in place: no version of them is kept, and no row says when it changed. */
-export function isRollup(table: ExportTable): boolean {
+function isRollup(table: ExportTable): boolean {
   return Object.values(rollups).includes(table);
 }
 

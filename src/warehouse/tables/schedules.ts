@@ -106,7 +106,8 @@ export async function takeDueJobs(
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
       where s.due_at is not null and s.command = ${command}
-        -- Not "no living worker has it": a worker that has registered and taken it since this statement began is not seen here.
+        -- Its worker must be seen to be silent. With "no living worker has it", this would also take a job that another worker
+        -- took after this statement began: such a worker is not seen here, and a join is not checked again.
         and (s.worker_id is null
           or (select not ${isAlive(leaseSeconds)} from gmsi.workers w where w.worker_id = s.worker_id))
       order by s.due_at limit ${atMost} for update of s skip locked
