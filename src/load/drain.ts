@@ -9,7 +9,6 @@ import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
-import { writeTransaction } from '../warehouse/write-transaction.ts';
 import { commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { giveBack, leaveAfter, type WindowEnd } from './leave-window.ts';
@@ -214,9 +213,8 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const firstUnsettled = firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
   const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
   const series = seriesOnly(window);
-  const begun = await writeTransaction(warehouse, (trx) =>
-    beginDrain(trx, from, { table: feed.table, series }, { ...range, pageSize, firstUnsettled, isRestart }),
-  );
+  const rows = { table: feed.table, series };
+  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled, isRestart });
   if (!begun) throw claimLost(from);
   return {
     ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),
