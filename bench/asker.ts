@@ -3,8 +3,7 @@
 // tsx asker.ts <service> <database> <seconds>
 
 import { defaultServiceSettings as settings } from '../src/config/service-schema.ts';
-import { uncounted } from '../src/rate/budget.ts';
-import { sharedLimiter } from '../src/rate/shared-rate.ts';
+import { openPermits } from '../src/rate/permits.ts';
 import { Secret } from '../src/secret.ts';
 import { createClient } from '../src/service/client.ts';
 import { connect } from '../src/warehouse/connect.ts';
@@ -12,8 +11,9 @@ import { connect } from '../src/warehouse/connect.ts';
 const [baseUrl = '', database = '', seconds = ''] = process.argv.slice(2);
 const apiKey = new Secret(process.env.GMSI_API_KEY!);
 const warehouse = connect({ kind: 'url', url: new Secret(database) }, 6);
-const limiter = sharedLimiter(warehouse, apiKey, settings);
-const client = createClient({ baseUrl, apiKey, settings, budget: uncounted, limiter, userAgent: 'bench' });
+const month = { budget: Number.MAX_SAFE_INTEGER, clock: () => new Date() };
+const permits = openPermits(warehouse, apiKey, { ...settings, ...month });
+const client = createClient({ baseUrl, apiKey, settings, permits, userAgent: 'bench' });
 
 const never = new AbortController().signal;
 const end = performance.now() + Number(seconds) * 1000;

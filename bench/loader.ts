@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
 import { commitPage } from '../src/load/commit-page.ts';
-import { type Budget, openBudget } from '../src/rate/budget.ts';
+import { openPermits, type Permits } from '../src/rate/permits.ts';
 import { Secret } from '../src/secret.ts';
 import { sortedRows } from '../src/warehouse/arrays.ts';
 import type { Warehouse } from '../src/warehouse/connect.ts';
@@ -81,7 +81,7 @@ function verdict(goal: string, measured: number, least: number): Verdict {
 interface Turn {
   readonly url: string;
   readonly db: Warehouse;
-  readonly budget: Budget;
+  readonly permits: Permits;
 }
 
 async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
@@ -96,21 +96,22 @@ async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
   await sql`
     select gmsi.ensure_month_partition('headlines', month::date)
     from generate_series(date '2016-01-01', '2025-12-01', '1 month') as month`.execute(db);
-  return { url, db, budget: openBudget(db, new Secret('bench'), Number.MAX_SAFE_INTEGER, () => new Date()) };
+  const any = { budget: Number.MAX_SAFE_INTEGER, rate: Number.POSITIVE_INFINITY, burst: 1 };
+  return { url, db, permits: openPermits(db, new Secret('bench'), { ...any, clock: () => new Date() }) };
 }
 
 const known = new Set<string>();
 
 /** A window as the pipeline commits it: each page booked, the coverage with the last one. */
 async function loadWindow(
-  { db, budget }: Turn,
+  { db, permits }: Turn,
   windowId: number,
   country: string,
   pages: WindowOfPages,
 ): Promise<void> {
   const { signal } = new AbortController();
   for (const [page, rows] of pages.entries()) {
-    await budget.book(signal);
+    await permits.take(signal);
     const token = page === 0 ? null : `token ${page}`;
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
     const at = { windowId, loadId: 1, pages: page, nextToken: token };

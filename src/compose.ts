@@ -11,8 +11,7 @@ import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
 import { wantedDays } from './plan/days.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
-import { type Budget, openBudget, type RequestBudget, uncounted } from './rate/budget.ts';
-import { type RateLimiter, sharedLimiter, unlimited } from './rate/shared-rate.ts';
+import { openPermits, type Permits, unlimited } from './rate/permits.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
 import { type Client, type ClientEvent, createClient } from './service/client.ts';
@@ -213,45 +212,40 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
 }
 
 /**
- * Opens a client that books its requests in the warehouse, up to `limit` a month, and keeps to the rate that all processes with
- * the same key share.
- * @param bound adds a further limit for booking requests
+ * Opens a client whose requests share budget and rate with all processes of the same key.
+ * @param budget the most requests of a month
+ * @param bound adds a further limit to its permits
  */
 export function openService(
   session: Session,
   warehouse: Warehouse,
   settings: ServiceSettings,
-  limit: number,
-  bound: (budget: Budget) => RequestBudget = (budget) => budget,
+  budget: number,
+  bound: (permits: Permits) => Permits = (permits) => permits,
 ) {
   // A page's bytes lie outside V8's heap and are freed with the objects that refer to them. If the young generation kept
   // growing, V8 would collect these objects later and pages would take more memory (docs/benchmarks.md).
   setFlagsFromString('--semi-space-growth-factor=1');
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
-  const budget = openBudget(patient, apiKey, limit, session.clock);
-  const limiter = sharedLimiter(patient, apiKey, settings);
-  const client = openClient(session, settings, bound(budget), limiter);
+  const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
+  const client = openClient(session, settings, bound(permits));
   return {
     client,
-    budget,
+    /** Requests that all processes of the key have booked this month. */
+    used: permits.used,
     [Symbol.asyncDispose]: () => client.close(),
   };
 }
 
 /** Opens a client that books nothing: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
 export function openUncounted(session: Session, settings: ServiceSettings): Client {
-  return openClient(session, settings, uncounted, unlimited);
+  return openClient(session, settings, unlimited);
 }
 
 const warnedOfShortKey = new WeakSet<Config>();
 
-function openClient(
-  session: Session,
-  settings: ServiceSettings,
-  budget: RequestBudget,
-  limiter: RateLimiter,
-): Client {
+function openClient(session: Session, settings: ServiceSettings, permits: Permits): Client {
   const { apiKey } = serviceAccess(session);
   if (!isHidden(apiKey) && !warnedOfShortKey.has(session.config)) {
     warnedOfShortKey.add(session.config);
@@ -268,8 +262,7 @@ function openClient(
     liveBaseUrl: session.config.liveBaseUrl,
     userAgent: `gmsi-etl/${version}`,
     settings,
-    budget,
-    limiter,
+    permits,
     answered,
     onEvent,
   });

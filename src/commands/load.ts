@@ -165,7 +165,7 @@ export async function loadJob(
         progress = showProgress(job.name, read, log, session.progress);
       },
     });
-    return { ...result, job, today: today(session), budget: { used: await service.budget.used(), limit } };
+    return { ...result, job, today: today(session), budget: { used: await service.used(), limit } };
   } finally {
     progress?.[Symbol.dispose]();
   }

@@ -3,7 +3,7 @@ import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { RequestBudget } from '../rate/budget.ts';
+import type { Permits } from '../rate/permits.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
 import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
@@ -94,19 +94,19 @@ class RequestCapReached extends GmsiError {
   }
 }
 
-/** Books at most `most` requests, retries included. */
-export function capRequests(budget: RequestBudget, most: number): RequestBudget {
+/** Takes at most `most` permits, retries included. */
+export function capRequests(permits: Permits, most: number): Permits {
   let left = most;
   return {
-    async book(signal) {
+    async take(signal) {
       if (left === 0) throw new RequestCapReached(most);
-      // Counted before the booking, because another request may be booked meanwhile.
+      // Counted first, because another permit may be taken meanwhile.
       left--;
-      const booking = await budget.book(signal);
+      const permit = await permits.take(signal);
       return {
         async cancel() {
           left++;
-          await booking.cancel();
+          await permit.cancel();
         },
       };
     },

@@ -1,12 +1,12 @@
 import { addAbortListener } from 'node:events';
 import Bottleneck from 'bottleneck';
 import type { Clock } from '../service/clock.ts';
-import { RateLimited } from '../service/errors.ts';
+import { NotSent, RateLimited } from '../service/errors.ts';
 import type { Patience } from '../service/retry.ts';
-import type { RateLimiter } from './shared-rate.ts';
+import type { Permit, Permits } from './permits.ts';
 
 export interface PaceOptions {
-  readonly limiter: RateLimiter;
+  readonly permits: Permits;
   /** The most requests under way at a time; fewer after a 429. */
   readonly concurrency: number;
   readonly patience: Patience;
@@ -20,13 +20,12 @@ export interface PaceOptions {
 /** Decides when each request of a client may go out. */
 export interface Pace {
   /**
-   * Runs `send` as soon as rate, concurrency and pauses allow. A `RateLimited` error pauses every request, not just this
-   * one, and halves the concurrency.
-   * @param prepare runs once, before the wait for the rate; after it, slow preparations could release many requests at once
-   * @throws the error of `send`; the signal's reason if it is aborted while waiting; RateLimited without sending if the
-   * service demands a longer pause than `longestWaitMs`
+   * Runs `send` as soon as permits, concurrency and pauses allow, and cancels the permit if it fails as `NotSent`. A `RateLimited`
+   * error pauses every request, not just this one, and halves the concurrency.
+   * @throws the error of `send` or of taking a permit; the signal's reason if it is aborted while waiting; RateLimited without
+   * sending if the service demands a longer pause than `longestWaitMs`
    */
-  run<T>(send: () => Promise<T>, signal: AbortSignal, prepare?: () => Promise<void>): Promise<T>;
+  run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Requests that may currently be under way at a time. */
   readonly concurrency: number;
   /** Makes waiting requests fail. */
@@ -34,7 +33,7 @@ export interface Pace {
 }
 
 export function createPace(options: PaceOptions): Pace {
-  const { limiter, patience, clock, random, onSlowed } = options;
+  const { permits, patience, clock, random, onSlowed } = options;
   const slots = new Bottleneck({ maxConcurrent: options.concurrency });
   let concurrency = options.concurrency;
   let pausedUntil = 0;
@@ -44,22 +43,16 @@ export function createPace(options: PaceOptions): Pace {
   let era = 0;
   let closing: Promise<void> | undefined;
 
-  async function run<T>(
-    send: () => Promise<T>,
-    signal: AbortSignal,
-    prepare: () => Promise<void> = async () => {},
-  ): Promise<T> {
-    let preparing: Promise<void> | undefined;
+  async function run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (;;) {
       await pauseOver(signal);
       const sent = await inSlot(async () => {
-        // A pause may begin while a request waits for its slot or the rate; it then gives the slot back and waits again.
+        // A pause may begin while a request waits for its slot or its permit; it then gives them back and waits again.
         if (isPaused()) return undefined;
-        preparing ??= prepare();
-        await preparing;
-        await limiter.pass(signal);
-        if (isPaused()) return undefined;
-        return { answer: await watched(send) };
+        const permit = await permits.take(signal);
+        if (!isPaused()) return { answer: await watched(send, permit) };
+        await permit.cancel();
+        return undefined;
       }, signal);
       if (sent) return sent.answer;
     }
@@ -95,7 +88,7 @@ export function createPace(options: PaceOptions): Pace {
     });
   }
 
-  async function watched<T>(send: () => Promise<T>): Promise<T> {
+  async function watched<T>(send: () => Promise<T>, permit: Permit): Promise<T> {
     const sentIn = era;
     try {
       const answer = await send();
@@ -103,6 +96,7 @@ export function createPace(options: PaceOptions): Pace {
       return answer;
     } catch (error) {
       if (error instanceof RateLimited) await slowDown(error, sentIn);
+      if (error instanceof NotSent) await permit.cancel();
       throw error;
     }
   }

@@ -1,8 +1,7 @@
 import type { ServiceSettings } from '../config/job.ts';
 import { sayIfSlow } from '../log.ts';
-import type { Booking, RequestBudget } from '../rate/budget.ts';
 import { createPace } from '../rate/pace.ts';
-import type { RateLimiter } from '../rate/shared-rate.ts';
+import type { Permits } from '../rate/permits.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus, serviceWords } from './check-status.ts';
@@ -57,9 +56,8 @@ export interface ClientOptions {
   readonly liveBaseUrl?: string | undefined;
   readonly apiKey: Secret;
   readonly settings: ServiceSettings;
-  /** Books every request, including retries, before it is sent. */
-  readonly budget: RequestBudget;
-  readonly limiter: RateLimiter;
+  /** Every request takes one, including retries. */
+  readonly permits: Permits;
   readonly userAgent: string;
   /** Addresses that have answered in this process; see `firstContact`. */
   readonly answered?: AnsweredAddresses;
@@ -73,16 +71,16 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * Creates a client, which turns a request into a page or a named error (`errors.ts`). It retries, obeys the rate, and books
- * each request before it is sent. One client serves all requests with a key.
+ * Creates a client, which turns a request into a page or a named error (`errors.ts`). It retries, and takes a permit for
+ * each request. One client serves all requests with a key.
  */
 export function createClient(options: ClientOptions) {
-  const { settings, budget, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
+  const { settings, permits, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
   const patience = { ...defaultPatience, ...options.patience };
   const redactor = redactorOf(options.apiKey);
   const redact = redactor.text;
   const pace = createPace({
-    limiter: options.limiter,
+    permits,
     concurrency: settings.concurrency,
     patience,
     clock,
@@ -140,22 +138,10 @@ export function createClient(options: ClientOptions) {
     };
 
     const attempt = async (number: number) => {
-      let booking: Booking | undefined;
-      let isSent = false;
-      const book = async () => {
-        booking = await budget.book(signal);
-      };
-      const sending = () => {
-        signal.throwIfAborted();
-        isSent = true;
-        return send(http, { target, json, path }, understand, signal);
-      };
       try {
-        return await pace.run(sending, signal, book);
+        return await pace.run(() => send(http, { target, json, path }, understand, signal), signal);
       } catch (error) {
         if (error instanceof NotSent) counts.requests -= 1;
-        // If that fails, the count is too high by one, and the error is still this one.
-        if (error instanceof NotSent || !isSent) await booking?.cancel().catch(() => {});
         throw await contact.judge(error, request.path, number);
       }
     };

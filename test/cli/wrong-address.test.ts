@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
-import { uncounted } from '../../src/rate/budget.ts';
-import { unlimited } from '../../src/rate/shared-rate.ts';
+import { unlimited } from '../../src/rate/permits.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
@@ -135,7 +134,7 @@ describe('instead of the service', () => {
           settings: defaultServiceSettings,
           userAgent: 'test',
         },
-        ...{ limiter: unlimited, budget: uncounted, answered: new Set() },
+        ...{ permits: unlimited, answered: new Set() },
         clock: jumpingClock(),
       });
       await fetchCodes(client, 'countries', new AbortController().signal);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { openBudget } from '../../src/rate/budget.ts';
+import { openPermits } from '../../src/rate/permits.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { BudgetSpent } from '../../src/service/errors.ts';
@@ -14,6 +14,11 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
 const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
+
+/** The permits of a key of so many requests a month, at any rate. */
+function open(db: Warehouse, key: string, budget: number, at = clock) {
+  return openPermits(db, new Secret(key), { budget, clock: at, rate: Number.POSITIVE_INFINITY, burst: 1 });
+}
 
 const it = serving({ limits: null, clock, volume: 0.3 });
 
@@ -91,14 +96,13 @@ describe('the request budget', () => {
   });
 });
 
-describe('several budgets at once on one key', () => {
+describe('several processes with one key', () => {
   it('grant no more than the limit between them, and all of it', async ({ db }) => {
-    const key = new Secret('shared');
-    const budgets = Array.from({ length: 4 }, () => openBudget(db, key, 130, clock));
+    const processes = Array.from({ length: 4 }, () => open(db, 'shared', 130));
     const granted = await Promise.all(
-      budgets.map(async (budget) => {
+      processes.map(async (permits) => {
         for (let booked = 0; ; booked++) {
-          const isSpent = await budget.book(signal).then(
+          const isSpent = await permits.take(signal).then(
             () => false,
             (error) => {
               expect(error).toBeInstanceOf(BudgetSpent);
@@ -110,34 +114,32 @@ describe('several budgets at once on one key', () => {
       }),
     );
     expect(granted.reduce((sum, count) => sum + count)).toBe(130);
-    expect(await budgets[0]!.used()).toBe(130);
+    expect(await processes[0]!.used()).toBe(130);
   });
 
   it('cancel what was booked and not sent, in the month that it was booked in', async ({ db }) => {
     let now = new Date('2026-11-30T23:59:59Z');
-    const budget = openBudget(db, new Secret('mine'), 2, () => now);
-    const first = await budget.book(signal);
-    await budget.book(signal);
-    await expect(budget.book(signal)).rejects.toThrow(BudgetSpent);
+    const permits = open(db, 'mine', 2, () => now);
+    const first = await permits.take(signal);
+    await permits.take(signal);
+    await expect(permits.take(signal)).rejects.toThrow(BudgetSpent);
     now = new Date('2026-12-01T00:00:00Z');
-    await budget.book(signal);
+    await permits.take(signal);
     await first.cancel();
     expect(await usage(db)).toEqual({ '2026-11-01': 1, '2026-12-01': 1 });
   });
 
   it('may have any limit', async ({ db }) => {
-    await openBudget(db, new Secret('mine'), Number.MAX_SAFE_INTEGER, clock).book(signal);
-    await expect(openBudget(db, new Secret('mine'), 0, clock).book(signal)).rejects.toThrow(BudgetSpent);
-    await expect(openBudget(db, new Secret('yours'), 0, clock).book(signal)).rejects.toThrow(BudgetSpent);
+    await open(db, 'mine', Number.MAX_SAFE_INTEGER).take(signal);
+    await expect(open(db, 'mine', 0).take(signal)).rejects.toThrow(BudgetSpent);
+    await expect(open(db, 'yours', 0).take(signal)).rejects.toThrow(BudgetSpent);
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
   });
 
   it('of different keys do not share', async ({ db }) => {
-    await openBudget(db, new Secret('mine'), 1, clock).book(signal);
-    await openBudget(db, new Secret('yours'), 1, clock).book(signal);
-    await expect(openBudget(db, new Secret('mine'), 1, clock).book(signal)).rejects.toBeInstanceOf(
-      BudgetSpent,
-    );
+    await open(db, 'mine', 1).take(signal);
+    await open(db, 'yours', 1).take(signal);
+    await expect(open(db, 'mine', 1).take(signal)).rejects.toBeInstanceOf(BudgetSpent);
   });
 
   it('stop two runs of one job at the limit that they share', async ({ db, sandbox }) => {

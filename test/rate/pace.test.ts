@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPace, type Pace, type PaceOptions } from '../../src/rate/pace.ts';
-import { type RateLimiter, unlimited } from '../../src/rate/shared-rate.ts';
+import { type Permits, unlimited } from '../../src/rate/permits.ts';
 import { RateLimited, ServiceUnavailable } from '../../src/service/errors.ts';
 import { defaultPatience } from '../../src/service/retry.ts';
 import { jumpingClock, standingClock } from '../service/clocks.ts';
@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 
 function pace(changes: Partial<PaceOptions> = {}): Pace {
   const created = createPace({
-    limiter: unlimited,
+    permits: unlimited,
     concurrency: 8,
     patience: { ...defaultPatience, raiseAfter: 3 },
     clock: jumpingClock(),
@@ -177,30 +177,30 @@ describe('createPace', () => {
     expect(late).not.toHaveBeenCalled();
   });
 
-  test('nothing comes between the permit and the sending, and nothing is prepared twice', async () => {
+  test('nothing comes between the permit and the sending, and a permit that comes in a pause is cancelled', async () => {
     const clock = standingClock();
     const steps: string[] = [];
     const leave = held();
-    const limiter: RateLimiter = {
-      pass: async () => {
+    const permits: Permits = {
+      take: async () => {
         steps.push('asked');
         await leave.send();
+        return { cancel: async () => void steps.push('cancelled') };
       },
     };
-    const { run } = pace({ clock, limiter });
-    const prepare = async () => void steps.push('prepared');
-    const sent = run(async () => void steps.push('sent'), never, prepare);
+    const { run } = pace({ clock, permits });
+    const sent = run(async () => void steps.push('sent'), never);
     const other = run(limited(5000), never);
     await vi.waitFor(() => expect(leave.under).toHaveLength(2));
     leave.under[1]!();
     await expect(other).rejects.toThrow(RateLimited);
-    leave.under[0]!(); // in the pause that began meanwhile, and so not used
+    leave.under[0]!();
     await vi.waitFor(() => expect(clock.sleeping).toBe(1));
     clock.advance(5000);
     await vi.waitFor(() => expect(leave.under).toHaveLength(3));
     leave.under[2]!();
     await sent;
-    expect(steps).toEqual(['prepared', 'asked', 'asked', 'asked', 'sent']);
+    expect(steps).toEqual(['asked', 'asked', 'cancelled', 'asked', 'sent']);
   });
 
   test('requests that still wait at its closing fail', async () => {

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { unlimited } from '../../src/rate/shared-rate.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
 import {
@@ -23,14 +22,14 @@ const settings = { ...defaultServiceSettings, concurrency: 4, maxBodyBytes: 100_
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
   const cancel = vi.fn(async () => {});
-  const budget = { book: vi.fn(async () => ({ cancel })) };
+  const permits = { take: vi.fn(async () => ({ cancel })) };
   const events: ClientEvent[] = [];
   const client = createClient({
-    ...{ baseUrl, apiKey: new Secret(key), settings, budget, limiter: unlimited, clock, random: () => 0.5 },
+    ...{ baseUrl, apiKey: new Secret(key), settings, permits, clock, random: () => 0.5 },
     ...{ userAgent: 'gmsi-etl/0.0.0', onEvent: (event) => events.push(event), ...changes },
   });
   onTestFinished(() => client.close());
-  return { client, clock, budget, events };
+  return { client, clock, permits, cancel, events };
 }
 
 test('a page over the cap is not asked for again, since it would be as large', async () => {
@@ -91,10 +90,10 @@ describe('what can be retried', () => {
     ['a 503 with a time to wait', json({}, 503, { 'retry-after': '3' }), '5xx'],
   ])('is retried, booked once for each attempt, and reported: %s', async (_name, fault, outcome) => {
     const server = await rawServer(inTurn(fault, fault, json(emptyPage)));
-    const { client, budget, events } = aClient(server.url);
+    const { client, permits, events } = aClient(server.url);
     expect(await client.getPage(request, never)).toMatchObject({ records: { length: 0 }, nextToken: null });
     expect(server.targets).toHaveLength(3);
-    expect(budget.book).toHaveBeenCalledTimes(3);
+    expect(permits.take).toHaveBeenCalledTimes(3);
     expect(client.stats()).toMatchObject({ requests: 3, retries: 2 });
     const outcomes = events.flatMap((event) => (event.type === 'request' ? [event.outcome] : []));
     expect(outcomes).toEqual([outcome, outcome, 'ok']);
@@ -199,46 +198,32 @@ describe('what cannot be retried', () => {
   });
 });
 
-describe('the request budget', () => {
-  test('sends nothing that it has not booked', async () => {
+describe('a permit', () => {
+  test('is taken for each request, or nothing is sent', async () => {
     const server = await rawServer(json(emptyPage));
     const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
     const { client } = aClient(server.url, {
-      budget: { book: () => Promise.reject(spent) },
+      permits: { take: () => Promise.reject(spent) },
     });
     await expect(client.getPage(request, never)).rejects.toBe(spent);
     expect(server.targets).toEqual([]);
     expect(client.stats().requests).toBe(0);
   });
 
-  test('is not charged for a request that was stopped while it waited for the rate', async () => {
-    const server = await rawServer(json(emptyPage));
-    const stop = new AbortController();
-    const pass = async () => {
-      stop.abort(new Error('interrupted'));
-      stop.signal.throwIfAborted();
-    };
-    const { client, budget } = aClient(server.url, { limiter: { pass } });
-    await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
-    expect(budget.book).toHaveBeenCalledTimes(1);
-    expect((await budget.book.mock.results[0]!.value).cancel).toHaveBeenCalledTimes(1);
-    expect(server.targets).toEqual([]);
-  });
-
-  test('is not booked for requests that still wait for their slot', async () => {
+  test('is not taken for requests that still wait for their slot', async () => {
     const answers: (() => void)[] = [];
     const server = await rawServer((incoming, response) => {
       answers.push(() => json(emptyPage)(incoming, response));
     });
-    const { client, budget } = aClient(server.url, { settings: { ...settings, concurrency: 1 } });
+    const { client, permits } = aClient(server.url, { settings: { ...settings, concurrency: 1 } });
     const both = [client.getPage(request, never), client.getPage(request, never)];
     await vi.waitFor(() => expect(answers).toHaveLength(1));
-    expect(budget.book).toHaveBeenCalledTimes(1);
+    expect(permits.take).toHaveBeenCalledTimes(1);
     answers[0]!();
     await vi.waitFor(() => expect(answers).toHaveLength(2));
     answers[1]!();
     await Promise.all(both);
-    expect(budget.book).toHaveBeenCalledTimes(2);
+    expect(permits.take).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { uncounted } from '../../src/rate/budget.ts';
-import { unlimited } from '../../src/rate/shared-rate.ts';
+import { unlimited } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
 import { RequestRefused, ServiceUnavailable, WrongAddress } from '../../src/service/errors.ts';
@@ -20,8 +19,7 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const client = createClient({
     ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
     settings: { ...defaultServiceSettings, maxAttempts: 5 },
-    budget: uncounted,
-    limiter: unlimited,
+    permits: unlimited,
     ...changes,
   });
   onTestFinished(() => client.close());
@@ -67,7 +65,7 @@ test('a port that nobody listens on is given up after four tries, of which none 
   const cancel = vi.fn(async () => {});
   const { ask, client, clock } = aClient('http://127.0.0.1:1', {
     settings: { ...defaultServiceSettings, maxAttempts: 8 },
-    budget: { book: async () => ({ cancel }) },
+    permits: { take: async () => ({ cancel }) },
   });
   expect(await ask()).toMatchObject({
     kind: 'retryable',

@@ -5,8 +5,7 @@ import { parseJob } from '../../src/config/read-job.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncResult, sync } from '../../src/load/sync.ts';
-import { openBudget } from '../../src/rate/budget.ts';
-import { sharedLimiter } from '../../src/rate/shared-rate.ts';
+import { openPermits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
@@ -109,21 +108,19 @@ export function stoppedAt(page: number): Pick<BackfillSetting, 'stop' | 'aroundP
   return { stop: stop.signal, aroundPage };
 }
 
-/** The client of a load and its budget, of so many requests a month. */
+/** The client of a load, with a budget of so many requests a month. */
 export function aServiceFor(
   settings: Job['service'],
-  limit: number,
+  budget: number,
   clock: () => Date,
   setting: ServiceSetting,
 ): { readonly client: Client } & AsyncDisposable {
   const { db, sandbox, apiKey = 'sandbox-key', aroundPage = (ask) => ask(), onClientEvent } = setting;
   const { servedBy, serviceClock = clock } = setting;
   const key = new Secret(apiKey);
-  const patient = db.patient({});
-  const budget = openBudget(patient, key, limit, clock);
+  const permits = openPermits(db.patient({}), key, { ...settings, budget, clock });
   const client = createClient({
-    ...{ baseUrl: sandbox.url, apiKey: key, settings, budget, userAgent: 'test' },
-    limiter: sharedLimiter(patient, key, settings),
+    ...{ baseUrl: sandbox.url, apiKey: key, settings, permits, userAgent: 'test' },
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
     ...(onClientEvent && { onEvent: onClientEvent }),
   });

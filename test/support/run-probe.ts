@@ -4,8 +4,7 @@ import { capRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import { mostRequests } from '../../src/probe/probe.ts';
 import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import { openBudget } from '../../src/rate/budget.ts';
-import { sharedLimiter } from '../../src/rate/shared-rate.ts';
+import { openPermits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
@@ -23,14 +22,13 @@ export interface ProbeRun {
 /** Runs a probe as `gmsi doctor --probe` would, in this process. */
 export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<ProbeReport> {
   const apiKey = new Secret('sandbox-key');
-  const budget = openBudget(db, apiKey, 250_000, () => new Date(clock.now()));
   const service = job?.service ?? defaultServiceSettings;
+  const month = { budget: 250_000, clock: () => new Date(clock.now()) };
   await using client = createClient({
     baseUrl: sandbox.url,
     apiKey,
     settings: { ...service, maxAttempts: 2, concurrency: 1 },
-    limiter: sharedLimiter(db, apiKey, service),
-    budget: capRequests(budget, mostRequests),
+    permits: capRequests(openPermits(db, apiKey, { ...service, ...month }), mostRequests),
     userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });

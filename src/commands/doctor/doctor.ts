@@ -20,7 +20,7 @@ import { version } from '../../package.ts';
 import { capRequests } from '../../probe/ask.ts';
 import { mostRequests } from '../../probe/probe.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
-import type { Budget } from '../../rate/budget.ts';
+import type { Permits } from '../../rate/permits.ts';
 import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
 import { readDescription } from '../../service/description.ts';
@@ -200,7 +200,7 @@ async function probe(
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
-  const cap = (budget: Budget) => capRequests(budget, mostRequests);
+  const cap = (permits: Permits) => capRequests(permits, mostRequests);
   await using service = openService(session, db, settings, limit, cap);
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, clock: systemClock, signal: session.stop });

@@ -16,23 +16,6 @@ export async function usedRequests(
   return row?.requests ?? 0;
 }
 
-/** Books a request of a month. @returns false if that would pass `limit` */
-export async function bookRequest(
-  db: Kysely<Database>,
-  keyFingerprint: string,
-  month: Day,
-  limit: number,
-): Promise<boolean> {
-  const { rows } = await sql`
-    insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
-    select ${keyFingerprint}, ${month}::date, 1 where ${limit}::bigint >= 1
-    on conflict (key_fingerprint, month) do update set requests = usage.requests + 1, updated_at = now()
-    where usage.requests < ${limit}::bigint
-    returning requests
-  `.execute(db);
-  return rows.length > 0;
-}
-
 /** Cancels the booking of a request that was not sent. */
 export async function cancelRequest(db: Kysely<Database>, keyFingerprint: string, month: Day): Promise<void> {
   await db
@@ -43,25 +26,46 @@ export async function cancelRequest(db: Kysely<Database>, keyFingerprint: string
     .execute();
 }
 
+/** A request to be sent with a key. */
+export interface RequestToTake {
+  /** The key's fingerprint. */
+  readonly key: string;
+  /** The month in which it is booked, as its first day. */
+  readonly month: Day;
+  /** The most requests of the month. */
+  readonly budget: number;
+  /** Requests a second at which the key's bucket leaks; `Infinity` if the request is only booked. */
+  readonly rate: number;
+}
+
 /**
- * Puts a request into the key's bucket, whether it may be sent at once or must wait. The bucket leaks at the rate of the caller,
- * in requests a second. The time is the database's, read under the row's lock. A clock that is set back leaks nothing, so it
- * can only slow down.
- * @returns the requests in the bucket, this one included
+ * Books a request in its month, and puts it into the key's bucket, whether it may be sent at once or must wait. The time is the
+ * database's, read under the row's lock. A clock that is set back leaks nothing, so it can only slow down.
+ * @returns the requests in the bucket, this one included; 0 if there is no limit; `undefined`, having changed nothing, if the
+ * budget is used up
  */
 export async function takeRequest(
   db: Kysely<Database>,
-  keyFingerprint: string,
-  rate: number,
-): Promise<number> {
-  const { rows } = await sql<{ in_bucket: number }>`
-    insert into gmsi.request_rate as bucket (key_fingerprint, in_bucket, counted_at)
-    values (${keyFingerprint}, 1, clock_timestamp())
-    on conflict (key_fingerprint) do update
-    set in_bucket = 1 + greatest(0, bucket.in_bucket - ${rate} *
-          greatest(0, extract(epoch from clock_timestamp() - bucket.counted_at)::double precision)),
-        counted_at = clock_timestamp()
-    returning in_bucket
+  { key, month, budget, rate }: RequestToTake,
+): Promise<number | undefined> {
+  const isLimited = Number.isFinite(rate);
+  const { rows } = await sql<{ in_bucket: number | null }>`
+    with booked as (
+      insert into gmsi.api_usage as usage (key_fingerprint, month, requests)
+      select ${key}, ${month}::date, 1 where ${budget}::bigint >= 1
+      on conflict (key_fingerprint, month) do update set requests = usage.requests + 1, updated_at = now()
+      where usage.requests < ${budget}::bigint
+      returning requests
+    ), taken as (
+      insert into gmsi.request_rate as bucket (key_fingerprint, in_bucket, counted_at)
+      select ${key}, 1, clock_timestamp() from booked where ${isLimited}
+      on conflict (key_fingerprint) do update
+      set in_bucket = 1 + greatest(0, bucket.in_bucket - ${isLimited ? rate : 0} *
+            greatest(0, extract(epoch from clock_timestamp() - bucket.counted_at)::double precision)),
+          counted_at = clock_timestamp()
+      returning in_bucket
+    )
+    select in_bucket from booked left join taken on true
   `.execute(db);
-  return rows[0]!.in_bucket;
+  return rows[0] && (rows[0].in_bucket ?? 0);
 }
