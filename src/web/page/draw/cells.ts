@@ -1,7 +1,7 @@
 import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
 import { namesOf, type Row } from '../rows.ts';
-import { type State, states, stateTitles } from './states.ts';
+import { type State, spansOf, states, stateTitles } from './states.ts';
 
 /** The series of a match type of a feed, in a period. */
 export interface SeriesAsked {
@@ -177,10 +177,10 @@ export function barOf(shown: Shown, row: number, column: number): Cell {
   const timeline = of.length === 1 ? of[0]?.timeline : undefined;
   const days = daysOf(shown, [row], [column]);
   const spans = timeline
-    ? timeline.split(', ').map((span) => span.split(' ') as [State | 'never', string])
+    ? spansOf(timeline)
     : ([...states, 'never'] as const).map((state) => [state, days[state]] as const);
   const parts = spans
-    .filter(([, length]) => Number(length) > 0)
-    .map(([state, length]) => [`var(--${state})`, Number(length) / days.all] as const);
+    .filter(([, length]) => length > 0)
+    .map(([state, length]) => [`var(--${state})`, length / days.all] as const);
   return { parts, mark: days.failed > 0 ? 'frame' : undefined };
 }

@@ -187,6 +187,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
             {...{ feed, match_type, from, to, series }}
             name={cells.rows.find(({ code }) => code === series.code)?.name ?? null}
             by={cells.by}
+            timeline={timelineOf(cells, series)}
           />
         )}
       </div>
@@ -205,6 +206,12 @@ function openSeries(by: 'country' | 'ticker'): SeriesShown | undefined {
 
 function isSame(one: SeriesShown, other: SeriesShown): boolean {
   return one.code === other.code && one.topic === other.topic && one.variant === other.variant;
+}
+
+function timelineOf({ rows, columns, series }: Cells, shown: SeriesShown): string | undefined {
+  const row = rows.findIndex(({ code }) => code === shown.code);
+  const column = columns.findIndex((one) => isSame({ ...one, code: shown.code }, shown));
+  return series[row]?.[column]?.timeline;
 }
 
 /** Returns where a series is shown, if it is. */
