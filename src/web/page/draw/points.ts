@@ -236,7 +236,7 @@ export function changeAt(
 /** Groups rows by the key of their series. */
 export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
-): Map<string, readonly One[]> {
+): Map<string, readonly [One, ...One[]]> {
   return groupedBy(rows, (row) => keyOf({ ...row, match: row.match_type }));
 }
 

@@ -6,7 +6,7 @@ import { type Answer, useAnswer, useTogether } from '../../api.ts';
 import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
-import { number, score } from '../../numbers.ts';
+import { counted, number, score } from '../../numbers.ts';
 import {
   Answered,
   Controls,
@@ -44,6 +44,13 @@ const feedNames = [...Object.keys(indices), ...Object.keys(news)];
 
 type Loaded = Answer<'feeds'>['rows'];
 
+const NothingLoaded = () => (
+  <p class="empty">
+    No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
+    loads those of a job, such as <code>jobs/ticker-index.yaml</code> or <code>jobs/gmsi-index.yaml</code>.
+  </p>
+);
+
 /** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
   const feeds = useAnswer('feeds', {}, 30);
@@ -56,23 +63,6 @@ export function Feeds() {
         return <OfFeed key={feed} {...{ loaded, feed }} of={rows.filter((one) => one.feed === feed)} />;
       }}
     </Answered>
-  );
-}
-
-function NothingLoaded() {
-  useTitle('Feeds');
-  return (
-    <p class="empty">
-      No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
-      loads those of a job, such as{' '}
-      {feedNames.map((name, index) => (
-        <>
-          {index === 0 ? '' : index === feedNames.length - 1 ? ' or ' : ', '}
-          <code>jobs/{name}.yaml</code>
-        </>
-      ))}
-      .
-    </p>
   );
 }
 
@@ -217,6 +207,17 @@ function IndexLines(props: {
     <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
       {({ rows, lines, shown, chart }) => (
         <>
+          {lines.length > mostLines && (
+            <Choose
+              label="Lines"
+              choices={lines.map(({ key, topic, line, count }) => ({
+                ...{ value: key, title: `${topic} ${line}`, note: counted(count, chart.counted) },
+              }))}
+              chosen={shown.map(({ key }) => key)}
+              atMost={mostLines}
+              onChange={(line) => go({ line }, 'replace')}
+            />
+          )}
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
@@ -232,7 +233,6 @@ function IndexLines(props: {
               .filter(Boolean)
               .join(' ')}
           </Noted>
-          {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
           <Numbers chart={chart} />
         </>
       )}
@@ -262,10 +262,8 @@ type IndexLine = ReturnType<typeof linesOf>[number];
 function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
-      const count = points.reduce((sum, { headlines }) => sum + headlines, 0);
-      const sum = points.reduce((sum, { directional, headlines }) => sum + (directional ?? 0) * headlines, 0);
-      const { topic, match_type: line, of } = points[0]!;
-      return { key, topic, line, of, count, mean: count > 0 ? sum / count : null };
+      const { topic, match_type: line, of } = points[0];
+      return { key, topic, line, of, count: points.reduce((sum, { headlines }) => sum + headlines, 0) };
     })
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }
@@ -299,46 +297,6 @@ function indexChart(
   };
 }
 
-/** Lists all lines, and chooses those that are drawn. */
-function AllLines({
-  lines,
-  shown,
-  chart: { counted },
-}: {
-  lines: readonly IndexLine[];
-  shown: readonly IndexLine[];
-  chart: Chart;
-}) {
-  const keys = shown.map(({ key }) => key);
-  const flip = (key: string) => {
-    const next = keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key];
-    go({ line: next.slice(-mostLines) }, 'replace');
-  };
-  const columns: Column<IndexLine>[] = [
-    {
-      title: 'shown',
-      show: ({ key, topic, line }) => (
-        <input
-          type="checkbox"
-          aria-label={`Show ${topic} ${line}`}
-          checked={keys.includes(key)}
-          onChange={() => flip(key)}
-        />
-      ),
-    },
-    { title: 'topic', kind: 'head', by: ({ topic }) => topic },
-    { title: 'model', by: ({ line }) => line },
-    { title: `${counted}s`, kind: 'number', by: ({ count }) => count },
-    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
-  ];
-  return (
-    <details class="numbers">
-      <summary>All {lines.length} lines</summary>
-      <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
-    </details>
-  );
-}
-
 const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
 const limit = 1000;
 
@@ -348,7 +306,7 @@ const columns: Column<Row<'news'>>[] = [
   {
     title: 'text',
     kind: 'text',
-    show: ({ text, url, source }) => <HeadlineText {...{ text, url, source }} />,
+    show: (row) => <HeadlineText {...row} />,
   },
   { title: 'topic', by: ({ topic }) => topic },
   { title: 'impact', by: ({ impact }) => impact },

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
+import { type Parameters, useAnswer } from '../../api.ts';
 import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
   Noted,
-  Problem,
   Select,
   SignedBar,
   Source,
@@ -20,7 +19,8 @@ import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 
-const pageSize = 100;
+/** The most headlines of a list. */
+const most = 500;
 
 const closed = { at: null, of: null, find: null };
 
@@ -40,11 +40,9 @@ export function Headlines(props: {
   const { country, topic, match } = series;
   const find = address.value.get('find') || null;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
-  const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
-  const asked = useAnswer('headlines', parameters);
-  const url = addressOf('headlines', parameters);
+  const asked = useAnswer('headlines', { ...of, limit: most });
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
@@ -94,110 +92,76 @@ export function Headlines(props: {
                 : 'Nothing is loaded here, so there may have been news.'
           }
         >
-          {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
+          {({ rows }) => (
+            <>
+              {rows.length === most && (
+                <p class="quiet">The latest {most}: search, or choose a shorter time, to see others.</p>
+              )}
+              <Table
+                label="Headlines"
+                kind="news"
+                rows={rows}
+                // The same id may have been published twice.
+                keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
+                sort="news"
+                first={100}
+                isFolded
+                detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
+                columns={columnsOf(rows)}
+              />
+            </>
+          )}
         </Answered>
       )}
     </section>
   );
 }
 
-/** Shows headlines page by page. */
-function List(props: {
-  first: readonly Headline[];
-  parameters: Parameters;
-  series: SeriesPoints;
-  asOf: string | null;
-}) {
-  const { first, parameters, series, asOf } = props;
-  const [later, setLater] = useState<readonly Headline[]>([]);
-  const [lastPage, setLastPage] = useState(first.length);
-  const [isAsking, setAsking] = useState(false);
-  const [error, setError] = useState<Refusal>();
-  const isFirst = new Set(first.map((row) => row.headline_id));
-  const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
-  const last = rows.at(-1)!;
+function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
   // Part of the headlines in order would look like all of them.
-  const sortable = (by: (row: Headline) => string | number | null) => (lastPage < pageSize ? by : undefined);
-  const more = async () => {
-    setAsking(true);
-    const after = { after_time: last.published_at, after_id: last.headline_id };
-    await ask<'headlines'>(addressOf('headlines', { ...parameters, ...after })).then(
-      (answer) => {
-        setLater((before) => [...before, ...answer.rows]);
-        setLastPage(answer.rows.length);
-        setError(undefined);
-      },
-      (error) => setError(error),
-    );
-    setAsking(false);
-  };
-  return (
-    <>
-      <Table
-        label="Headlines"
-        kind="news"
-        rows={rows}
-        // The same id may have been published twice.
-        keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
-        sort="news"
-        isFolded
-        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
-        columns={[
-          {
-            title: zone.value,
-            kind: 'time',
-            by: sortable(({ published_at }) => published_at),
-            show: ({ published_at }) => moment(published_at),
-          },
-          {
-            title: 'headline',
-            kind: 'text',
-            show: (row, _, unfold) => (
-              <>
-                <HeadlineText
-                  text={row.headline}
-                  url={row.url}
-                  source={row.source}
-                  isRetracted={row.retracted_at !== null}
-                />{' '}
-                <span class="quiet">
-                  {row.language && ` · ${row.language}`}
-                  {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
-                </span>
-                {versionsTitle(row) && unfold(versionsTitle(row))}
-              </>
-            ),
-          },
-          ...(['directional', 'semantic'] as const).map(
-            (model): Column<Headline> => ({
-              title: model,
-              kind: 'number',
-              by: sortable((row) => row[`${model}_score`]),
-              show: (row) => (
-                <>
-                  {score(row[`${model}_score`])}
-                  <SignedBar value={row[`${model}_score`] ?? 0} />
-                </>
-              ),
-            }),
-          ),
-          {
-            title: 'topic',
-            kind: 'number',
-            hint: 'How probable it is that the headline is about the topic',
-            by: sortable((row) => row.topic_probability),
-            show: (row) => percent(row.topic_probability),
-          },
-        ]}
-      />
-      {error && <Problem error={error} />}
-      {lastPage === pageSize && (
-        <button type="button" disabled={isAsking} onClick={() => void more()}>
-          {isAsking ? 'Asking …' : `More, after ${number(rows.length)}`}
-        </button>
-      )}
-    </>
-  );
+  const sortable = (by: (row: Headline) => string | number | null) => (rows.length < most ? by : undefined);
+  return [
+    {
+      title: zone.value,
+      kind: 'time',
+      by: sortable(({ published_at }) => published_at),
+      show: ({ published_at }) => moment(published_at),
+    },
+    {
+      title: 'headline',
+      kind: 'text',
+      show: (row, _, unfold) => (
+        <>
+          <HeadlineText {...row} text={row.headline} />{' '}
+          <span class="quiet">
+            {row.language && ` · ${row.language}`}
+            {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+          </span>
+          {versionsTitle(row) && unfold(versionsTitle(row))}
+        </>
+      ),
+    },
+    ...(['directional', 'semantic'] as const).map(
+      (model): Column<Headline> => ({
+        title: model,
+        kind: 'number',
+        by: sortable((row) => row[`${model}_score`]),
+        show: (row) => (
+          <>
+            {score(row[`${model}_score`])}
+            <SignedBar value={row[`${model}_score`] ?? 0} />
+          </>
+        ),
+      }),
+    ),
+    {
+      title: 'topic',
+      kind: 'number',
+      hint: 'How probable it is that the headline is about the topic',
+      by: sortable((row) => row.topic_probability),
+      show: (row) => percent(row.topic_probability),
+    },
+  ];
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {
@@ -305,7 +269,7 @@ function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/st
       kind: 'text',
       show: (row) => (
         <>
-          <HeadlineText text={row.headline} url={row.url} source={row.source} />
+          <HeadlineText {...row} text={row.headline} />
           <span class="quiet">
             {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
               .filter((part) => part !== false)
@@ -336,14 +300,14 @@ export function HeadlineText(props: {
   text: string | null;
   url: string | null;
   source: string | null;
-  isRetracted?: boolean;
+  retracted_at?: string | null;
 }) {
-  const { text, url, source, isRetracted = false } = props;
+  const { text, url, source, retracted_at } = props;
   const said = text ?? '(without a text)';
   const link = linkOf(url);
   return (
     <>
-      <bdi class={isRetracted ? 'retracted' : undefined}>
+      <bdi class={retracted_at ? 'retracted' : undefined}>
         {link ? (
           <a href={link} target="_blank" rel="noopener noreferrer">
             {said}

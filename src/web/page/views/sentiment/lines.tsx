@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { mostPoints } from '../../../most-points.ts';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
@@ -23,8 +22,8 @@ import {
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Noted, Swatch, useWidth } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
-import { dayOf, daysBetween, plusDays, zone } from '../../time.ts';
-import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
+import { dayOf, plusDays, zone } from '../../time.ts';
+import { type Asked, mostLines, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 import { useMeans } from './means.tsx';
 
@@ -32,7 +31,6 @@ import { useMeans } from './means.tsx';
 export function Lines({ asked }: { asked: Asked }) {
   const { by, asOf } = asked;
   const days = wholeBuckets(asked.from, asked.to, by);
-  const isTooMuch = pointsOf(asked) > mostPoints;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
@@ -40,11 +38,11 @@ export function Lines({ asked }: { asked: Asked }) {
   const { means, covered } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
-    !isTooMuch,
+    true,
     // A window that was loaded again since then does not say when its days were first complete.
     parameters,
   );
-  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters);
+  const now = useAnswer('sentiment', asOf === null ? undefined : parameters);
   const chart = useTogether(
     [means, covered, asOf === null ? means : now],
     (means, covered, now) => {
@@ -57,7 +55,6 @@ export function Lines({ asked }: { asked: Asked }) {
     },
     [address.value],
   );
-  if (isTooMuch) return <TooMuch asked={asked} />;
   return (
     <Answered asked={chart}>
       {(chart) => (
@@ -100,21 +97,6 @@ function changesOf(chart: Chart): string | false {
   const [changed, added] = [count('changed'), count('added')];
   if (!now) return false;
   return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
-}
-
-function TooMuch({ asked }: { asked: Asked }) {
-  const days = Math.floor((mostPoints * (daysBetween(asked.from, asked.to) - 1)) / pointsOf(asked));
-  return (
-    <p class="empty">
-      These are too many points to draw by {asked.by}.{' '}
-      <button type="button" onClick={() => go({ from: `${days}d` })}>
-        Show the last {days} days
-      </button>{' '}
-      <button type="button" onClick={() => go({ by: 'day' })}>
-        Show days
-      </button>
-    </p>
-  );
 }
 
 const noEvents: readonly number[] = [];

@@ -4,7 +4,7 @@ import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
 import { counted, score, share } from '../../numbers.ts';
-import { Answered, Noted, Swatch, Tip } from '../../parts.tsx';
+import { Answered, Noted, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
@@ -98,8 +98,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
     setHover({ shape, left: event.clientX - within.left, top: event.clientY - within.top, within });
   };
   const told = hover && of(hover.shape);
-  const drawn = new Set(world?.shapes.map(({ code }) => code));
-  const small = world ? shown.filter(({ code }) => !drawn.has(code)) : [];
   return (
     <div class="map" onPointerLeave={() => setHover(null)}>
       {hover && (
@@ -152,17 +150,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         <div class="space quiet">Drawing …</div>
       )}
       <Scale limit={limit} isDotted />
-      {small.length > 0 && (
-        <div class="row tight small legend">
-          <span class="quiet">Too small for the map:</span>
-          {small.map((one) => (
-            <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
-              <Swatch kind={kindOf(one)} {...(one.mean !== null && { colour: colourOf(one.mean, limit) })} />
-              {one.name} <span class="quiet">{words(one, days)}</span>
-            </button>
-          ))}
-        </div>
-      )}
     </div>
   );
 }

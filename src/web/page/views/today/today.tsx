@@ -1,9 +1,8 @@
 import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { counted, number, share } from '../../numbers.ts';
-import { Answered, Meter, Section, Source, Swatch, Trouble, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
-import { type Column, Table } from '../../table.tsx';
+import { Answered, Meter, Section, Source, Trouble, useTitle } from '../../parts.tsx';
+import { groupedBy, type Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { type Cause, causesOf, type Known, summaryOf } from './causes.ts';
@@ -133,83 +132,23 @@ function Banner({ causes }: { causes: readonly Cause[] }) {
   );
 }
 
-type Check = Row<'checks'>;
-
-/** The colours of results. */
-const colours: Readonly<Record<string, string>> = {
-  ...{ failed: 'failed', warned: 'refused', passed: 'covered', skipped: 'never' },
-};
-
-/** Shows what `gmsi check` found in its last run. */
+/** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
 export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: readonly Row<'jobs'>[] }) {
   const { rows } = asked.answer!;
   const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
-  const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
+  const results = [...groupedBy(rows, ({ result }) => result)];
+  const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
   return (
-    <Section
-      title="Checks"
-      beside={
-        <>
-          <span class="quiet">{rows.length > 0 && resultsOf(rows)}</span>
-          <Source of={asked} />
-        </>
-      }
-    >
-      {rows.length === 0 ? (
-        <>
-          <p class="quiet">No check has been run. Checks look for errors in what is loaded:</p>
-          <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />
-        </>
-      ) : (
-        noted.length > 0 && (
-          <Table
-            label="Checks that found something"
-            rows={noted}
-            columns={columns}
-            keyOf={({ job, check_name }) => `${job} ${check_name}`}
-          />
-        )
-      )}
+    <Section title="Checks" beside={<Source of={asked} />}>
+      <p class="quiet">
+        {oldest
+          ? `${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}; checked since ${moment(oldest)}`
+          : 'No check has been run. Checks look for errors in what is loaded:'}
+      </p>
+      {!oldest && <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />}
     </Section>
   );
 }
-
-/** Counts checks by result, with the age of the results. */
-function resultsOf(checks: readonly Check[]): string {
-  const results = Object.keys(colours).flatMap((result) => {
-    const many = checks.filter((one) => one.result === result).length;
-    return many > 0 ? `${number(many)} ${result}` : [];
-  });
-  const oldest = checks.map(({ checked_at }) => checked_at).toSorted()[0]!;
-  return `${results.join(', ')}; checked since ${moment(oldest)}`;
-}
-
-const columns: Column<Check>[] = [
-  {
-    title: 'result',
-    kind: 'nowrap',
-    show: ({ result }) => (
-      <>
-        <Swatch kind={colours[result]!} />
-        {result}
-      </>
-    ),
-  },
-  { title: 'job', show: ({ job }) => job },
-  {
-    title: 'findings',
-    kind: 'number',
-    show: ({ findings }) => (findings > 0 ? number(findings) : <span class="quiet">–</span>),
-  },
-  { title: 'what must hold', show: ({ reason, title }) => reason ?? title },
-  { title: 'checked', kind: 'nowrap', show: ({ checked_at }) => moment(checked_at) },
-  {
-    title: 'to see them',
-    show: ({ job, check_name }) => (
-      <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
-    ),
-  },
-];
 
 /** Returns the most requests in a month that any job allows for the server's key, and the jobs that stop earlier. */
 function limitOf(jobs: readonly Row<'jobs'>[]) {
