@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { address, go } from './address.ts';
+import { address, chosen, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
 import { Dialog, Link, Problem, Select, Swatch } from './parts.tsx';
@@ -10,17 +10,12 @@ import { Feeds } from './views/feeds/feeds.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
 import { Today } from './views/today/today.tsx';
 
-const views = {
-  today: { title: 'Today', key: '1', view: Today },
-  coverage: { title: 'Coverage', key: '2', view: Coverage },
-  sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
-  changes: { title: 'Changes', key: '4', view: Changes },
-  feeds: { title: 'Feeds', key: '5', view: Feeds },
-};
+const views = { today: Today, coverage: Coverage, sentiment: Sentiment, changes: Changes, feeds: Feeds };
 type View = keyof typeof views;
+const names = Object.keys(views) as View[];
 
-function viewOf(text: string | null): View {
-  return text !== null && Object.hasOwn(views, text) ? (text as View) : 'today';
+function titleOf(view: View): string {
+  return `${view[0]!.toUpperCase()}${view.slice(1)}`;
 }
 
 /** The period that each view showed last: a zoom in one view does not shorten the others. */
@@ -32,8 +27,8 @@ function toView(view: View) {
 
 /** The page shows the view that the address names. */
 export function App() {
-  const current = viewOf(address.value.get('view'));
-  const { title, view: Shown } = views[current];
+  const current = chosen('view', views);
+  const Shown = views[current];
   const [isKeys, setKeys] = useState(false);
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
@@ -42,8 +37,8 @@ export function App() {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      const view = Object.entries(views).find(([, { key }]) => key === event.key);
-      if (view) go(toView(view[0] as View));
+      const view = names[Number(event.key) - 1];
+      if (view) go(toView(view));
       else if (event.key === '?') setKeys(true);
       else if (event.key === '/') {
         event.preventDefault();
@@ -63,14 +58,14 @@ export function App() {
           gmsi
         </a>
         <nav aria-label="Views">
-          {Object.entries(views).map(([name, { title, key }]) => (
+          {names.map((name, index) => (
             <Link
               key={name}
-              to={toView(name as View)}
+              to={toView(name)}
               aria-current={name === current ? 'page' : undefined}
-              title={`${title} (${key})`}
+              title={`${titleOf(name)} (${index + 1})`}
             >
-              {title}
+              {titleOf(name)}
             </Link>
           ))}
         </nav>
@@ -112,7 +107,7 @@ export function App() {
           <AskForToken />
         ) : (
           <>
-            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{title}</h1>
+            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{titleOf(current)}</h1>
             <Shown />
           </>
         )}
@@ -138,9 +133,7 @@ function Keys({ onClose }: { onClose: () => void }) {
         <tbody>
           {keys.map(([key, does]) => (
             <tr key={key}>
-              <th scope="row">
-                <kbd>{key}</kbd>
-              </th>
+              <th scope="row">{key}</th>
               <td>{does}</td>
             </tr>
           ))}
@@ -154,7 +147,7 @@ function AskForToken() {
   const [problem, setProblem] = useState<string>();
   return (
     <form
-      class="token stack"
+      class="empty stack"
       onSubmit={async (event) => {
         event.preventDefault();
         setProblem(await showToken(String(new FormData(event.currentTarget).get('token'))));

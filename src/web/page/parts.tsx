@@ -1,29 +1,19 @@
 import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Answering, type Asked, addressOf, useIsReport } from './api.ts';
+import { type Answering, type Asked, addressOf, type Refusal, useIsReport } from './api.ts';
 import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
-/** Shows what is wrong and what to do. */
-export function Problem({
-  error,
-}: {
-  error: { readonly message: string; readonly hint?: string | undefined };
-}) {
+/** Shows what is wrong and what to do; quietly, if it only is that the server may not see something. */
+export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<Refusal> }) {
+  if (error.status === 403) return <p class="quiet">{error.message}</p>;
   return (
     <div class="problem marked failed apart" role="alert">
       <strong>{error.message}</strong>
       {error.hint && <span> {error.hint}</span>}
     </div>
   );
-}
-
-/** Shows an error, but nothing if an older server lacks the endpoint. */
-export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
-  if (!error || error.status === 404) return null;
-  if (error.status !== 403) return <Problem error={error} />;
-  return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
 }
 
 /** Shows an answer. The previous one stays, paler, while the next is loading. */

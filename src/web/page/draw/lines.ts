@@ -28,8 +28,6 @@ const timeLabels: uPlot.Axis.Values = [
 interface LinesShown {
   readonly width: number;
   readonly height: number;
-  /** Keys of series that are not drawn. */
-  readonly hidden: ReadonlySet<string>;
   /** The open bucket. */
   readonly open: number | null;
   /** When events happened. */
@@ -62,14 +60,13 @@ interface Layer {
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
-  { width, height, hidden, open, events }: LinesShown,
+  { width, height, open, events }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
   const colours = coloursOf([...marks.inks, ...seriesColours]);
   const { starts, ends, by } = chart;
   const middles = starts.map((start, index) => (start + ends[index]!) / 2);
-  const shown = chart.lines.filter(({ series }) => !hidden.has(series.key));
-  const series = chart.series.filter(({ key }) => !hidden.has(key));
+  const { series, lines: shown } = chart;
   const counts = allHeadlines(series, starts.length);
   const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
   const on = (draw: Parameters<typeof marks.drawing>[1]) =>
@@ -123,7 +120,7 @@ export function drawLines(
     const dash = line.model === 'semantic' ? [5, 3] : [];
     const drawn = (size: number, look: uPlot.Series) => ({
       ...{ stroke: colour(line), dash, ...look },
-      points: { show: true, size, fill: colour(line), filter: alone },
+      points: { show: true, size, fill: colour(line), filter: distinct },
     });
     const dots = (size: number, fill = colour(line)) => ({
       ...{ stroke: colour(line), paths: () => null, points: { show: true, size, fill } },
@@ -132,7 +129,8 @@ export function drawLines(
       values: line.values.map((value, index) =>
         typeof value === 'number' ? value + side * (line.errors[index] ?? 0) : value,
       ),
-      look: { points: { show: false } },
+      // Shows the edges of a point that has no neighbour to share a band with.
+      look: { points: { show: true, size: 4, fill: colour(line), filter: alone } },
     });
     const changed = (of: Line) =>
       middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
@@ -296,7 +294,12 @@ function scoreRange(lines: readonly Line[]): [number, number] {
   return [Math.max(-limit, Math.min(least - room, -0.05)), Math.min(limit, Math.max(most + room, 0.05))];
 }
 
-/** Returns all points if there is room for them; else those without a neighbour, which no line would show. */
+/** Returns all points if there is room for them; else those that no line would show. */
+function distinct(plot: uPlot, place: number): number[] | null {
+  return plot.bbox.width / plot.data[0].length > 8 * uPlot.pxRatio ? null : alone(plot, place);
+}
+
+/** Returns the points without a neighbour. */
 function alone(plot: uPlot, place: number): number[] {
   const values = plot.data[place]! as (number | null | undefined)[];
   const isDrawn = (index: number, step: 1 | -1) => {
@@ -304,9 +307,8 @@ function alone(plot: uPlot, place: number): number[] {
     while (at >= 0 && at < values.length && values[at] === undefined) at += step;
     return typeof values[at] === 'number';
   };
-  const hasRoom = plot.bbox.width / values.length > 8 * uPlot.pxRatio;
-  return values.flatMap((value, index) =>
-    typeof value === 'number' && (hasRoom || (!isDrawn(index, -1) && !isDrawn(index, 1))) ? [index] : [],
+  return [...values.keys()].filter(
+    (index) => typeof values[index] === 'number' && !isDrawn(index, -1) && !isDrawn(index, 1),
   );
 }
 

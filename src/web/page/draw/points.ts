@@ -126,11 +126,9 @@ export function chartOf(
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
-    const ranges = coveredByKey.get(key) ?? [];
-    const isCovered = coveredBy(ranges);
-    const isCoveredBehind = coveredBy(ranges);
+    const isCovered = coveredBy(coveredByKey.get(key) ?? []);
     const isFull = starts.map((_, index) =>
-      isCoveredBehind(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
+      isCovered(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
     );
     const states = starts.map((start, index) =>
       stateOf(isCovered, [start, ends[index]!, periodEnd], headlines[index]! > 0),
@@ -242,13 +240,7 @@ export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topi
 
 function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) => boolean {
   const parsed = ranges.map((range) => [Date.parse(range.first_day), Date.parse(range.last_day) + aDay]);
-  let next = 0;
-  return (from, to) => {
-    // Called in order, so whatever ends earlier is not needed again.
-    while (next < parsed.length && parsed[next]![1]! <= from) next += 1;
-    const range = parsed[next];
-    return range !== undefined && range[0]! <= from && to <= range[1]!;
-  };
+  return (from, to) => parsed.some(([first, end]) => first! <= from && to <= end!);
 }
 
 /** Returns when the headlines behind a drawn mean begin and end, in milliseconds. */

@@ -75,7 +75,7 @@ function isOfAssets(feed: string): boolean {
 }
 
 /** What another subject or feed forgets. */
-const noLine = { line: null, hide: null, at: null, of: null };
+const noLine = { line: null, at: null, of: null };
 
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
   const { oldest = today(), newest: last = today() } = daysOfFeeds(of);

@@ -128,7 +128,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
     return (row, column) => cells[row]?.[column];
   }, [table]);
   const openLine = (row: number, at: string | null = null) =>
-    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null, hide: null });
+    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null });
   return (
     <div style={{ '--titles': '250px' }}>
       <Grid

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
@@ -62,7 +62,6 @@ export function Lines({ asked }: { asked: Asked }) {
           <Drawn
             chart={chart}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
-            asOf={asOf}
           />
           <Noted of={means} chart=".chart, .grid, .map">
             {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
@@ -105,11 +104,10 @@ const noEvents: readonly number[] = [];
 export function Drawn(props: {
   chart: Chart;
   label: string;
-  asOf?: string | null;
   /** When events happened, marked above the lines. */
   events?: readonly number[];
 }) {
-  const { chart, label, asOf = null, events = noEvents } = props;
+  const { chart, label, events = noEvents } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -120,7 +118,6 @@ export function Drawn(props: {
   const zoomedFrom = useRef<{ from: string | null; to: string | null }[]>([]);
   const place = useRef(pointed);
   place.current = pointed;
-  const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
   const open = placeOf(chart, address.value.get('at'));
   const dark = isDark.value;
   const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 430));
@@ -130,7 +127,7 @@ export function Drawn(props: {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, hidden, open, events };
+      const size = { width, height, open, events };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -154,9 +151,8 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, hidden, open, dark, zone.value, events]);
+  }, [chart, width, height, open, dark, zone.value, events]);
 
-  const empty = whyEmpty(chart, hidden, asOf);
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
     const index = pointed === -1 ? undefined : pointed;
@@ -166,7 +162,7 @@ export function Drawn(props: {
     else if (event.key === 'End') drawing.current?.point(end);
     else if (event.key === 'Escape') drawing.current?.point(null);
     else if (event.key === 'Enter' && index !== undefined) {
-      const line = chart.series.find(({ key, behind }) => !hidden.has(key) && behind[index]! > 0);
+      const line = chart.series.find(({ behind }) => behind[index]! > 0);
       openAt(chart, index, line?.key);
     } else return;
     event.preventDefault();
@@ -189,25 +185,11 @@ export function Drawn(props: {
         onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
         onBlur={() => drawing.current?.point(null)}
       >
-        {hover && pointed >= 0 && (
-          <ReadOut chart={chart} hidden={hidden} index={pointed} left={hover.left} width={width} />
-        )}
+        {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
       </div>
-      {empty && <p class="empty">{empty}</p>}
-      <Legend chart={chart} hidden={hidden} />
+      <Legend chart={chart} />
     </figure>
   );
-}
-
-function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string | null): string | undefined {
-  const shown = series.filter(({ key }) => !hidden.has(key));
-  if (shown.length === 0) return 'Every line is hidden. Click a name to show it.';
-  if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
-  if (asOf !== null)
-    return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
-  return shown.some(({ states }) => states.some(isLoaded))
-    ? 'The loaded days of this period had no headlines.'
-    : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
 }
 
 function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
@@ -263,23 +245,16 @@ function titleAt({ starts, by }: Chart, index: number): string {
 }
 
 /** Shows the values of all lines at the cursor. */
-function ReadOut(props: {
-  chart: Chart;
-  hidden: ReadonlySet<string>;
-  index: number;
-  left: number;
-  width: number;
-}) {
-  const { chart, hidden, index, left, width } = props;
+function ReadOut(props: { chart: Chart; index: number; left: number; width: number }) {
+  const { chart, index, left, width } = props;
   const title = titleAt(chart, index);
-  const shown = chart.series.filter(({ key }) => !hidden.has(key));
   const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
   return (
     <div class="tip readout" style={side} role="status">
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
-          {shown.flatMap((series) => [
+          {chart.series.flatMap((series) => [
             <Read key={series.key} title={chart.now && 'then'} {...{ chart, series, index }} />,
             chart.now && (
               <Read
@@ -335,10 +310,8 @@ function Read(props: { chart: Chart; series: SeriesPoints; index: number; title:
   );
 }
 
-/** Shows the lines' titles and their means over the whole period. A click hides a series or shows it again. */
-export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
-  const flip = (key: string) =>
-    go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
+/** Shows the lines' titles and their means over the whole period. */
+export function Legend({ chart }: { chart: Chart }) {
   const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
   const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
@@ -347,20 +320,14 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
       class={chart.series.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
     >
       {chart.series.map((series) => (
-        <button
-          key={series.key}
-          type="button"
-          class="flat"
-          aria-pressed={!hidden.has(series.key)}
-          onClick={() => flip(series.key)}
-        >
+        <span key={series.key}>
           {chart.lines
             .filter((line) => line.series === series)
             .map(({ model }) => (
               <Sign key={model} place={series.place} model={model} />
             ))}
           <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
-        </button>
+        </span>
       ))}
       {isGap && (
         <span class="quiet">

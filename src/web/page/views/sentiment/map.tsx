@@ -73,7 +73,7 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
 function openLine({ code }: Country, { from, to }: Asked): void {
   const smooth = { 1: 'none', 7: '7', 28: '28' }[daysBetween(from, to)];
   const point = smooth === undefined ? { at: null } : { at: to, by: 'day', smooth };
-  go({ show: 'lines', country: code, ...point, of: null, hide: null });
+  go({ show: 'lines', country: code, ...point, of: null });
 }
 
 /** Describes a country. */

@@ -1,5 +1,3 @@
-import { go } from '../../address.ts';
-import { useIsReport } from '../../api.ts';
 import { counted, number, share } from '../../numbers.ts';
 import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -23,13 +21,14 @@ export function Jobs(props: {
   const loaded = usable.filter((job) => !isNeverLoaded(job));
   const never = usable.filter(isNeverLoaded);
   const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
+  const placeOf = (job: Job) => order.indexOf(stateOf(job, isRunning));
   return (
     <Section title="Jobs">
       {loaded.length > 0 && (
         <Table
           label="Table of jobs"
           kind="small"
-          rows={loaded.toSorted((a, b) => trouble(b) - trouble(a))}
+          rows={loaded.toSorted((a, b) => placeOf(a) - placeOf(b))}
           columns={columnsOf(isRunning, hasWorkers)}
           keyOf={({ job }) => job}
           detail={(job) =>
@@ -49,17 +48,14 @@ export function Jobs(props: {
   );
 }
 
-function trouble(job: Job): number {
-  if ((job.failed ?? 0) > 0) return 3;
-  if (!isComplete(job)) return 2;
-  return (job.refused ?? 0) > 0 ? 1 : 0;
-}
+/** The states of jobs, those in trouble first. */
+const order = ['failed', 'running', 'pending', 'refused', 'covered'];
 
-function stateOf(job: Job, isRunning: boolean): string {
+function stateOf(job: Job, isRunning: (job: string) => boolean): string {
   if ((job.failed ?? 0) > 0) return 'failed';
-  if (isRunning) return 'running';
-  if ((job.refused ?? 0) > 0) return 'refused';
-  return isComplete(job) ? 'covered' : 'pending';
+  if (isRunning(job.job)) return 'running';
+  if (!isComplete(job)) return 'pending';
+  return (job.refused ?? 0) > 0 ? 'refused' : 'covered';
 }
 
 function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Column<Job>[] {
@@ -68,7 +64,7 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
       title: 'job',
       show: (job) => (
         <span title={job.feed ?? ''}>
-          <Swatch kind={stateOf(job, isRunning(job.job))} />
+          <Swatch kind={stateOf(job, isRunning)} />
           {job.job}
         </span>
       ),
@@ -158,8 +154,7 @@ function count(title: string, of: (load: Load) => number): Column<Load> {
 }
 
 /** Shows the last loads, the latest first. */
-export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
-  const isReport = useIsReport();
+export function Loads({ loads }: { loads: readonly Load[] }) {
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
   const columns: Column<Load>[] = [
@@ -204,28 +199,21 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
     { title: 'by', kind: 'nowrap', show: ({ run_by }) => <span class="quiet">{run_by}</span> },
   ];
   return (
-    <>
-      <Table
-        label="Loads"
-        kind="small"
-        rows={ended}
-        columns={columns}
-        keyOf={({ load_id }) => load_id}
-        isFolded
-        detail={(load) =>
-          !isDone(load) && (
-            <div class="anywhere">
-              {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
-            </div>
-          )
-        }
-      />
-      {loads.length >= limit && limit < 500 && !isReport && (
-        <button type="button" onClick={() => go({ loads: '500' })}>
-          Show more
-        </button>
-      )}
-    </>
+    <Table
+      label="Loads"
+      kind="small"
+      rows={ended}
+      columns={columns}
+      keyOf={({ load_id }) => load_id}
+      isFolded
+      detail={(load) =>
+        !isDone(load) && (
+          <div class="anywhere">
+            {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
+          </div>
+        )
+      }
+    />
   );
 }
 

@@ -1,7 +1,6 @@
-import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
 import { counted, number, share } from '../../numbers.ts';
-import { Answered, Meter, Section, Source, Trouble, useTitle } from '../../parts.tsx';
+import { Answered, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
@@ -10,20 +9,16 @@ import { Jobs, Loads, Running } from './jobs.tsx';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
-  const limit = Math.min(500, Number(address.value.get('loads')) || 50);
   const month = today().slice(0, 7);
-  const others = {
+  const asked = {
     jobs: useAnswer('jobs', {}, 5, 60),
     workers: useAnswer('workers', {}, 5, 30),
     failures: useAnswer('failures', {}),
     checks: useAnswer('checks', {}),
     fields: useAnswer('fields', {}, 60),
     alerts: useAnswer('alerts', {}),
-  };
-  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
-  const asked = {
-    ...others,
-    loads: useAnswer('loads', { limit }, 1, 15),
+    // Also every 15 seconds, because a killed load changes nothing in the warehouse.
+    loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', { month }),
   };
   const { loads, requests, checks } = asked;
@@ -34,9 +29,9 @@ export function Today() {
   useTitle('Today');
   return (
     <>
-      {Object.entries(others).map(([what, { error }]) => (
-        <Trouble key={what} error={error} what={what} />
-      ))}
+      {Object.entries(asked).map(
+        ([what, { error }]) => error && what !== 'loads' && <Problem key={what} error={error} />,
+      )}
       <Answered asked={loads}>
         {({ rows }) => (
           <>
@@ -57,7 +52,7 @@ export function Today() {
             )}
             {rows.length > 0 && (
               <Section title="Last loads" beside={<Source of={loads} />}>
-                <Loads loads={rows} limit={limit} />
+                <Loads loads={rows} />
               </Section>
             )}
           </>
@@ -150,23 +145,6 @@ export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: read
   );
 }
 
-/** Returns the most requests in a month that any job allows for the server's key, and the jobs that stop earlier. */
-function limitOf(jobs: readonly Row<'jobs'>[]) {
-  const limited = jobs
-    .filter((job) => job.requests_per_month !== null)
-    .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
-  const most = limited[0];
-  if (!most) return undefined;
-  const isMost = (job: Row<'jobs'>) => job.requests_per_month === most.requests_per_month;
-  return {
-    perMonth: most.requests_per_month!,
-    reserve: Math.max(...limited.filter(isMost).map(({ reserve }) => reserve ?? 0)),
-    projected: most.projected,
-    spentBy: most.spent_by,
-    lower: limited.filter((job) => !isMost(job)),
-  };
-}
-
 /** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
 export function Budget(props: {
   jobs: readonly Row<'jobs'>[];
@@ -174,15 +152,17 @@ export function Budget(props: {
   month: string;
 }) {
   const { jobs, requests, month } = props;
-  const { answer, error } = requests;
+  const { answer } = requests;
   const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
-  const limit = limitOf(jobs);
+  // The most that any job allows: the banner names jobs that must stop earlier.
+  const [most] = jobs
+    .filter((job) => job.requests_per_month !== null)
+    .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   return (
     <Section title={`Requests in ${month}`} beside={<Source of={requests} />}>
-      <Trouble error={error} what="requests" />
-      {answer && limit && <Bullet limit={limit} used={own?.requests ?? 0} />}
-      {own && !limit && (
+      {answer && most && <Bullet job={most} used={own?.requests ?? 0} />}
+      {own && !most && (
         <p>
           <b>{number(own.requests)}</b> requests. No job sets a budget.
         </p>
@@ -192,7 +172,7 @@ export function Budget(props: {
           <b>{number(requests)}</b> requests with {own ? 'another' : 'the'} key <code>{key}</code>
         </p>
       ))}
-      {answer?.rows.length === 0 && !limit && <p class="quiet">None yet.</p>}
+      {answer?.rows.length === 0 && !most && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
@@ -200,8 +180,9 @@ export function Budget(props: {
 const line = { width: '2px', marginLeft: '-2px' };
 
 /** Draws the requests of a key against a budget, with its reserve and the forecast. */
-function Bullet({ limit, used }: { limit: NonNullable<ReturnType<typeof limitOf>>; used: number }) {
-  const { perMonth, reserve, projected, spentBy, lower } = limit;
+function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
+  const { projected, spent_by } = job;
+  const [perMonth, reserve] = [job.requests_per_month!, job.reserve ?? 0];
   const most = Math.max(perMonth, used, projected ?? 0, 1);
   const percent = (requests: number) => `${(100 * requests) / most}%`;
   const left = Math.max(0, perMonth - used);
@@ -230,15 +211,10 @@ function Bullet({ limit, used }: { limit: NonNullable<ReturnType<typeof limitOf>
             ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled
           </>
         )}
-        {spentBy && (
-          <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spentBy)}`}</strong>
+        {spent_by && (
+          <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spent_by)}`}</strong>
         )}
-        .{' '}
-        <span class="quiet">
-          {reserve > 0 && `Backfills leave ${number(reserve)} for syncs. `}
-          {lower.length > 0 &&
-            `Lower limits: ${lower.map(({ job, requests_per_month }) => `${job} ${number(requests_per_month!)}`).join(', ')}.`}
-        </span>
+        . <span class="quiet">{reserve > 0 && `Backfills leave ${number(reserve)} for syncs.`}</span>
       </p>
     </>
   );
