@@ -131,7 +131,7 @@ export function Choose(props: {
             >
               <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
+                <span class="tick" aria-hidden="true">
                   {chosen.includes(value) && '✓'}
                 </span>
                 {title}

@@ -42,7 +42,6 @@ export function Grid({
   page = 10,
   start,
   open,
-  reveal,
   onOpen,
   onMove,
   onFold,
@@ -62,10 +61,8 @@ export function Grid({
   page?: number;
   /** Where the cursor is at first; the first cell by default. */
   start?: Place;
-  /** The cell that is open. */
+  /** The cell that is open. The cursor goes there whenever it changes. */
   open?: Place | undefined;
-  /** Moves the cursor there whenever it changes. */
-  reveal?: Place | undefined;
   onOpen?: (place: Place) => void;
   /** Called when the cursor moves by key or click. */
   onMove?: (place: Place) => void;
@@ -116,15 +113,15 @@ export function Grid({
     );
   }, [layout, cell]);
   useEffect(() => {
-    if (reveal) setCursor(reveal);
-  }, [reveal]);
+    if (open) setCursor(open);
+  }, [open?.row, open?.column]);
   const isCell = (place: Place | undefined) =>
     place && rows[place.row] && columns[place.column] && cell(place.row, place.column) && place;
   const first = rows.findIndex(({ isHeading }) => !isHeading);
   const at = isCell(cursor) ?? isCell(start) ?? { row: first, column: 0 };
   useEffect(() => {
-    if (hasFocus || reveal) mark.current?.scrollIntoView({ block: 'nearest' });
-  }, [at.row, at.column, hasFocus, reveal]);
+    if (hasFocus || open) mark.current?.scrollIntoView({ block: 'nearest' });
+  }, [at.row, at.column, hasFocus]);
 
   const told = isCell(hovered) ?? (hasFocus ? at : undefined);
   const words = told && said(told);

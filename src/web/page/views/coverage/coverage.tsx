@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Answer, type Asked, useAnswer, useTogether } from '../../api.ts';
 import {
@@ -59,7 +59,19 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
     <>
       <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
         <div class="row">
-          {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
+          <Select
+            label="Feed"
+            title="feed"
+            value={`${feed}/${match_type}`}
+            values={feeds.map((one) => [
+              `${one.feed}/${one.match_type}`,
+              [one.feed, one.match_type].filter(Boolean).join(' · '),
+            ])}
+            onChange={(value) => {
+              const [feed, match_type] = value.split('/') as [string, string];
+              go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
+            }}
+          />
           <Period from={from} to={to} oldest={oldest} newest={newest} />
           {look && look.groups.length > 1 && (
             <button type="button" onClick={() => go({ fold: look.folded.size > 0 ? [''] : look.groups })}>
@@ -81,24 +93,6 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
         {(look) => <AllSeries {...parameters} {...look} />}
       </Answered>
     </>
-  );
-}
-
-function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_type: string }) {
-  return (
-    <Select
-      label="Feed"
-      title="feed"
-      value={`${feed}/${match_type}`}
-      values={feeds.map((one) => [
-        `${one.feed}/${one.match_type}`,
-        [one.feed, one.match_type].filter(Boolean).join(' · '),
-      ])}
-      onChange={(value) => {
-        const [feed, match_type] = value.split('/') as [string, string];
-        go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
-      }}
-    />
   );
 }
 
@@ -126,7 +120,6 @@ function useLook(cells: Cells | undefined) {
 function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const { feed, match_type, from, to } = asked;
   const { cells } = shown;
-  const [reveal, setReveal] = useState<Place>();
   const failed = useMemo(() => failures(shown), [shown]);
   const series = openSeries(cells.by);
   const seriesAt = ({ row, column }: Place): SeriesShown => {
@@ -144,9 +137,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const toNextFailure = () => {
     const all = failed.map(seriesAt);
     const current = all.findIndex((one) => series && isSame(one, series));
-    const next = all[(current + 1) % all.length]!;
-    open(next);
-    setReveal(placeOf(shown, next));
+    open(all[(current + 1) % all.length]!);
   };
   const counted = seriesIn(cells);
   return (
@@ -172,7 +163,6 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           <Matrix
             shown={shown}
             open={series && placeOf(shown, series)}
-            reveal={reveal}
             onFold={fold}
             onOpen={({ row, column }) => {
               const { isFolded, of, group } = shown.columns[column]!;

@@ -159,11 +159,6 @@ function titleOf(state: string): string {
   return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
 }
 
-/** Omits the year of a day if another day has the same. */
-function shortened(day: string, other: string): string {
-  return day.slice(0, 4) === other.slice(0, 4) ? day.slice(5) : day;
-}
-
 /** Shows the windows of a series, those with a problem first. */
 export function Windows({ windows }: { windows: Windows }) {
   return (
@@ -180,7 +175,7 @@ export function Windows({ windows }: { windows: Windows }) {
           title: 'days',
           kind: 'nowrap',
           by: ({ first_day }) => first_day,
-          show: (one) => `${one.first_day} – ${shortened(one.last_day, one.first_day)}`,
+          show: ({ first_day, last_day }) => `${first_day} – ${last_day}`,
         },
         {
           title: 'state',

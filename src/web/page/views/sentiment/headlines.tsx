@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
@@ -185,50 +184,44 @@ function Versions({
 }) {
   const of = { country, topic, match_type: match, published_at, headline_id };
   const asked = useAnswer('headlines/versions', of);
+  /** What may change from one version to the next. */
+  const partsOf = (version: Version) => ({
+    headline: version.headline ?? '–',
+    directional: score(version.directional_score),
+    semantic: score(version.semantic_score),
+    topic: percent(version.topic_probability),
+    retracted: version.retracted_at && moment(version.retracted_at),
+  });
   return (
     <Answered asked={asked}>
-      {({ rows }) => {
-        const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
-          title: titles[name] ?? name,
-          show: (version: Version, index: number) =>
-            index > 0 && rows[index - 1]![name] !== version[name] ? (
-              <mark>{show(version)}</mark>
-            ) : (
-              show(version)
-            ),
-        });
-        return (
-          <div class="marked small">
-            <Table
-              label="Versions"
-              rows={rows}
-              keyOf={({ known_from }) => known_from}
-              isCurrent={(version) => isKnownAt(version, asOf)}
-              columns={[
-                { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
-                changed('headline', ({ headline }) => headline ?? '–'),
-                { ...changed('directional_score', (one) => score(one.directional_score)), kind: 'number' },
-                { ...changed('semantic_score', (one) => score(one.semantic_score)), kind: 'number' },
-                { ...changed('topic_probability', (one) => percent(one.topic_probability)), kind: 'number' },
-                changed('retracted_at', ({ retracted_at }) => retracted_at && moment(retracted_at)),
-                {
-                  title: 'became',
-                  show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+      {({ rows }) => (
+        <div class="marked small">
+          <Table
+            label="Versions"
+            rows={rows}
+            keyOf={({ known_from }) => known_from}
+            isCurrent={(version) => isKnownAt(version, asOf)}
+            columns={[
+              { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+              ...(['headline', 'directional', 'semantic', 'topic', 'retracted'] as const).map((title) => ({
+                title,
+                show: (version: Version, index: number) => {
+                  const part = partsOf(version)[title];
+                  return index > 0 && partsOf(rows[index - 1]!)[title] !== part ? <mark>{part}</mark> : part;
                 },
-              ]}
-            />
-            <Source of={asked} />
-          </div>
-        );
-      }}
+              })),
+              {
+                title: 'became',
+                show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+              },
+            ]}
+          />
+          <Source of={asked} />
+        </div>
+      )}
     </Answered>
   );
 }
-
-const titles: Partial<Record<keyof Version, string>> = {
-  ...{ directional_score: 'directional', semantic_score: 'semantic' },
-  ...{ topic_probability: 'topic', retracted_at: 'retracted' },
-};
 
 function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
   if (asOf === null) return known_to === null;
@@ -250,11 +243,23 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
             headlines that say the same.
           </Noted>
           <div class="sides">
-            <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />
-            <Side
-              title="Lower the mean"
-              rows={rows.filter(({ contribution }) => contribution < 0).toReversed()}
-            />
+            {(
+              [
+                ['Raise the mean', rows.filter(({ contribution }) => contribution > 0)],
+                ['Lower the mean', rows.filter(({ contribution }) => contribution < 0).toReversed()],
+              ] as const
+            ).map(([title, rows]) => (
+              <div key={title}>
+                <Table
+                  label={title}
+                  kind="news"
+                  rows={rows}
+                  columns={[{ title, kind: 'text', show: storyOf }, contribution]}
+                  keyOf={(row) => `${row.last_at} ${row.headline}`}
+                  first={15}
+                />
+              </div>
+            ))}
           </div>
         </>
       )}
@@ -262,36 +267,20 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
   );
 }
 
-function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/stories'>[] }) {
-  const columns: Column<Row<'headlines/stories'>>[] = [
-    {
-      title,
-      kind: 'text',
-      show: (row) => (
-        <>
-          <HeadlineText {...row} text={row.headline} />
-          <span class="quiet">
-            {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
-              .filter((part) => part !== false)
-              .join(' · ')}
-            {` · directional ${score(row.directional)}, semantic ${score(row.semantic)}`}
-          </span>
-        </>
-      ),
-    },
-    { title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
-  ];
+const contribution: Column<Row<'headlines/stories'>> = {
+  ...{ title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+};
+
+function storyOf(row: Row<'headlines/stories'>) {
+  const { last_at, headlines, directional, semantic } = row;
   return (
-    <div>
-      <Table
-        label={title}
-        kind="news"
-        rows={rows}
-        columns={columns}
-        keyOf={(row) => `${row.last_at} ${row.headline}`}
-        first={15}
-      />
-    </div>
+    <>
+      <HeadlineText {...row} text={row.headline} />
+      <span class="quiet">
+        {` · ${moment(last_at)}${headlines > 1 ? ` · ${number(headlines)} headlines` : ''}`}
+        {` · directional ${score(directional)}, semantic ${score(semantic)}`}
+      </span>
+    </>
   );
 }
 

@@ -154,19 +154,16 @@ function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly str
 
 /** Chooses which news counts: one match type, or domestic against international. */
 function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
-  const current = asked.matches.join();
-  const choices = new Map(Object.entries(matches));
-  if (asked.show === 'lines') choices.set('DOMESTIC,INTERNATIONAL', 'domestic against international');
-  if (!choices.has(current)) choices.set(current, asked.matches.join(' against ').toLowerCase());
+  const against = 'DOMESTIC,INTERNATIONAL';
+  const values = Object.entries(matches).map(
+    ([match, title]) => [match, loaded.includes(match) ? title : `${title} (not loaded)`] as const,
+  );
   return (
     <Select
       label="Which news counts"
       title="news"
-      value={current}
-      values={[...choices].map(([chosen, title]) => {
-        const isLoaded = chosen.split(',').every((match) => loaded.includes(match));
-        return [chosen, isLoaded ? title : `${title} (not loaded)`];
-      })}
+      value={asked.matches.join()}
+      values={asked.show === 'lines' ? [...values, [against, 'domestic against international']] : values}
       onChange={(chosen) => go({ match_type: chosen.split(','), at: null })}
     />
   );

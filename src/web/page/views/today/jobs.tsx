@@ -101,15 +101,19 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
           )
         ),
     },
-    { title: 'next', show: (job) => <Next job={job} hasWorkers={hasWorkers} /> },
+    {
+      title: 'next',
+      show: ({ next_run, next_command }) =>
+        next_run === null ? (
+          <span class="quiet">not scheduled</span>
+        ) : hasWorkers ? (
+          `${next_command} ${moment(next_run)}`
+        ) : (
+          <span class="bad">none: no worker</span>
+        ),
+    },
   ];
   return columns.map((column) => ({ ...column, kind: 'nowrap' }));
-}
-
-function Next({ job: { next_run, next_command }, hasWorkers }: { job: Job; hasWorkers: boolean }) {
-  if (next_run === null) return <span class="quiet">not scheduled</span>;
-  if (!hasWorkers) return <span class="bad">none: no worker</span>;
-  return `${next_command} ${moment(next_run)}`;
 }
 
 function Never({ jobs }: { jobs: readonly Job[] }) {

@@ -1,5 +1,5 @@
 import { type Answering, useAnswer } from '../../api.ts';
-import { counted, number, share } from '../../numbers.ts';
+import { number, share } from '../../numbers.ts';
 import { Answered, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
@@ -42,7 +42,6 @@ export function Today() {
             )}
             <Banner causes={causesOf(known)} />
             <Running loads={rows} jobs={jobs} />
-            <Workers workers={workers ?? []} />
             <div class="sides">
               <Jobs {...{ jobs, loads: rows }} hasWorkers={workers?.length !== 0} />
               <Budget {...{ jobs, requests, month }} />
@@ -79,51 +78,22 @@ function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
   );
 }
 
-function Workers({ workers }: { workers: readonly Row<'workers'>[] }) {
-  if (workers.length === 0) return null;
-  const each = workers.map(
-    ({ run_by, concurrency, started_at }) =>
-      `${run_by} (${number(concurrency)} at once, since ${moment(started_at)})`,
-  );
-  return (
-    <p>
-      {counted(workers.length, 'worker')}:<span class="quiet">{each.join(' · ')}</span>
-    </p>
-  );
-}
-
 /** Shows what is wrong: cause, count, and the command that cures it with its cost. */
 function Banner({ causes }: { causes: readonly Cause[] }) {
   if (causes.length === 0) return null;
   return (
-    <table class="banner apart">
-      <caption class="hidden">What is wrong, and what to do about it</caption>
-      <thead class="hidden">
-        <tr>
-          <th>what</th>
-          <th>why</th>
-          <th>command</th>
-        </tr>
-      </thead>
-      <tbody>
-        {causes.map(({ isFailure, what, why, where, command, cost }) => (
-          <tr key={`${what} ${why} ${where}`} class={`marked ${isFailure ? 'failed' : 'refused'}`}>
-            <th scope="row">{what}</th>
-            <td class="anywhere">
-              {why}
-              {where && (
-                <div class="quiet row tight">
-                  {where.map((one) => (
-                    <span key={one}>{one}</span>
-                  ))}
-                </div>
-              )}
-            </td>
-            <td>{command && <Copied text={command} cost={cost} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ul class="banner stack apart" aria-label="What is wrong, and what to do about it">
+      {causes.map(({ isFailure, what, why, where = [], command, cost }) => (
+        <li key={`${what} ${why} ${where}`} class={`row problem marked ${isFailure ? 'failed' : 'refused'}`}>
+          <strong>{what}</strong>
+          <div class="anywhere">
+            {why}
+            <div class="quiet">{where.join(' · ')}</div>
+          </div>
+          <div>{command && <Copied text={command} cost={cost} />}</div>
+        </li>
+      ))}
+    </ul>
   );
 }
 
