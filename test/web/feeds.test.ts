@@ -78,9 +78,10 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     const names = [...counts.keys()].toSorted((a, b) => counts.get(b)! - counts.get(a)!);
     const field = page.getByRole('combobox', { name: 'Lines' });
     await field.focus();
-    const options = page.getByRole('option');
+    const list = page.getByRole('listbox', { name: 'Lines' });
+    const options = list.getByRole('option');
     await expect.poll(() => options.count()).toBe(names.length);
-    const shown = page.getByRole('option', { selected: true });
+    const shown = list.getByRole('option', { selected: true });
     expect(await shown.count()).toBe(12);
     const nameOf = (text: string) => names.find((name) => text.includes(name))!;
     const fewest = Math.min(...(await shown.allInnerTexts()).map((text) => counts.get(nameOf(text))!));
@@ -89,7 +90,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     const last = names.at(-1)!;
     await options.filter({ hasText: first! }).first().click();
     await options.filter({ hasText: last }).first().click();
-    const drawn = page.locator('.lines-legend button .name');
+    const drawn = page.locator('.lines-legend .name');
     await expect
       .poll(() => drawn.allInnerTexts())
       .toContain(last.replace(' COMBINED ', ' · ').replace('_sentiment', ''));

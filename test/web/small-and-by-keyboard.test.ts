@@ -116,7 +116,7 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
     const { tab, page } = await open(`view=sentiment&${lists}&from=all&by=month`);
     await using _ = tab;
     await page.getByRole('button', { name: 'difference', exact: true }).click();
-    await page.getByRole('button', { name: /US − NO/ }).waitFor();
+    await page.locator('.lines-legend', { hasText: 'US − NO' }).waitFor();
     await page.getByRole('application').focus();
     await page.keyboard.press('Home');
     const told = page.locator('.readout tr');

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { address, chosen, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
-import { Dialog, Link, Problem, Select, Swatch } from './parts.tsx';
+import { Link, Problem, Select, Swatch } from './parts.tsx';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -29,7 +29,6 @@ function toView(view: View) {
 export function App() {
   const current = chosen('view', views);
   const Shown = views[current];
-  const [isKeys, setKeys] = useState(false);
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
   periods.set(current, { from: period('from'), to: period('to') });
@@ -39,7 +38,7 @@ export function App() {
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
       const view = names[Number(event.key) - 1];
       if (view) go(toView(view));
-      else if (event.key === '?') setKeys(true);
+      else if (event.key === '?') document.getElementById('keys')?.showPopover();
       else if (event.key === '/') {
         event.preventDefault();
         if (!findSeries()) go(toView('sentiment'));
@@ -91,17 +90,10 @@ export function App() {
             {completeTo.value === 'unknown' ? 'an unknown moment' : moment(completeTo.value, true)}
           </span>
         )}
-        <button
-          type="button"
-          class="flat keys"
-          title="Keys (?)"
-          aria-label="Keys"
-          onClick={() => setKeys(true)}
-        >
+        <button type="button" class="flat keys" title="Keys (?)" aria-label="Keys" popovertarget="keys">
           ?
         </button>
       </header>
-      {isKeys && <Keys onClose={() => setKeys(false)} />}
       <main id="view" tabIndex={-1}>
         {wantsToken.value ? (
           <AskForToken />
@@ -112,6 +104,7 @@ export function App() {
           </>
         )}
       </main>
+      <Keys />
     </>
   );
 }
@@ -125,10 +118,9 @@ const keys = [
   ['?', 'shows this list'],
 ] as const;
 
-function Keys({ onClose }: { onClose: () => void }) {
+function Keys() {
   return (
-    <Dialog label="Keys" onClose={onClose}>
-      <h2>Keys</h2>
+    <dialog id="keys" popover="auto" aria-label="Keys">
       <table>
         <tbody>
           {keys.map(([key, does]) => (
@@ -139,7 +131,7 @@ function Keys({ onClose }: { onClose: () => void }) {
           ))}
         </tbody>
       </table>
-    </Dialog>
+    </dialog>
   );
 }
 

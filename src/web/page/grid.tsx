@@ -265,7 +265,7 @@ function Head({
   return (
     <button
       type="button"
-      class="head"
+      class="head unfold"
       aria-label={title}
       aria-expanded={!isFolded}
       title={`${title}: ${isFolded ? 'show its topics' : 'sum up its topics'}`}

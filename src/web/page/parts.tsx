@@ -1,5 +1,5 @@
 import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
 import { type Answering, type Asked, addressOf, type Refusal, useIsReport } from './api.ts';
 import type { Path } from './rows.ts';
@@ -112,7 +112,7 @@ export function useEscape(close: () => void): void {
     const onKey = (event: KeyboardEvent) => {
       const isElsewhere =
         (event.target instanceof Element && event.target.closest('input, select, [role="listbox"]')) ||
-        document.querySelector('dialog[open], :popover-open');
+        document.querySelector(':popover-open');
       if (event.key === 'Escape' && !event.defaultPrevented && !isElsewhere) close();
     };
     addEventListener('keydown', onKey);
@@ -126,29 +126,6 @@ export function useTitle(...parts: (string | undefined)[]): void {
   useEffect(() => {
     document.title = title;
   }, [title]);
-}
-
-/** A dialog that is open from the first. Escape closes it, as the button does. */
-export function Dialog(props: {
-  label: string;
-  onClose: () => void;
-  buttons?: ComponentChildren;
-  children: ComponentChildren;
-}) {
-  const { label, onClose, buttons, children } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} aria-label={label} onClose={onClose}>
-      {children}
-      <div class="row apart">
-        {buttons}
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-    </dialog>
-  );
 }
 
 /** A button that copies a text and briefly says so. @param text `undefined` for the address of what is shown */
@@ -172,19 +149,16 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
   );
 }
 
-/** The SQL of a view to copy, and its data as CSV. */
+/** The SQL of a view, and its data as CSV. */
 export function Source({
-  of: { path, parameters = {}, answer },
+  of: { path, parameters = {} },
   chart,
 }: {
   of: Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
-  const isReport = useIsReport();
-  const [isOpen, setOpen] = useState(false);
-  const sql = answer?.sql ?? '';
-  if (isReport) return null;
+  if (useIsReport()) return null;
   return (
     <span class="source end">
       {chart && (
@@ -198,18 +172,12 @@ export function Source({
           </button>
         </>
       )}
-      <button type="button" disabled={!sql} onClick={() => setOpen(true)}>
+      <a class="button" href={addressOf(path, parameters, '.sql')} target="_blank" rel="noreferrer">
         SQL
-      </button>
+      </a>
       <a class="button" href={addressOf(path, parameters, '.csv')} download>
         CSV
       </a>
-      {isOpen && (
-        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql} />}>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-          <pre tabIndex={0}>{sql}</pre>
-        </Dialog>
-      )}
     </span>
   );
 }
@@ -332,8 +300,9 @@ export function Period(props: {
   const firstOf = (value: string) =>
     value === 'all' ? oldest : plusDays(end, 1 - Number.parseInt(value, 10));
   // Two may begin on the same day: the address decides which one is marked.
-  const matching = to === end ? offered.filter(([, , value]) => firstOf(value) === from) : [];
-  const marked = matching.find(([, , value]) => value === named) ?? matching[0];
+  const isMarked = (value: string) => to === end && firstOf(value) === from;
+  const marked =
+    offered.find(([, , value]) => value === named) ?? offered.find(([, , value]) => isMarked(value));
   return (
     <fieldset class="period">
       <legend class="hidden">Period (UTC days)</legend>

@@ -1,5 +1,5 @@
 import uPlot from 'uplot';
-import { font, hatching } from './colours.ts';
+import { font } from './colours.ts';
 import { type Chart, isLoaded, type Line, type SeriesPoints } from './points.ts';
 
 /** Colours of the style sheet that the lines use. */
@@ -32,26 +32,32 @@ export function drawing(sheet: Sheet, draw: (pen: Pen) => void) {
   };
 }
 
-/** Shades what is not loaded: hatched for some of the series, darker for all. */
+/** Hatches what is not loaded, and shades it if that is so for all of the series. */
 export function drawGaps(pen: Pen, shown: readonly SeriesPoints[]) {
-  const { context, colours, x, top, height } = pen;
+  const { context, colours, pixel, x, top, height } = pen;
   const { starts, ends } = pen.chart;
   const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
-  const pattern = hatching(context, colours.pending, 8 * pen.pixel);
+  context.fillStyle = colours.never;
+  context.strokeStyle = colours.pending;
+  context.lineWidth = pixel;
   for (let first = 0; first < starts.length; ) {
     let last = first;
     while (missing[last + 1] === missing[first]) last += 1;
     if (missing[first]! > 0) {
-      const left = x(starts[first]!);
-      const isAll = missing[first] === shown.length;
-      for (const [style, alpha] of [
-        [colours.never, isAll ? 1 : 0],
-        [pattern, isAll ? 0.8 : 0.35],
-      ] as const) {
-        context.globalAlpha = alpha;
-        context.fillStyle = style;
-        context.fillRect(left, top, x(ends[last]!) - left, height);
+      const gap = new Path2D();
+      const [left, right] = [x(starts[first]!), x(ends[last]!)];
+      gap.rect(left, top, right - left, height);
+      context.save();
+      context.clip(gap);
+      if (missing[first] === shown.length) context.fill(gap);
+      else context.globalAlpha = 0.4;
+      context.beginPath();
+      for (let at = left - height; at < right; at += 8 * pixel) {
+        context.moveTo(at, top + height);
+        context.lineTo(at + height, top);
       }
+      context.stroke();
+      context.restore();
     }
     first = last + 1;
   }

@@ -146,8 +146,6 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   running: ['running', 'It runs.'],
 };
 
-const isDone = ({ state, error }: Load) => state === 'done' && error === null;
-
 /** A count, pale if it is zero. */
 function count(title: string, of: (load: Load) => number): Column<Load> {
   return {
@@ -165,15 +163,14 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
     {
       title: 'outcome',
       kind: 'nowrap',
-      show: (load, _, unfold) => {
-        const [state, meaning] = outcomes[load.state] ?? ['never', ''];
-        const outcome = (
+      show: ({ state }) => {
+        const [kind, meaning] = outcomes[state] ?? ['never', ''];
+        return (
           <span title={meaning}>
-            <Swatch kind={state} />
-            {load.state}
+            <Swatch kind={kind} />
+            {state}
           </span>
         );
-        return isDone(load) ? outcome : unfold(outcome);
       },
     },
     { title: 'job', show: ({ job }) => job },
@@ -209,14 +206,7 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
       rows={ended}
       columns={columns}
       keyOf={({ load_id }) => load_id}
-      isFolded
-      detail={(load) =>
-        !isDone(load) && (
-          <div class="anywhere">
-            {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
-          </div>
-        )
-      }
+      detail={({ error }) => error && <div class="anywhere bad">{error}</div>}
     />
   );
 }
@@ -227,7 +217,7 @@ export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonl
   if (running.length === 0) return null;
   return (
     <Section title="Running now">
-      <ul class="stack loading">
+      <ul class="stack">
         {running.map((load) => (
           <One
             key={load.load_id}
@@ -258,7 +248,7 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
     ['running for', span(seconds)],
   ];
   return (
-    <li>
+    <li class="problem marked running">
       <div class="row">
         <strong>{load.job || load.command}</strong>
         <span class="quiet">
