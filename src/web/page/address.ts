@@ -12,7 +12,6 @@ export function followAddress(): void {
   addEventListener('popstate', read);
 }
 
-/** The parameters of the address. */
 export const address = computed(() => new URLSearchParams(search.value));
 
 type Values = Readonly<Record<string, string | readonly string[] | null>>;

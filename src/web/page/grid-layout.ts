@@ -33,6 +33,8 @@ export type CellAt = (row: number, column: number) => Cell | undefined;
 export type Layout = ReturnType<typeof layoutOf>;
 
 const betweenGroups = 5;
+/** The rows that Page Up and Page Down move by: in a calendar, a year with its weekdays and an empty row. */
+export const bandRows = 8;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
 export const letter = 6.2;
 
@@ -72,9 +74,13 @@ export function layoutOf(
     const last = groups.at(-1)!;
     last.width = rights[index]! - last.left;
   }
-  const longest = Math.max(0, ...columns.map(({ title }) => title.length)) * letter + 8;
+  const longestOf = (texts: readonly string[]) =>
+    Math.max(0, ...texts.map(({ length }) => length)) * letter + 8;
+  const longest = longestOf(columns.map(({ title }) => title));
+  // A title has several lines if each of its words fits.
+  const word = longestOf(columns.flatMap(({ title }) => title.split(/[ -]/)));
   const titles: 'none' | 'level' | 'upright' =
-    longest === 8 || across < 9 ? 'none' : across >= Math.min(68, longest) ? 'level' : 'upright';
+    longest === 8 || across < 9 ? 'none' : across >= word ? 'level' : 'upright';
   const high = down(across);
   return {
     ...{ rows, columns, across, down: high, lefts, rights, titles },
@@ -84,7 +90,7 @@ export function layoutOf(
     head: {
       none: 0,
       level: longest > 1.5 * across ? 45 : longest > across ? 32 : 18,
-      upright: Math.min(longest, 150),
+      upright: Math.min(longest, 180),
     }[titles],
   };
 }

@@ -415,7 +415,6 @@ export function Meter({
 /** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>(props: {
   label: string;
-  /** Shown before it. */
   title?: string;
   name: string;
   value: Value;

@@ -3,7 +3,6 @@ import type { allEndpoints } from '../endpoints.ts';
 
 type Endpoints = ReturnType<typeof allEndpoints>[number];
 
-/** The path of an endpoint. */
 export type Path = Endpoints['path'];
 
 /** A row of an endpoint's answer in JSON: moments are texts. */

@@ -1,4 +1,4 @@
-import type { Cell, Place } from '../grid-layout.ts';
+import { bandRows, type Cell, type Place } from '../grid-layout.ts';
 import { aDay, daysBetween, plusDays } from '../time.ts';
 import type { State } from './states.ts';
 
@@ -12,8 +12,6 @@ export interface SeriesDays {
   readonly news: ReadonlyMap<string, number> | undefined;
 }
 
-/** The rows of a year: its weekdays, and an empty one. */
-export const bandRows = 8;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /**

@@ -126,13 +126,9 @@ export function inWords(days: Days): string {
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 
-/** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
-export function failures({ columns, series }: Shown): Place[] {
-  return series.flatMap((cells, row) =>
-    columns.flatMap(({ of }, place) =>
-      of.filter((_, index) => cells[place]![index]?.failed).map((column) => ({ row, column })),
-    ),
-  );
+/** Returns where the series with failed days are, row by row. */
+export function failures({ series }: Cells): Place[] {
+  return series.flatMap((ofRow, row) => ofRow.flatMap((one, column) => (one?.failed ? { row, column } : [])));
 }
 
 /**

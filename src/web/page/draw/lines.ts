@@ -6,7 +6,8 @@ import { coloursOf, font } from './colours.ts';
 import * as marks from './lines-marks.ts';
 import { allHeadlines, type Chart, changeAt, type Line, meanAt, type SeriesPoints } from './points.ts';
 
-const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
+/** More than four series have a panel each, so colours may repeat. */
+const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
 /** More series than this have a panel each, at least so large, with a common range of scores. */
@@ -68,7 +69,7 @@ export function drawLines(
   const middles = starts.map((start, index) => (start + ends[index]!) / 2);
   const { series, lines: shown } = chart;
   const counts = allHeadlines(series, starts.length);
-  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
+  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!;
   const on = (draw: Parameters<typeof marks.drawing>[1]) =>
     marks.drawing({ chart, middles, colours, colour }, draw);
   const isApart = series.length > mostTogether;

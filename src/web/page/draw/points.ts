@@ -79,7 +79,6 @@ const errorsAside = 1.96;
 /** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
-  /** The last day of the period. */
   readonly end: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
@@ -211,7 +210,6 @@ export function besideNow(then: Chart, now: Chart): Chart {
   return { ...then, series, lines, now };
 }
 
-/** Returns the drawn mean of a line. */
 export function meanAt({ values, loose }: Line, index: number): number | null {
   return values[index] ?? loose[index] ?? null;
 }

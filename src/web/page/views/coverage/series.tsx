@@ -1,15 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import {
-  bandRows,
-  calendarOf,
-  cellOfDay,
-  dayIn,
-  type SeriesDays,
-  shades,
-  steps,
-} from '../../draw/calendar.ts';
+import { calendarOf, cellOfDay, dayIn, type SeriesDays, shades, steps } from '../../draw/calendar.ts';
 import type { SeriesAsked } from '../../draw/cells.ts';
 import { spansOf, stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
@@ -21,28 +13,22 @@ import { Table } from '../../table.tsx';
 import { daysBetween, moment } from '../../time.ts';
 import { Copied, costOf, quoted } from '../commands.tsx';
 
-/** A series of a feed. */
-export interface SeriesShown {
-  /** Its country or ticker. */
-  readonly code: string;
-  readonly topic: string;
-  readonly variant: string;
-}
-
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
 /** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
 export function Series(
   props: SeriesAsked & {
-    series: SeriesShown;
+    /** Its country or ticker. */
+    code: string;
     name: string | null;
     by: 'country' | 'ticker';
+    topic: string;
+    variant: string;
     /** Its days by state; `undefined` if none was requested. */
     timeline: string | undefined;
   },
 ) {
-  const { feed, match_type, from, to, name, by, timeline } = props;
-  const { code, topic, variant } = props.series;
+  const { feed, match_type, from, to, code, name, by, topic, variant, timeline } = props;
   const isHeadlines = feed === 'gmsi-headlines';
   const windows = useAnswer('windows', { feed, match_type, [by]: code, topic, variant, from, to }, 2);
   const news = useAnswer(
@@ -110,7 +96,6 @@ function Calendar({ days, label, match_type }: { days: SeriesDays; label: string
         }}
         down={(across) => across}
         widest={13}
-        page={bandRows}
         start={calendar.placeOf(days.to)}
         onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
       />
@@ -159,7 +144,6 @@ function titleOf(state: string): string {
   return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
 }
 
-/** Shows the windows of a series, those with a problem first. */
 export function Windows({ windows }: { windows: Windows }) {
   return (
     <Table

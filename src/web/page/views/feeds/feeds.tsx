@@ -25,14 +25,7 @@ import { mostLines } from '../sentiment/asked.ts';
 import { HeadlineText } from '../sentiment/headlines.tsx';
 import { Drawn, Numbers } from '../sentiment/lines.tsx';
 
-/** What the subjects of each feed are. */
-const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
-  'gmsi-index': 'Country',
-  'regional-index': 'Country',
-  'global-index': 'Country',
-  'ticker-index': 'Asset',
-  'ticker-event-metrics': 'Asset',
-};
+const indices = ['gmsi-index', 'regional-index', 'global-index', 'ticker-index', 'ticker-event-metrics'];
 /** Feeds of news, and what they are called there. */
 const news: Readonly<Record<string, NewsKind>> = {
   'macro-headlines': 'macro headline',
@@ -40,7 +33,9 @@ const news: Readonly<Record<string, NewsKind>> = {
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const feedNames = [...Object.keys(indices), ...Object.keys(news)];
+const feedNames = [...indices, ...Object.keys(news)];
+const isIndex = (feed: string): feed is IndexFeed => indices.includes(feed);
+const isOfAssets = (feed: string) => feed.startsWith('ticker-');
 
 type Loaded = Answer<'feeds'>['rows'];
 
@@ -66,14 +61,6 @@ export function Feeds() {
   );
 }
 
-function isIndex(feed: string): feed is IndexFeed {
-  return Object.hasOwn(indices, feed);
-}
-
-function isOfAssets(feed: string): boolean {
-  return isIndex(feed) ? indices[feed] === 'Asset' : news[feed] !== 'macro headline';
-}
-
 /** What another subject or feed forgets. */
 const noLine = { line: null, at: null, of: null };
 
@@ -82,17 +69,20 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const newest = last > today() ? today() : last;
   const series = useAnswer(
     'coverage',
-    { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
+    isIndex(feed)
+      ? {
+          feed,
+          match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type,
+          from: oldest,
+          to: newest,
+        }
+      : undefined,
     30,
   );
   const isAsset = isOfAssets(feed);
-  const hasSubjects = isIndex(feed) || !isAsset;
-  const listed = useAnswer('feeds/subjects', hasSubjects ? { feed } : undefined, 30);
+  const listed = useAnswer('feeds/subjects', { feed }, 30);
   const names = namesOf(useAnswer('series', {}, 60).answer?.rows, isAsset ? 'ticker' : 'country');
-  const subjects = hasSubjects
-    ? listed.answer?.rows
-    : series.answer &&
-      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((subject) => ({ subject, rows: 0 }));
+  const subjects = listed.answer?.rows;
   const usual = subjects?.toSorted((a, b) => b.rows - a.rows)[0]?.subject;
   const subject = address.value.get('subject') ?? usual;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
@@ -118,7 +108,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
             choices={(subjects ?? []).map(({ subject: value, rows }) => ({
               value,
               title: [value, names.get(value)].filter(Boolean).join(' '),
-              note: rows > 0 ? `${number(rows)} rows` : '',
+              note: `${number(rows)} rows`,
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}
@@ -171,7 +161,6 @@ function IndexLines(props: {
   subject: string;
   /** Days of whole buckets. */
   days: { readonly from: string; readonly to: string };
-  /** The last day of the period. */
   end: string;
   by: Bucket;
   isAsset: boolean;

@@ -4,7 +4,6 @@ import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
 import { periodFor, plusDays } from '../../time.ts';
 
-/** The feed of this view. */
 export const feed = 'gmsi-headlines';
 
 /** As many lines as people can distinguish. */
@@ -80,7 +79,6 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
     .slice(0, mostLines);
 }
 
-/** Describes which headlines count, if not all do. */
 export function newsOf({ matches: [match] }: Asked): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
 }

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
+import { bucketText, bucketTitle } from '../../buckets.ts';
+import { behindOf, type Chart, isLoaded, isTrailing, type SeriesPoints } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
@@ -26,17 +27,15 @@ const closed = { at: null, of: null, find: null };
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
-export function Headlines(props: {
-  title: string;
-  series: SeriesPoints;
-  all: readonly SeriesPoints[];
-  index: number;
-  from: string;
-  to: string;
-  asOf: string | null;
-}) {
-  const { title, series, all, index, from, to, asOf } = props;
+export function Headlines(props: { chart: Chart; index: number; asOf: string | null }) {
+  const { chart, index, asOf } = props;
+  const all = chart.series.filter(({ isDifference }) => !isDifference);
+  const series = all.find(({ key }) => key === address.value.get('of')) ?? all[0]!;
   const { country, topic, match } = series;
+  const bucket = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
+  const title = isTrailing(chart, index) ? `the ${chart.smooth} days up to ${bucket}` : bucket;
+  const behind = behindOf(chart, index);
+  const [from, to] = [behind.from, behind.to].map((moment) => new Date(moment).toISOString());
   const find = address.value.get('find') || null;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
@@ -172,7 +171,6 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
 export type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
-/** Shows all versions of a headline, with their changes marked. */
 function Versions({
   row: { published_at, headline_id },
   series: { country, topic, match },

@@ -72,7 +72,6 @@ function tableOf(
   topics: readonly Topic[],
   asked: {
     readonly days: { readonly from: string; readonly to: string };
-    /** The last day of the period. */
     readonly end: string;
     readonly by: 'week' | 'month';
     /** How many series a cell sums up. */
@@ -158,7 +157,6 @@ function headsOf(starts: readonly number[], width: number): string[] {
   return starts.map((start) => dayOf(start).slice(0, width / months > 52 ? 7 : 4));
 }
 
-/** Describes a bucket of a topic. */
 function wordsOf(table: Table, row: number, column: number): string {
   const { rows, starts, by } = table;
   const { mean, headlines, state } = rows[row]![column]!;

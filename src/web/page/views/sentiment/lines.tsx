@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
@@ -5,7 +6,6 @@ import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
 import {
-  behindOf,
   besideNow,
   type Chart,
   changeAt,
@@ -67,7 +67,7 @@ export function Lines({ asked }: { asked: Asked }) {
             {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
           </Noted>
           <Numbers chart={chart} />
-          <Opened chart={chart} asked={asked} />
+          {openIn(chart) !== null && <Headlines chart={chart} index={openIn(chart)!} asOf={asOf} />}
         </>
       )}
     </Answered>
@@ -100,7 +100,6 @@ function changesOf(chart: Chart): string | false {
 
 const noEvents: readonly number[] = [];
 
-/** Shows a chart, and the values under its cursor. */
 export function Drawn(props: {
   chart: Chart;
   label: string;
@@ -118,7 +117,7 @@ export function Drawn(props: {
   const zoomedFrom = useRef<{ from: string | null; to: string | null }[]>([]);
   const place = useRef(pointed);
   place.current = pointed;
-  const open = placeOf(chart, address.value.get('at'));
+  const open = openIn(chart);
   const dark = isDark.value;
   const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 430));
 
@@ -135,7 +134,7 @@ export function Drawn(props: {
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
         onZoom: (first, last) => {
           const before = { from: address.value.get('from'), to: address.value.get('to') };
-          const zoomed = { from: dayAt(chart, first), to: dayAt(chart, last, 'end') };
+          const zoomed = { from: dayOf(chart.starts[first]!), to: dayOf(chart.ends[last]! - 1) };
           // Both plots call this, because their cursors are one.
           if (before.from === zoomed.from && before.to === zoomed.to) return;
           zoomedFrom.current.push(before);
@@ -192,50 +191,23 @@ export function Drawn(props: {
   );
 }
 
-function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
-  return dayOf(side === 'start' ? starts[index]! : ends[index]! - 1);
-}
-
 function openAt(chart: Chart, index: number, key: string | undefined): void {
   go({ at: bucketText(chart.starts[index]!, chart.by), of: key ?? address.value.get('of') });
 }
 
-/** Returns the bucket of a moment, so that a point stays open if the kind of buckets changes. */
-function placeOf({ starts, ends }: Chart, at: string | null): number | null {
-  const moment = Date.parse(at ?? '');
+/** Returns the bucket of the moment in the address, so that a point stays open if the kind of buckets changes. */
+function openIn({ starts, ends }: Chart): number | null {
+  const moment = Date.parse(address.value.get('at') ?? '');
   const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
   return index === -1 ? null : index;
 }
 
-/** Shows the headlines behind the open point. */
-function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
-  const at = address.value.get('at');
-  const index = placeOf(chart, at);
-  const of = address.value.get('of');
-  const series = chart.series.find(({ key }) => key === of) ?? chart.series[0];
-  if (index === null || !series) return null;
-  const { from, to } = behindOf(chart, index);
-  const title = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
-  return (
-    <Headlines
-      title={isTrailing(chart, index) ? `the ${chart.smooth} days up to ${title}` : title}
-      series={series}
-      all={chart.series.filter(({ isDifference }) => !isDifference)}
-      index={index}
-      from={new Date(from).toISOString()}
-      to={new Date(to).toISOString()}
-      asOf={asked.asOf}
-    />
-  );
-}
-
-/** Draws a line's sign: its colour, solid or dashed. */
 function Sign({ place, model }: { place: number; model: Line['model'] }) {
   return (
     <span
       class="sign"
       aria-hidden="true"
-      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 12})` }}
+      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 6})` }}
     />
   );
 }
@@ -244,7 +216,6 @@ function titleAt({ starts, by }: Chart, index: number): string {
   return bucketTitle(bucketText(starts[index]!, by), by);
 }
 
-/** Shows the values of all lines at the cursor. */
 function ReadOut(props: { chart: Chart; index: number; left: number; width: number }) {
   const { chart, index, left, width } = props;
   const title = titleAt(chart, index);
@@ -254,33 +225,28 @@ function ReadOut(props: { chart: Chart; index: number; left: number; width: numb
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
-          {chart.series.flatMap((series) => [
-            <Read key={series.key} title={chart.now && 'then'} {...{ chart, series, index }} />,
-            chart.now && (
-              <Read
-                key={`${series.key} now`}
-                title="now"
-                chart={chart.now}
-                series={chart.now.series[series.place]!}
-                index={index}
-              />
-            ),
-          ])}
+          {chart.series.flatMap(({ key, place }) =>
+            (chart.now ? [chart, chart.now] : [chart]).map((of, time) => (
+              <Read key={`${key} ${time}`} chart={of} place={place} index={index}>
+                {chart.now && <b>{['then', 'now'][time]}</b>}
+              </Read>
+            )),
+          )}
         </tbody>
       </table>
     </div>
   );
 }
 
-/** Shows the values of a series' lines at the cursor. @param title the state that they are of, if there are two */
-function Read(props: { chart: Chart; series: SeriesPoints; index: number; title: string | undefined }) {
-  const { chart, series, index, title } = props;
+function Read(props: { chart: Chart; place: number; index: number; children: ComponentChildren }) {
+  const { chart, place, index, children } = props;
+  const series = chart.series[place]!;
   const count = series.headlines[index]!;
   const state = series.states[index]!;
   return (
     <tr>
       <th scope="row">
-        {series.title} {title && <b>{title}</b>}
+        {series.title} {children}
       </th>
       {chart.lines
         .filter((line) => line.series === series)
@@ -310,7 +276,6 @@ function Read(props: { chart: Chart; series: SeriesPoints; index: number; title:
   );
 }
 
-/** Shows the lines' titles and their means over the whole period. */
 export function Legend({ chart }: { chart: Chart }) {
   const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
   const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
@@ -368,7 +333,6 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
 
-/** Shows the numbers behind the lines, the latest first. */
 export function Numbers({ chart }: { chart: Chart }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -3,6 +3,7 @@ import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
+import { Hatching } from '../../grid.tsx';
 import { counted, score, share } from '../../numbers.ts';
 import { Answered, Noted, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
@@ -76,7 +77,6 @@ function openLine({ code }: Country, { from, to }: Asked): void {
   go({ show: 'lines', country: code, ...point, of: null });
 }
 
-/** Describes a country. */
 function words({ mean, headlines, covered }: Shown, days: number): string {
   if (headlines === 0)
     return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
@@ -114,16 +114,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
           aria-label="World map; the table beside it says the same"
         >
           <defs>
-            <pattern
-              id="hatched"
-              width="5"
-              height="5"
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <rect fill="var(--never)" width="5" height="5" />
-              <rect fill="var(--pending)" width="1.2" height="5" />
-            </pattern>
+            <Hatching id="hatched" colour="var(--pending)" ground="var(--never)" />
             <pattern id="dotted" width="5" height="5" patternUnits="userSpaceOnUse">
               <circle fill="var(--quiet)" cx="2.5" cy="2.5" r="0.7" />
             </pattern>
@@ -160,7 +151,6 @@ function kindOf(one: Shown | undefined): string {
   return one.covered > 0 ? 'dotted' : 'hatched';
 }
 
-/** Shows the countries with news, and how many have none. */
 function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const withNews = shown.filter(({ mean }) => mean !== null);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);

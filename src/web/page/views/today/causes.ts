@@ -12,7 +12,6 @@ export interface Cause {
   /** Jobs, series and days that it is about. */
   readonly where?: readonly string[];
   readonly command?: string;
-  /** The cost of the command. */
   readonly cost?: string;
 }
 

@@ -135,7 +135,6 @@ function Never({ jobs }: { jobs: readonly Job[] }) {
 
 type Load = Row<'loads'>;
 
-/** The colour and the meaning of each outcome. */
 const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
   done: ['covered', 'Everything requested is loaded.'],
   incomplete: ['refused', 'Some windows failed or were refused.'],
@@ -155,7 +154,6 @@ function count(title: string, of: (load: Load) => number): Column<Load> {
   };
 }
 
-/** Shows the last loads, the latest first. */
 export function Loads({ loads }: { loads: readonly Load[] }) {
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
@@ -211,7 +209,6 @@ export function Loads({ loads }: { loads: readonly Load[] }) {
   );
 }
 
-/** Shows the loads that run now. */
 export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Job[] }) {
   const running = loads.filter(({ state }) => state === 'running');
   if (running.length === 0) return null;
