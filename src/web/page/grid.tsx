@@ -156,7 +156,7 @@ export function Grid({
                 left: `${layout.lefts[column]}px`,
                 ...(layout.titles === 'upright'
                   ? { lineHeight: `${layout.across}px`, maxHeight: `${layout.head - 4}px` }
-                  : { width: `${layout.across - 4}px` }),
+                  : { width: `${layout.across - 1}px` }),
               }}
             >
               {title}
