@@ -26,8 +26,8 @@ export interface Endpoint {
 }
 
 /** Defines an endpoint whose types agree with its schemas. */
-export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
-  path: string,
+export function endpoint<Path extends string, Takes extends z.ZodObject, Row extends z.ZodObject>(
+  path: Path,
   about: string,
   of: {
     readonly takes: Takes;
@@ -36,11 +36,12 @@ export function endpoint<Takes extends z.ZodObject, Row extends z.ZodObject>(
     readonly isLive?: boolean;
     readonly ask: (taken: z.output<Takes>) => Question<Readonly<z.output<Row>>>;
   },
-): Endpoint {
-  const { takes, ask, ...others } = of;
+) {
+  const { takes, ask, row, ...others } = of;
   // Refuses unknown parameters, which are misspelt.
   const strict = takes.strict().refine(({ from, to }) => !(from! > to!), 'from must not be after to.');
-  return { path, about, rights: 'reader', isLive: false, ...others, takes: strict, answer: { ask } };
+  const usual = { rights: 'reader', isLive: false } as const;
+  return { ...{ path, about, row }, ...usual, ...others, takes: strict, answer: { ask } } satisfies Endpoint;
 }
 
 /** An answer as sent: cells by column. */

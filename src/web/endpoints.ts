@@ -1,14 +1,13 @@
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { coverageEndpoints } from './coverage.ts';
-import type { Endpoint } from './endpoint.ts';
 import { indexEndpoints } from './indices.ts';
 import { jobsEndpoint } from './jobs.ts';
 import { contentsEndpoints, runsEndpoints } from './runs.ts';
 import { sentimentEndpoints } from './sentiment.ts';
 
 /**
- * Returns all endpoints.
+ * Returns all endpoints. Their type tells the page each path and the row of its answer.
  * @param cwd the folder whose `jobs/` are shown
  */
 export function allEndpoints(
@@ -19,7 +18,7 @@ export function allEndpoints(
     readonly apiKey: Secret | undefined;
     readonly clock: () => Date;
   },
-): readonly Endpoint[] {
+) {
   return [
     ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...indexEndpoints],
     ...[...runsEndpoints(of.leaseSeconds, of.apiKey), jobsEndpoint(warehouse, of)],

@@ -51,7 +51,7 @@ const unknown = Object.fromEntries(Object.keys(row.shape).map((column) => [colum
 export function jobsEndpoint(
   warehouse: Warehouse,
   { cwd, ...of }: { readonly cwd: string; readonly apiKey: Secret | undefined; readonly clock: () => Date },
-): Endpoint {
+) {
   const standings = standingsReader(warehouse, of);
   async function read(): Promise<JobShown[]> {
     const now = of.clock();
@@ -93,14 +93,14 @@ export function jobsEndpoint(
     return [...broken.map(({ path, error }) => unusable(path, error)), ...(await Promise.all(rows))];
   }
   return {
-    path: 'jobs',
+    path: 'jobs' as const,
     about: 'The jobs: what they have loaded, what a backfill costs, next run and budget',
     takes: z.strictObject({}),
     row,
     rights: 'own' as const,
     isLive: true,
     answer: { read },
-  };
+  } satisfies Endpoint;
 }
 
 /** Returns what of a job's period is loaded. Plans only jobs that were loaded before: the page proposes to load no others. */

@@ -243,7 +243,9 @@ const errorAnswer =
         .code(400)
         .send({ error: `as_of: ${error.message}`, hint: 'gmsi snapshot lists the names.' });
     if ((error as { code?: string }).code === '42501')
-      return reply.code(403).send({ error: 'The user of the warehouse may not see this.' });
+      return reply
+        .code(403)
+        .send({ error: `The database user of gmsi serve may not see ${request.routeOptions.url}.` });
     if (error.statusCode !== undefined && error.statusCode < 500)
       return reply.code(error.statusCode).send({ error: error.message });
     // Logs the route, because an address can contain anything.

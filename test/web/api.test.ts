@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { indexFeeds } from '../../src/warehouse/questions/indices.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
-import { endpoint } from '../../src/web/endpoint.ts';
+import { type Endpoint, endpoint } from '../../src/web/endpoint.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -127,7 +127,7 @@ describe('the API', () => {
     '%s answers rows as its description says, and the same as CSV',
     async (path) => {
       const query = questions[path] ?? String(await aHeadline());
-      const { row } = page.endpoints.find((one) => one.path === path)!;
+      const { row }: Endpoint = page.endpoints.find((one) => one.path === path)!;
       const rows = await rowsOf(`${path}?${query}`);
       // Nothing works for the warehouse here, and nothing is wrong with it.
       const mayBeEmpty = ['alerts', 'workers', 'requests', 'fields', 'moments'].includes(path);

@@ -76,22 +76,21 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
       counts.set(name, (counts.get(name) ?? 0) + Number(count));
     }
     const names = [...counts.keys()].toSorted((a, b) => counts.get(b)! - counts.get(a)!);
-    await page.getByText(`All ${names.length} lines`).click();
-    const boxes = page.getByRole('region', { name: 'All lines' }).getByRole('checkbox');
-    expect(await boxes.count()).toBe(names.length);
-    const shown = await page.getByRole('checkbox', { checked: true }).all();
-    expect(shown).toHaveLength(12);
-    const fewest = Math.min(
-      ...(await Promise.all(
-        shown.map(async (box) => counts.get((await box.getAttribute('aria-label'))!.slice('Show '.length))!),
-      )),
-    );
+    const field = page.getByRole('combobox', { name: 'Lines' });
+    await field.focus();
+    const list = page.getByRole('listbox', { name: 'Lines' });
+    const options = list.getByRole('option');
+    await expect.poll(() => options.count()).toBe(names.length);
+    const shown = list.getByRole('option', { selected: true });
+    expect(await shown.count()).toBe(12);
+    const nameOf = (text: string) => names.find((name) => text.includes(name))!;
+    const fewest = Math.min(...(await shown.allInnerTexts()).map((text) => counts.get(nameOf(text))!));
     expect(fewest).toBe(counts.get(names[11]!));
     const [first] = names;
     const last = names.at(-1)!;
-    await page.getByRole('checkbox', { name: `Show ${first}`, exact: true }).click();
-    await page.getByRole('checkbox', { name: `Show ${last}`, exact: true }).click();
-    const drawn = page.locator('.lines-legend button .name');
+    await options.filter({ hasText: first! }).first().click();
+    await options.filter({ hasText: last }).first().click();
+    const drawn = page.locator('.lines-legend .name');
     await expect
       .poll(() => drawn.allInnerTexts())
       .toContain(last.replace(' COMBINED ', ' · ').replace('_sentiment', ''));

@@ -116,7 +116,7 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
     const { tab, page } = await open(`view=sentiment&${lists}&from=all&by=month`);
     await using _ = tab;
     await page.getByRole('button', { name: 'difference', exact: true }).click();
-    await page.getByRole('button', { name: /US − NO/ }).waitFor();
+    await page.locator('.lines-legend', { hasText: 'US − NO' }).waitFor();
     await page.getByRole('application').focus();
     await page.keyboard.press('Home');
     const told = page.locator('.readout tr');
@@ -135,7 +135,7 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
 
 describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
   it('has a band of uncertainty by the address, with its size in the read-out, but not a trailing mean', async () => {
-    const { tab, page } = await open(`${views.sentiment}&from=all&by=month`);
+    const { tab, page } = await open(`${views.sentiment}&from=all&by=week`);
     await using _ = tab;
     const button = page.getByRole('button', { name: 'uncertainty', exact: true });
     /** Pixels of the chart that are neither clear nor opaque, as those of a band are. */

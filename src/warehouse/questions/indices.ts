@@ -51,8 +51,16 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
   },
 };
 
+/** Feeds of news: their tables, what they are about, and when. */
+const newsFeeds = {
+  'macro-headlines': [sql`gmsi.macro_headlines`, sql`country_name`, sql`published_at`],
+  'ticker-events': [sql`gmsi.ticker_events`, sql`ticker`, sql`event_at`],
+  'ticker-headlines': [sql`gmsi.ticker_headlines`, sql`ticker`, sql`published_at`],
+  'ticker-event-headlines': [sql`gmsi.ticker_event_headlines`, sql`ticker`, sql`published_at`],
+} as const;
+
 /** Feeds that say themselves what they are about. */
-export const subjectFeeds = [...indexFeeds, 'macro-headlines'] as const;
+export const subjectFeeds = [...indexFeeds, ...(Object.keys(newsFeeds) as (keyof typeof newsFeeds)[])];
 
 /** A subject of a feed, such as a country or an asset, with its rows in the year before its newest. */
 export interface FeedSubject {
@@ -62,16 +70,16 @@ export interface FeedSubject {
 }
 
 export function feedSubjects(feed: (typeof subjectFeeds)[number]): Question<FeedSubject> {
-  const { table, subject } =
-    feed === 'macro-headlines'
-      ? { table: sql`gmsi.macro_headlines`, subject: sql`country_name` }
-      : parts[feed];
+  const [table, subject, time] =
+    feed in newsFeeds
+      ? newsFeeds[feed as keyof typeof newsFeeds]
+      : [parts[feed as IndexFeed].table, parts[feed as IndexFeed].subject, sql`published_at`];
   return {
     about: `What ${feed} is about`,
     query: sql<FeedSubject>`
-      select ${subject} as subject, count(*)::int as rows, (max(published_at) at time zone 'UTC')::date::text as newest
+      select ${subject} as subject, count(*)::int as rows, (max(${time}) at time zone 'UTC')::date::text as newest
       from ${table}
-      where published_at > (select max(published_at) - interval '1 year' from ${table})
+      where ${time} > (select max(${time}) - interval '1 year' from ${table})
       group by 1 order by 1 limit 1000`,
   };
 }

@@ -12,7 +12,6 @@ export function followAddress(): void {
   addEventListener('popstate', read);
 }
 
-/** The parameters of the address. */
 export const address = computed(() => new URLSearchParams(search.value));
 
 type Values = Readonly<Record<string, string | readonly string[] | null>>;
@@ -41,7 +40,7 @@ export function go(values: Values, how: 'push' | 'replace' = 'push'): void {
 /** Reads one of a few values from the address; by default the first one, or `usually`. */
 export function chosen<Value extends string>(
   name: string,
-  values: Readonly<Record<Value, string>>,
+  values: Readonly<Record<Value, unknown>>,
   usually = Object.keys(values)[0] as Value,
 ): Value {
   const given = address.value.get(name) ?? '';

@@ -6,8 +6,6 @@ import type { Path, Row } from './rows.ts';
 
 export interface Answer<Of extends Path> {
   readonly rows: readonly Row<Of>[];
-  /** The query, for psql; `null` if there are several. */
-  readonly sql: string | null;
 }
 
 export type Parameters = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
@@ -55,10 +53,10 @@ export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Pro
   return asAnswer(body);
 }
 
-export function asAnswer<Of extends Path>({ columns, rows, sql }: Sent): Answer<Of> {
+export function asAnswer<Of extends Path>({ columns, rows }: Sent): Answer<Of> {
   const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-  return { rows: rows.map(asObject) as Row<Of>[], sql };
+  return { rows: rows.map(asObject) as Row<Of>[] };
 }
 
 /** Sends the token. @returns why it is refused, if it is */

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
-import { address, go } from './address.ts';
+import { address, chosen, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
-import { Dialog, Link, Problem, Select, Swatch } from './parts.tsx';
+import { Link, Problem, Select, Swatch } from './parts.tsx';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -10,17 +10,12 @@ import { Feeds } from './views/feeds/feeds.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
 import { Today } from './views/today/today.tsx';
 
-const views = {
-  today: { title: 'Today', key: '1', view: Today },
-  coverage: { title: 'Coverage', key: '2', view: Coverage },
-  sentiment: { title: 'Sentiment', key: '3', view: Sentiment },
-  changes: { title: 'Changes', key: '4', view: Changes },
-  feeds: { title: 'Feeds', key: '5', view: Feeds },
-};
+const views = { today: Today, coverage: Coverage, sentiment: Sentiment, changes: Changes, feeds: Feeds };
 type View = keyof typeof views;
+const names = Object.keys(views) as View[];
 
-function viewOf(text: string | null): View {
-  return text !== null && Object.hasOwn(views, text) ? (text as View) : 'today';
+function titleOf(view: View): string {
+  return `${view[0]!.toUpperCase()}${view.slice(1)}`;
 }
 
 /** The period that each view showed last: a zoom in one view does not shorten the others. */
@@ -32,9 +27,8 @@ function toView(view: View) {
 
 /** The page shows the view that the address names. */
 export function App() {
-  const current = viewOf(address.value.get('view'));
-  const { title, view: Shown } = views[current];
-  const [isKeys, setKeys] = useState(false);
+  const current = chosen('view', views);
+  const Shown = views[current];
   const origin = useAnswer('origin', {}, 60).answer?.rows[0];
   const period = (name: string) => address.value.get(name);
   periods.set(current, { from: period('from'), to: period('to') });
@@ -42,9 +36,9 @@ export function App() {
     const onKey = (event: KeyboardEvent) => {
       const isTyping = event.target instanceof Element && event.target.closest('input, select, textarea');
       if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      const view = Object.entries(views).find(([, { key }]) => key === event.key);
-      if (view) go(toView(view[0] as View));
-      else if (event.key === '?') setKeys(true);
+      const view = names[Number(event.key) - 1];
+      if (view) go(toView(view));
+      else if (event.key === '?') document.getElementById('keys')?.showPopover();
       else if (event.key === '/') {
         event.preventDefault();
         if (!findSeries()) go(toView('sentiment'));
@@ -63,14 +57,14 @@ export function App() {
           gmsi
         </a>
         <nav aria-label="Views">
-          {Object.entries(views).map(([name, { title, key }]) => (
+          {names.map((name, index) => (
             <Link
               key={name}
-              to={toView(name as View)}
+              to={toView(name)}
               aria-current={name === current ? 'page' : undefined}
-              title={`${title} (${key})`}
+              title={`${titleOf(name)} (${index + 1})`}
             >
-              {title}
+              {titleOf(name)}
             </Link>
           ))}
         </nav>
@@ -96,27 +90,21 @@ export function App() {
             {completeTo.value === 'unknown' ? 'an unknown moment' : moment(completeTo.value, true)}
           </span>
         )}
-        <button
-          type="button"
-          class="flat keys"
-          title="Keys (?)"
-          aria-label="Keys"
-          onClick={() => setKeys(true)}
-        >
+        <button type="button" class="flat keys" title="Keys (?)" aria-label="Keys" popovertarget="keys">
           ?
         </button>
       </header>
-      {isKeys && <Keys onClose={() => setKeys(false)} />}
       <main id="view" tabIndex={-1}>
         {wantsToken.value ? (
           <AskForToken />
         ) : (
           <>
-            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{title}</h1>
+            <h1 class={current === 'sentiment' ? 'hidden' : undefined}>{titleOf(current)}</h1>
             <Shown />
           </>
         )}
       </main>
+      <Keys />
     </>
   );
 }
@@ -130,23 +118,20 @@ const keys = [
   ['?', 'shows this list'],
 ] as const;
 
-function Keys({ onClose }: { onClose: () => void }) {
+function Keys() {
   return (
-    <Dialog label="Keys" onClose={onClose}>
-      <h2>Keys</h2>
+    <dialog id="keys" popover="auto" aria-label="Keys">
       <table>
         <tbody>
           {keys.map(([key, does]) => (
             <tr key={key}>
-              <th scope="row">
-                <kbd>{key}</kbd>
-              </th>
+              <th scope="row">{key}</th>
               <td>{does}</td>
             </tr>
           ))}
         </tbody>
       </table>
-    </Dialog>
+    </dialog>
   );
 }
 
@@ -154,7 +139,7 @@ function AskForToken() {
   const [problem, setProblem] = useState<string>();
   return (
     <form
-      class="token stack"
+      class="empty stack"
       onSubmit={async (event) => {
         event.preventDefault();
         setProblem(await showToken(String(new FormData(event.currentTarget).get('token'))));

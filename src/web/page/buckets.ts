@@ -49,7 +49,6 @@ export function endOf(start: number, by: Bucket): number {
   return start + { hour: aDay / 24, day: aDay, week: 7 * aDay }[by];
 }
 
-/** Describes a bucket. */
 export function bucketTitle(at: string, by: Bucket): string {
   if (by === 'week') return `the week of ${at}`;
   if (by === 'month') return at.slice(0, 7);

@@ -1,3 +1,4 @@
+import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 
 export interface Choice {
@@ -56,16 +57,14 @@ export function Choose(props: {
   useEffect(() => {
     if (isWanted) findSeries();
   }, []);
-  /** Enter may follow the last letter before the list is drawn anew. */
-  const chosenBy = ({ target }: KeyboardEvent) => {
-    const typed = target instanceof HTMLInputElement ? target.value : words;
-    return typed === words ? found[active] : findBy(typed)[0];
-  };
-  const onKey = (event: KeyboardEvent) => {
+  const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
+    // Enter may follow the last letter before the list is drawn anew.
+    const typed = event.currentTarget.value;
+    const enters = typed === words ? found[active] : findBy(typed)[0];
     if (event.key === 'Escape' && isOpen) setOpen(false);
     else if (event.key === 'ArrowDown') setActive(Math.min(active + 1, found.length - 1));
     else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, 0));
-    else if (event.key === 'Enter' && isOpen && chosenBy(event)) flip(chosenBy(event)!.value);
+    else if (event.key === 'Enter' && isOpen && enters) flip(enters.value);
     else return;
     if (event.key !== 'Escape') setOpen(true);
     event.preventDefault();
@@ -131,7 +130,7 @@ export function Choose(props: {
             >
               <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
-                <span class={isSeveral ? 'tick box' : 'tick'} aria-hidden="true">
+                <span class="tick" aria-hidden="true">
                   {chosen.includes(value) && '✓'}
                 </span>
                 {title}

@@ -33,8 +33,10 @@ export type CellAt = (row: number, column: number) => Cell | undefined;
 export type Layout = ReturnType<typeof layoutOf>;
 
 const betweenGroups = 5;
+/** The rows that Page Up and Page Down move by: in a calendar, a year with its weekdays and an empty row. */
+export const bandRows = 8;
 /** The width of an average letter of a title: nothing measures texts, because a report has no browser. */
-export const letter = 6.2;
+export const letter = 6.6;
 
 /** Returns the layout that fills a width. */
 export function layoutOf(
@@ -72,9 +74,12 @@ export function layoutOf(
     const last = groups.at(-1)!;
     last.width = rights[index]! - last.left;
   }
-  const longest = Math.max(0, ...columns.map(({ title }) => title.length)) * letter + 8;
+  const lettersOf = (texts: readonly string[]) => Math.max(0, ...texts.map(({ length }) => length));
+  const longest = lettersOf(columns.map(({ title }) => title)) * letter + 8;
+  // A title has several lines if each of its words fits, also one of wide letters.
+  const word = lettersOf(columns.flatMap(({ title }) => title.split(/[ -]/))) * 7.05 + 1;
   const titles: 'none' | 'level' | 'upright' =
-    longest === 8 || across < 9 ? 'none' : across >= Math.min(68, longest) ? 'level' : 'upright';
+    longest === 8 || across < 9 ? 'none' : across >= word ? 'level' : 'upright';
   const high = down(across);
   return {
     ...{ rows, columns, across, down: high, lefts, rights, titles },
@@ -84,7 +89,7 @@ export function layoutOf(
     head: {
       none: 0,
       level: longest > 1.5 * across ? 45 : longest > across ? 32 : 18,
-      upright: Math.min(longest, 150),
+      upright: Math.min(longest, 190),
     }[titles],
   };
 }

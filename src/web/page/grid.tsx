@@ -1,6 +1,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { useIsReport } from './api.ts';
 import {
+  bandRows,
   boxOf,
   type CellAt,
   type GridColumn,
@@ -39,10 +40,8 @@ export function Grid({
   said,
   down,
   widest = Number.POSITIVE_INFINITY,
-  page = 10,
   start,
   open,
-  reveal,
   onOpen,
   onMove,
   onFold,
@@ -58,14 +57,10 @@ export function Grid({
   down: (across: number) => number;
   /** The most pixels of a column. */
   widest?: number;
-  /** The rows that Page Up and Page Down move by. */
-  page?: number;
   /** Where the cursor is at first; the first cell by default. */
   start?: Place;
-  /** The cell that is open. */
+  /** The cell that is open. The cursor goes there whenever it changes. */
   open?: Place | undefined;
-  /** Moves the cursor there whenever it changes. */
-  reveal?: Place | undefined;
   onOpen?: (place: Place) => void;
   /** Called when the cursor moves by key or click. */
   onMove?: (place: Place) => void;
@@ -93,17 +88,7 @@ export function Grid({
     const drawn = pathsOf(layout, cell);
     return (
       <svg width={layout.width} height={layout.height} aria-hidden="true">
-        {drawn.some(({ mark }) => mark === 'hatch') && (
-          <pattern
-            id="hatch"
-            width="5"
-            height="5"
-            patternUnits="userSpaceOnUse"
-            patternTransform="rotate(45)"
-          >
-            <rect width="1" height="5" fill="var(--quiet)" />
-          </pattern>
-        )}
+        {drawn.some(({ mark }) => mark === 'hatch') && <Hatching id="hatch" colour="var(--quiet)" />}
         {drawn.map(({ mark, colour, strength, path }) => (
           <path
             key={`${mark} ${colour} ${strength}`}
@@ -116,15 +101,15 @@ export function Grid({
     );
   }, [layout, cell]);
   useEffect(() => {
-    if (reveal) setCursor(reveal);
-  }, [reveal]);
+    if (open) setCursor(open);
+  }, [open?.row, open?.column]);
   const isCell = (place: Place | undefined) =>
     place && rows[place.row] && columns[place.column] && cell(place.row, place.column) && place;
   const first = rows.findIndex(({ isHeading }) => !isHeading);
   const at = isCell(cursor) ?? isCell(start) ?? { row: first, column: 0 };
   useEffect(() => {
-    if (hasFocus || reveal) mark.current?.scrollIntoView({ block: 'nearest' });
-  }, [at.row, at.column, hasFocus, reveal]);
+    if (hasFocus || open) mark.current?.scrollIntoView({ block: 'nearest' });
+  }, [at.row, at.column, hasFocus]);
 
   const told = isCell(hovered) ?? (hasFocus ? at : undefined);
   const words = told && said(told);
@@ -142,8 +127,8 @@ export function Grid({
       ArrowDown: () => go({ row: row + 1, column }, 1, 0),
       ArrowLeft: () => go({ row, column: column - 1 }, 0, -1),
       ArrowRight: () => go({ row, column: column + 1 }, 0, 1),
-      PageUp: () => go({ row: Math.max(0, row - page), column }, 1, 0),
-      PageDown: () => go({ row: Math.min(last.row, row + page), column }, -1, 0),
+      PageUp: () => go({ row: Math.max(0, row - bandRows), column }, 1, 0),
+      PageDown: () => go({ row: Math.min(last.row, row + bandRows), column }, -1, 0),
       Home: () => (event.ctrlKey ? go({ row: 0, column: 0 }, 1, 0) : go({ row, column: 0 }, 0, 1)),
       End: () => (event.ctrlKey ? go(last, -1, 0) : go({ row, column: last.column }, 0, -1)),
     };
@@ -171,7 +156,7 @@ export function Grid({
                 left: `${layout.lefts[column]}px`,
                 ...(layout.titles === 'upright'
                   ? { lineHeight: `${layout.across}px`, maxHeight: `${layout.head - 4}px` }
-                  : { width: `${layout.across - 4}px` }),
+                  : { width: `${layout.across - 1}px` }),
               }}
             >
               {title}
@@ -250,6 +235,16 @@ export function Grid({
   );
 }
 
+/** A pattern of thin diagonal lines, by its id. */
+export function Hatching({ id, colour, ground = 'none' }: { id: string; colour: string; ground?: string }) {
+  return (
+    <pattern {...{ id, width: 5, height: 5 }} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect fill={ground} width="5" height="5" />
+      <rect fill={colour} width="1" height="5" />
+    </pattern>
+  );
+}
+
 function Head({
   group: { title, isFolded, left, width },
   onFold,
@@ -268,7 +263,7 @@ function Head({
   return (
     <button
       type="button"
-      class="head"
+      class="head unfold"
       aria-label={title}
       aria-expanded={!isFolded}
       title={`${title}: ${isFolded ? 'show its topics' : 'sum up its topics'}`}

@@ -22,7 +22,6 @@ export function share(part: number, whole: number): string {
   return part === whole ? '100%' : `${(Math.floor((part / whole) * 1000) / 10).toFixed(1)}%`;
 }
 
-/** Writes a probability in percent. */
 export function percent(part: number | null): string {
   return part === null ? '–' : `${Math.round(part * 100)}%`;
 }

@@ -1,29 +1,19 @@
 import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Answering, type Asked, addressOf, useIsReport } from './api.ts';
+import { type Answering, type Asked, addressOf, type Refusal, useIsReport } from './api.ts';
 import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
-/** Shows what is wrong and what to do. */
-export function Problem({
-  error,
-}: {
-  error: { readonly message: string; readonly hint?: string | undefined };
-}) {
+/** Shows what is wrong and what to do; quietly, if it only is that the server may not see something. */
+export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<Refusal> }) {
+  if (error.status === 403) return <p class="quiet">{error.message}</p>;
   return (
     <div class="problem marked failed apart" role="alert">
       <strong>{error.message}</strong>
       {error.hint && <span> {error.hint}</span>}
     </div>
   );
-}
-
-/** Shows an error, but nothing if an older server lacks the endpoint. */
-export function Trouble({ error, what }: { error: Asked<unknown>['error']; what: string }) {
-  if (!error || error.status === 404) return null;
-  if (error.status !== 403) return <Problem error={error} />;
-  return <p class="quiet">The database user of gmsi serve may not see {what}.</p>;
 }
 
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
@@ -122,7 +112,7 @@ export function useEscape(close: () => void): void {
     const onKey = (event: KeyboardEvent) => {
       const isElsewhere =
         (event.target instanceof Element && event.target.closest('input, select, [role="listbox"]')) ||
-        document.querySelector('dialog[open], :popover-open');
+        document.querySelector(':popover-open');
       if (event.key === 'Escape' && !event.defaultPrevented && !isElsewhere) close();
     };
     addEventListener('keydown', onKey);
@@ -136,29 +126,6 @@ export function useTitle(...parts: (string | undefined)[]): void {
   useEffect(() => {
     document.title = title;
   }, [title]);
-}
-
-/** A dialog that is open from the first. Escape closes it, as the button does. */
-export function Dialog(props: {
-  label: string;
-  onClose: () => void;
-  buttons?: ComponentChildren;
-  children: ComponentChildren;
-}) {
-  const { label, onClose, buttons, children } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} aria-label={label} onClose={onClose}>
-      {children}
-      <div class="row apart">
-        {buttons}
-        <button type="button" onClick={() => dialog.current?.close()}>
-          Close
-        </button>
-      </div>
-    </dialog>
-  );
 }
 
 /** A button that copies a text and briefly says so. @param text `undefined` for the address of what is shown */
@@ -182,19 +149,16 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
   );
 }
 
-/** The SQL of a view to copy, and its data as CSV. */
+/** The SQL of a view, and its data as CSV. */
 export function Source({
-  of: { path, parameters = {}, answer },
+  of: { path, parameters = {} },
   chart,
 }: {
   of: Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
-  const isReport = useIsReport();
-  const [isOpen, setOpen] = useState(false);
-  const sql = answer?.sql ?? '';
-  if (isReport) return null;
+  if (useIsReport()) return null;
   return (
     <span class="source end">
       {chart && (
@@ -208,18 +172,12 @@ export function Source({
           </button>
         </>
       )}
-      <button type="button" disabled={!sql} onClick={() => setOpen(true)}>
+      <a class="button" href={addressOf(path, parameters, '.sql')} target="_blank" rel="noreferrer">
         SQL
-      </button>
+      </a>
       <a class="button" href={addressOf(path, parameters, '.csv')} download>
         CSV
       </a>
-      {isOpen && (
-        <Dialog label="SQL of this view" onClose={() => setOpen(false)} buttons={<Copy text={sql} />}>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard */}
-          <pre tabIndex={0}>{sql}</pre>
-        </Dialog>
-      )}
     </span>
   );
 }
@@ -342,8 +300,9 @@ export function Period(props: {
   const firstOf = (value: string) =>
     value === 'all' ? oldest : plusDays(end, 1 - Number.parseInt(value, 10));
   // Two may begin on the same day: the address decides which one is marked.
-  const matching = to === end ? offered.filter(([, , value]) => firstOf(value) === from) : [];
-  const marked = matching.find(([, , value]) => value === named) ?? matching[0];
+  const isMarked = (value: string) => to === end && firstOf(value) === from;
+  const marked =
+    offered.find(([, , value]) => value === named) ?? offered.find(([, , value]) => isMarked(value));
   return (
     <fieldset class="period">
       <legend class="hidden">Period (UTC days)</legend>
@@ -456,7 +415,6 @@ export function Meter({
 /** Chooses one of a few values, and writes it into the address. */
 export function Switch<Value extends string>(props: {
   label: string;
-  /** Shown before it. */
   title?: string;
   name: string;
   value: Value;

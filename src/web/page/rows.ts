@@ -1,64 +1,15 @@
-import type * as contents from '../../warehouse/questions/contents.ts';
-import type * as coverage from '../../warehouse/questions/coverage.ts';
-import type * as headlines from '../../warehouse/questions/headlines.ts';
-import type * as indices from '../../warehouse/questions/indices.ts';
-import type { Question } from '../../warehouse/questions/reading.ts';
-import type * as runs from '../../warehouse/questions/runs.ts';
-import type * as sentiment from '../../warehouse/questions/sentiment.ts';
-import type { JobShown } from '../jobs.ts';
+import type { z } from 'zod';
+import type { allEndpoints } from '../endpoints.ts';
 
-/** The question that each endpoint of the API answers, or a function that returns it. */
-interface Questions {
-  readonly alerts: typeof runs.openAlerts;
-  readonly checks: typeof runs.lastChecks;
-  readonly coverage: typeof coverage.coverageOfSeries;
-  readonly 'coverage/days': typeof coverage.coveredDays;
-  readonly failures: typeof coverage.failuresByCause;
-  readonly feeds: typeof contents.loadedFeeds;
-  readonly 'feeds/subjects': typeof indices.feedSubjects;
-  readonly fields: typeof runs.fieldChanges;
-  readonly headlines: typeof headlines.headlinesOf;
-  readonly 'headlines/stories': typeof headlines.storiesOf;
-  readonly 'headlines/versions': typeof headlines.versionsOf;
-  readonly index: typeof indices.indexOverTime;
-  readonly jobs: Question<JobShown>;
-  readonly loads: typeof runs.lastLoads;
-  readonly 'loads/known': typeof contents.knownSince;
-  readonly moments: typeof contents.namedMoments;
-  readonly news: typeof indices.feedNews;
-  readonly origin: typeof contents.servedBy;
-  readonly requests: typeof runs.requestsByKey;
-  readonly sentiment: typeof sentiment.sentimentOverTime;
-  readonly 'sentiment/changes': typeof sentiment.sentimentChanges;
-  readonly 'sentiment/countries': typeof sentiment.sentimentByCountry;
-  readonly 'sentiment/topics': typeof sentiment.sentimentByTopic;
-  readonly series: typeof contents.listedSeries;
-  readonly 'series/fullest': typeof contents.fullestSeries;
-  readonly windows: typeof coverage.windowsOfSeries;
-  readonly workers: typeof runs.livingWorkers;
-}
+type Endpoints = ReturnType<typeof allEndpoints>[number];
 
-/** The path of an endpoint. */
-export type Path = keyof Questions;
+export type Path = Endpoints['path'];
 
-type Found<Asked> =
-  Asked extends Question<infer One>
-    ? One
-    : Asked extends (...given: never[]) => Question<infer One>
-      ? One
-      : never;
-
-/** A row in JSON: moments are texts. */
+/** A row of an endpoint's answer in JSON: moments are texts. */
+export type Row<Of extends Path> = Wire<z.output<Extract<Endpoints, { path: Of }>['row']>>;
 type Wire<One> = {
-  readonly [Name in keyof One]: One[Name] extends Date
-    ? string
-    : One[Name] extends Date | null
-      ? string | null
-      : One[Name];
+  readonly [Name in keyof One]: One[Name] extends Date | null ? string | Exclude<One[Name], Date> : One[Name];
 };
-
-/** A row of an endpoint's answer. */
-export type Row<Of extends Path> = Wire<Found<Questions[Of]>>;
 
 /** Groups rows by a text, in the order of the first row of each group. */
 export function groupedBy<One>(

@@ -49,7 +49,6 @@ export function Table<Row>({
   /** True if that is only shown once the row is unfolded; a report shows it at once. */
   isFolded?: boolean;
   isCurrent?: (row: Row) => boolean;
-  /** The class of the table. */
   kind?: string;
 }) {
   const isReport = useIsReport();

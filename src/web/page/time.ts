@@ -52,7 +52,6 @@ export function periodFor(
   return { from: isDay(first) ? first : usually(to), to };
 }
 
-/** Returns the day `days` later. */
 export function plusDays(day: string, days: number): string {
   return dayOf(Date.parse(day) + days * aDay);
 }

@@ -1,54 +1,23 @@
-import type { Cell, Place } from '../grid-layout.ts';
+import { bandRows, type Cell, type Place } from '../grid-layout.ts';
 import { aDay, daysBetween, plusDays } from '../time.ts';
-import { type State, states } from './states.ts';
+import type { State } from './states.ts';
 
 /** The days of a period of a series. */
-export interface DayStates {
+export interface SeriesDays {
   readonly from: string;
-  /** The index of each day's state in `states`; -1 if it was never requested. */
-  readonly state: Int8Array;
-  /** How much news each day had; `undefined` if that is not known. */
-  readonly news: Int32Array | undefined;
+  readonly to: string;
+  /** The state of each day. */
+  readonly states: readonly (State | 'never')[];
+  /** How much news each day had that had any; `undefined` if that is not known. */
+  readonly news: ReadonlyMap<string, number> | undefined;
 }
 
-interface Range {
-  readonly first_day: string;
-  readonly last_day: string;
-}
-
-/** Returns the state of each day. As in the warehouse, covered wins, then running, failed, refused, waiting, settling. */
-export function dayStates(
-  { from, to }: { readonly from: string; readonly to: string },
-  covered: readonly Range[],
-  windows: readonly (Range & { readonly state: State })[],
-  news: readonly { readonly at: string; readonly headlines: number }[] | undefined,
-): DayStates {
-  const length = daysBetween(from, to);
-  const state = new Int8Array(length).fill(-1);
-  const paint = ({ first_day, last_day }: Range, as: State) => {
-    const first = Math.max(0, daysBetween(from, first_day) - 1);
-    state.fill(states.indexOf(as), first, Math.max(first, daysBetween(from, last_day)));
-  };
-  for (const as of ['settling', 'pending', 'refused', 'failed', 'running'] as const)
-    for (const window of windows) if (window.state === as) paint(window, as);
-  for (const range of covered) paint(range, 'covered');
-  const counts = news && new Int32Array(length);
-  for (const { at, headlines } of news ?? []) {
-    const day = daysBetween(from, at.slice(0, 10)) - 1;
-    if (counts && day >= 0 && day < length) counts[day]! += headlines;
-  }
-  return { from, state, news: counts };
-}
-
-/** The rows of a year: its weekdays, and an empty one. */
-export const bandRows = 8;
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /**
  * Arranges days as a grid: a column for each week, a row for each weekday, a band of rows for each year, the latest year first.
  */
-export function calendarOf({ from, state }: DayStates) {
-  const to = plusDays(from, state.length - 1);
+export function calendarOf({ from, to }: Pick<SeriesDays, 'from' | 'to'>) {
   const last = yearOf(to);
   const years = Array.from({ length: last - yearOf(from) + 1 }, (_, index) => last - index);
   const rows = years
@@ -95,8 +64,8 @@ function weekAndDay(day: string): readonly [week: number, weekday: number] {
 }
 
 /** Returns the least count of each of up to four shades, chosen so that each has about as many days. */
-export function steps(news: Int32Array | undefined): readonly number[] {
-  const some = news?.filter((count) => count > 0).sort() ?? new Int32Array();
+export function steps(news: SeriesDays['news']): readonly number[] {
+  const some = [...(news?.values() ?? [])].toSorted((a, b) => a - b);
   const least = [1];
   for (const part of [0.25, 0.5, 0.75]) {
     const next = Math.max(some[Math.floor(some.length * part)] ?? 1, least.at(-1)! + 1);
@@ -108,16 +77,20 @@ export function steps(news: Int32Array | undefined): readonly number[] {
 /** The opacity of each shade of a covered day. */
 export const shades = [0.4, 0.6, 0.8, 1];
 
+/** Returns the state of a day, and how much news it had. */
+export function dayIn({ from, states, news }: SeriesDays, day: string) {
+  return { state: states[daysBetween(from, day) - 1] ?? 'never', count: news && (news.get(day) ?? 0) };
+}
+
 /**
  * Returns how a day is drawn. A covered day is darker the more news it had, and hollow if it had none, because silence is not a
  * gap. Failed and refused also differ by shape.
  */
-export function cellOfDay({ state, news }: DayStates, least: readonly number[], index: number): Cell {
-  const name = states[state[index]!];
-  const parts = [[`var(--${name ?? 'never'})`, 1]] as const;
-  if (name === 'failed') return { parts, mark: 'cross' };
-  if (name === 'refused') return { parts, mark: 'bar' };
-  if (name !== 'covered' || !news) return { parts };
-  const shade = least.filter((one) => news[index]! >= one).length - 1;
+export function cellOfDay({ state, count }: ReturnType<typeof dayIn>, least: readonly number[]): Cell {
+  const parts = [[`var(--${state})`, 1]] as const;
+  if (state === 'failed') return { parts, mark: 'cross' };
+  if (state === 'refused') return { parts, mark: 'bar' };
+  if (state !== 'covered' || count === undefined) return { parts };
+  const shade = least.filter((one) => count >= one).length - 1;
   return shade < 0 ? { parts: [], mark: 'hollow' } : { parts, strength: shades[shade]! };
 }

@@ -1,7 +1,7 @@
 import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
 import { namesOf, type Row } from '../rows.ts';
-import { type State, states, stateTitles } from './states.ts';
+import { type State, spansOf, states, stateTitles } from './states.ts';
 
 /** The series of a match type of a feed, in a period. */
 export interface SeriesAsked {
@@ -11,32 +11,10 @@ export interface SeriesAsked {
   readonly to: string;
 }
 
-/** A country or a ticker. */
-export interface Line {
-  readonly code: string;
-  readonly name: string | null;
-}
-
-/** A topic, a variant, or a topic in a variant. */
-export interface Column {
-  readonly topic: string;
-  readonly variant: string;
-  readonly title: string;
-  readonly group: string;
-}
-
 type Found = Row<'coverage'>;
 
 /** All series of a feed. */
-export interface Cells {
-  readonly rows: readonly Line[];
-  readonly columns: readonly Column[];
-  readonly by: 'country' | 'ticker';
-  /** Days of the period. */
-  readonly days: number;
-  /** The days of each series by row and column; `undefined` if none was requested. */
-  readonly series: readonly (readonly (Found | undefined)[])[];
-}
+export type Cells = ReturnType<typeof cellsOf>;
 
 /** Arranges the series of a feed. Includes countries and topics that the service lists but nobody has requested. */
 export function cellsOf(
@@ -44,10 +22,10 @@ export function cellsOf(
   days: number,
   found: readonly Found[],
   listed: readonly Row<'series'>[],
-): Cells {
+) {
   const isByCountry =
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
-  const by = isByCountry ? 'country' : 'ticker';
+  const by = isByCountry ? ('country' as const) : ('ticker' as const);
 
   const names = namesOf(listed, by);
   const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map((one) => one[by])]);
@@ -70,6 +48,7 @@ export function cellsOf(
 
   const keyOf = (...parts: string[]) => parts.join('\n');
   const byKey = new Map(found.map((one) => [keyOf(one[by], one.topic, one.variant), one]));
+  // The days of each series by row and column; `undefined` if none was requested.
   const series = rows.map(({ code }) =>
     columns.map(({ topic, variant }) => byKey.get(keyOf(code, topic, variant))),
   );
@@ -80,22 +59,8 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A shown column: a column, or a folded group. */
-interface ShownColumn {
-  readonly title: string;
-  readonly group: string;
-  readonly isFolded: boolean;
-  /** The indexes of its columns in the cells. */
-  readonly of: readonly number[];
-}
-
-export interface Shown {
-  readonly cells: Cells;
-  readonly rows: readonly Line[];
-  readonly columns: readonly ShownColumn[];
-  /** The series by row and column: one, or all of a folded group. */
-  readonly series: readonly (readonly (readonly (Found | undefined)[])[])[];
-}
+/** The shown part of the cells. */
+export type Shown = ReturnType<typeof shownOf>;
 
 function isAsked(one: Found | undefined): one is Found {
   return one !== undefined && states.some((state) => one[state] > 0);
@@ -109,14 +74,15 @@ export function seriesIn({ series, days }: Cells): { readonly asked: number; rea
 }
 
 /** @param onlyAsked omits rows and columns that were never requested */
-export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<string>): Shown {
+export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<string>) {
   const { rows, series } = cells;
   const keep = (all: readonly unknown[], isKept: (index: number) => boolean) =>
     [...all.keys()].filter((index) => !onlyAsked || isKept(index));
   const rowIndexes = keep(rows, (row) => series[row]!.some(isAsked));
   const columnIndexes = keep(cells.columns, (column) => series.some((row) => isAsked(row[column])));
 
-  const columns: (ShownColumn & { of: number[] })[] = [];
+  // Each is a column, or a folded group of some.
+  const columns: { title: string; group: string; isFolded: boolean; of: number[] }[] = [];
   for (const index of columnIndexes) {
     const { title, group } = cells.columns[index]!;
     const last = columns.at(-1);
@@ -126,6 +92,7 @@ export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<st
   }
   return {
     ...{ cells, columns, rows: rowIndexes.map((row) => rows[row]!) },
+    // By row and column: one, or all of a folded group.
     series: rowIndexes.map((row) => columns.map(({ of }) => of.map((column) => series[row]![column]))),
   };
 }
@@ -159,13 +126,9 @@ export function inWords(days: Days): string {
   return `${number(days.covered)} of ${number(days.all)} days covered (${share(days.covered, days.all)})${others.join('')}`;
 }
 
-/** Returns the shown series with failed days, row by row; `column` counts the columns of `cells`. */
-export function failures({ columns, series }: Shown): Place[] {
-  return series.flatMap((cells, row) =>
-    columns.flatMap(({ of }, place) =>
-      of.filter((_, index) => cells[place]![index]?.failed).map((column) => ({ row, column })),
-    ),
-  );
+/** Returns where the series with failed days are, row by row. */
+export function failures({ series }: Cells): Place[] {
+  return series.flatMap((ofRow, row) => ofRow.flatMap((one, column) => (one?.failed ? { row, column } : [])));
 }
 
 /**
@@ -177,10 +140,10 @@ export function barOf(shown: Shown, row: number, column: number): Cell {
   const timeline = of.length === 1 ? of[0]?.timeline : undefined;
   const days = daysOf(shown, [row], [column]);
   const spans = timeline
-    ? timeline.split(', ').map((span) => span.split(' ') as [State | 'never', string])
+    ? spansOf(timeline)
     : ([...states, 'never'] as const).map((state) => [state, days[state]] as const);
   const parts = spans
-    .filter(([, length]) => Number(length) > 0)
-    .map(([state, length]) => [`var(--${state})`, Number(length) / days.all] as const);
+    .filter(([, length]) => length > 0)
+    .map(([state, length]) => [`var(--${state})`, length / days.all] as const);
   return { parts, mark: days.failed > 0 ? 'frame' : undefined };
 }

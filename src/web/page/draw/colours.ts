@@ -24,24 +24,6 @@ export function coloursOf<Name extends string>(names: readonly Name[]): Record<N
   return Object.fromEntries(colours) as Record<Name, string>;
 }
 
-/** Returns a pattern of thin diagonal lines, `pixels` of the canvas apart. */
-export function hatching(context: CanvasRenderingContext2D, colour: string, pixels: number): CanvasPattern {
-  const size = Math.round(pixels);
-  const tile = document.createElement('canvas');
-  tile.width = size;
-  tile.height = size;
-  const draw = tile.getContext('2d')!;
-  draw.strokeStyle = colour;
-  draw.lineWidth = Math.max(1, size / 7);
-  draw.beginPath();
-  for (const shift of [-size, 0, size]) {
-    draw.moveTo(shift, size);
-    draw.lineTo(shift + size, 0);
-  }
-  draw.stroke();
-  return context.createPattern(tile, 'repeat')!;
-}
-
 /** Returns the page's font for a canvas, which does not inherit it. */
 export function font(pixels: number): string {
   return `${pixels}px system-ui, -apple-system, "Segoe UI", "Liberation Sans", Arial, sans-serif`;

@@ -4,9 +4,10 @@ import { score } from '../numbers.ts';
 import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
 import * as marks from './lines-marks.ts';
-import { allHeadlines, type Chart, type Line, type SeriesPoints } from './points.ts';
+import { allHeadlines, type Chart, changeAt, type Line, meanAt, type SeriesPoints } from './points.ts';
 
-const seriesColours = Array.from({ length: 12 }, (_, place) => `series-${place}` as const);
+/** More than four series have a panel each, so colours may repeat. */
+const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
 /** More series than this have a panel each, at least so large, with a common range of scores. */
@@ -28,8 +29,6 @@ const timeLabels: uPlot.Axis.Values = [
 interface LinesShown {
   readonly width: number;
   readonly height: number;
-  /** Keys of series that are not drawn. */
-  readonly hidden: ReadonlySet<string>;
   /** The open bucket. */
   readonly open: number | null;
   /** When events happened. */
@@ -51,20 +50,26 @@ export interface Drawing {
   readonly destroy: () => void;
 }
 
+/** Values that are drawn in one look; `isBand` shades what is between these and the next layer's. */
+interface Layer {
+  readonly values: Line['values'];
+  readonly look: uPlot.Series;
+  readonly isBand?: boolean;
+}
+
 /** Draws lines, together or in a panel for each series, and below them the numbers of headlines. */
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
-  { width, height, hidden, open, events }: LinesShown,
+  { width, height, open, events }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
   const colours = coloursOf([...marks.inks, ...seriesColours]);
   const { starts, ends, by } = chart;
   const middles = starts.map((start, index) => (start + ends[index]!) / 2);
-  const shown = chart.lines.filter(({ series }) => !hidden.has(series.key));
-  const series = chart.series.filter(({ key }) => !hidden.has(key));
+  const { series, lines: shown } = chart;
   const counts = allHeadlines(series, starts.length);
-  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 12}`]!;
+  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!;
   const on = (draw: Parameters<typeof marks.drawing>[1]) =>
     marks.drawing({ chart, middles, colours, colour }, draw);
   const isApart = series.length > mostTogether;
@@ -77,7 +82,7 @@ export function drawLines(
   // Days are in UTC, whatever the zone of hours is.
   const tzDate = (at: number) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC');
 
-  const shared = (): Pick<uPlot.Options, 'ms' | 'tzDate' | 'legend' | 'cursor' | 'focus'> => ({
+  const shared = (): Pick<uPlot.Options, 'ms' | 'tzDate' | 'legend' | 'cursor'> => ({
     ms: 1 as const,
     tzDate,
     legend: { show: false },
@@ -86,10 +91,7 @@ export function drawLines(
       drag: { x: true, y: false, setScale: false, dist: 6 },
       sync: { key: 'sentiment', setSeries: false },
       points: { show: false },
-      // With several lines, the one next to the cursor stands out.
-      focus: { prox: shown.length > 1 && !chart.now && shown.length * starts.length < 20_000 ? 16 : -1 },
     },
-    focus: { alpha: 0.25 },
   });
   const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
   const xAxis: uPlot.Axis = {
@@ -113,15 +115,43 @@ export function drawLines(
     onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
   };
 
-  const nowOf = (lines: readonly Line[]) =>
-    chart.lines.flatMap((line, place) => (chart.now && lines.includes(line) ? chart.now.lines[place]! : []));
-  const drawnAs = (line: Line, size: number, look: uPlot.Series): uPlot.Series => ({
-    ...{ ...look, stroke: colour(line), points: { show: true, size, fill: colour(line), filter: alone } },
-    ...(line.model === 'semantic' ? { dash: [5, 3] } : {}),
-  });
-  const range = scoreRange([...shown, ...nowOf(shown)]);
-  const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) =>
-    new uPlot(
+  const layersOf = (line: Line): readonly Layer[] => {
+    const place = chart.lines.indexOf(line);
+    const now = chart.now?.lines[place];
+    const dash = line.model === 'semantic' ? [5, 3] : [];
+    const drawn = (size: number, look: uPlot.Series) => ({
+      ...{ stroke: colour(line), dash, ...look },
+      points: { show: true, size, fill: colour(line), filter: distinct },
+    });
+    const dots = (size: number, fill = colour(line)) => ({
+      ...{ stroke: colour(line), paths: () => null, points: { show: true, size, fill } },
+    });
+    const edge = (side: 1 | -1) => ({
+      values: line.values.map((value, index) =>
+        typeof value === 'number' ? value + side * (line.errors[index] ?? 0) : value,
+      ),
+      // Shows the edges of a point that has no neighbour to share a band with.
+      look: { points: { show: true, size: 4, fill: colour(line), filter: alone } },
+    });
+    const changed = (of: Line) =>
+      middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
+    return [
+      ...(line.errors.some((error) => error !== null) ? [{ ...edge(1), isBand: true }, edge(-1)] : []),
+      { values: line.values, look: drawn(5, { width: isDense ? 1 : 1.75 }) },
+      { values: line.loose, look: dots(5, colours.paper) },
+      ...(now
+        ? [
+            { values: now.values, look: drawn(4, { width: 1.25, alpha: 0.5 }) },
+            { values: changed(line), look: dots(7) },
+            { values: changed(now), look: dots(4) },
+          ]
+        : []),
+    ];
+  };
+  const range = scoreRange([...shown, ...(chart.now?.lines ?? [])]);
+  const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) => {
+    const layers = lines.flatMap((line) => layersOf(line).map((layer) => ({ ...layer, line })));
+    return new uPlot(
       {
         ...shared(),
         ...(isApart ? { width: wide, height: panelHeight, title: of[0]!.title } : { width, height }),
@@ -133,17 +163,19 @@ export function drawLines(
             : { ...xAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
           { ...yAxis, values: signed },
         ],
-        series: [
-          {},
-          ...lines.map((line) => drawnAs(line, 5, { width: isDense ? 1 : 1.75 })),
-          ...nowOf(lines).map((line) => drawnAs(line, 4, { width: 1.25, alpha: 0.5 })),
-        ],
+        series: [{}, ...layers.map(({ look }) => look)],
+        bands: layers.flatMap(({ isBand, line }, place) =>
+          isBand
+            ? {
+                series: [place + 1, place + 2],
+                fill: colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)'),
+              }
+            : [],
+        ),
         hooks: {
           drawClear: [on((pen) => marks.drawGaps(pen, of))],
-          drawAxes: [on((pen) => marks.drawBands(pen, lines)), on((pen) => marks.drawMarks(pen, open))],
+          drawAxes: [on((pen) => marks.drawMarks(pen, open))],
           draw: [
-            on((pen) => marks.drawLoose(pen, lines)),
-            on((pen) => marks.drawChanges(pen, lines)),
             on((pen) => marks.drawEvents(pen, events)),
             on((pen) => isLabelled && marks.drawLabels(pen, lines)),
           ],
@@ -157,9 +189,10 @@ export function drawLines(
           setSelect: [zoom],
         },
       },
-      [middles, ...[...lines, ...nowOf(lines)].map(({ values }) => [...values])],
+      [middles, ...layers.map(({ values }) => [...values])],
       into,
     );
+  };
   const tops: readonly uPlot[] = isApart
     ? series.map((one) =>
         plotOf(
@@ -262,7 +295,12 @@ function scoreRange(lines: readonly Line[]): [number, number] {
   return [Math.max(-limit, Math.min(least - room, -0.05)), Math.min(limit, Math.max(most + room, 0.05))];
 }
 
-/** Returns all points if there is room for them; else those without a neighbour, which no line would show. */
+/** Returns all points if there is room for them; else those that no line would show. */
+function distinct(plot: uPlot, place: number): number[] | null {
+  return plot.bbox.width / plot.data[0].length > 8 * uPlot.pxRatio ? null : alone(plot, place);
+}
+
+/** Returns the points without a neighbour. */
 function alone(plot: uPlot, place: number): number[] {
   const values = plot.data[place]! as (number | null | undefined)[];
   const isDrawn = (index: number, step: 1 | -1) => {
@@ -270,9 +308,8 @@ function alone(plot: uPlot, place: number): number[] {
     while (at >= 0 && at < values.length && values[at] === undefined) at += step;
     return typeof values[at] === 'number';
   };
-  const hasRoom = plot.bbox.width / values.length > 8 * uPlot.pxRatio;
-  return values.flatMap((value, index) =>
-    typeof value === 'number' && (hasRoom || (!isDrawn(index, -1) && !isDrawn(index, 1))) ? [index] : [],
+  return [...values.keys()].filter(
+    (index) => typeof values[index] === 'number' && !isDrawn(index, -1) && !isDrawn(index, 1),
   );
 }
 

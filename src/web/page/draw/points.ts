@@ -79,7 +79,6 @@ const errorsAside = 1.96;
 /** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
-  /** The last day of the period. */
   readonly end: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
@@ -126,11 +125,9 @@ export function chartOf(
     const key = keyOf(one);
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
-    const ranges = coveredByKey.get(key) ?? [];
-    const isCovered = coveredBy(ranges);
-    const isCoveredBehind = coveredBy(ranges);
+    const isCovered = coveredBy(coveredByKey.get(key) ?? []);
     const isFull = starts.map((_, index) =>
-      isCoveredBehind(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
+      isCovered(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
     );
     const states = starts.map((start, index) =>
       stateOf(isCovered, [start, ends[index]!, periodEnd], headlines[index]! > 0),
@@ -213,7 +210,6 @@ export function besideNow(then: Chart, now: Chart): Chart {
   return { ...then, series, lines, now };
 }
 
-/** Returns the drawn mean of a line. */
 export function meanAt({ values, loose }: Line, index: number): number | null {
   return values[index] ?? loose[index] ?? null;
 }
@@ -236,19 +232,13 @@ export function changeAt(
 /** Groups rows by the key of their series. */
 export function groupedBySeries<One extends Pick<SentimentRow, 'country' | 'topic' | 'match_type'>>(
   rows: readonly One[],
-): Map<string, readonly One[]> {
+): Map<string, readonly [One, ...One[]]> {
   return groupedBy(rows, (row) => keyOf({ ...row, match: row.match_type }));
 }
 
 function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) => boolean {
   const parsed = ranges.map((range) => [Date.parse(range.first_day), Date.parse(range.last_day) + aDay]);
-  let next = 0;
-  return (from, to) => {
-    // Called in order, so whatever ends earlier is not needed again.
-    while (next < parsed.length && parsed[next]![1]! <= from) next += 1;
-    const range = parsed[next];
-    return range !== undefined && range[0]! <= from && to <= range[1]!;
-  };
+  return (from, to) => parsed.some(([first, end]) => first! <= from && to <= end!);
 }
 
 /** Returns when the headlines behind a drawn mean begin and end, in milliseconds. */

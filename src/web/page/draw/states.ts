@@ -13,6 +13,14 @@ export const stateTitles: Readonly<Record<State | 'never', readonly [title: stri
   never: ['never requested', 'No job has requested it.'],
 };
 
+/** Reads the days of a series in order, such as `covered 300, failed 20, never 45`. */
+export function spansOf(timeline: string): (readonly [state: State | 'never', days: number])[] {
+  return timeline.split(', ').map((span) => {
+    const [state, days] = span.split(' ');
+    return [state as State | 'never', Number(days)];
+  });
+}
+
 /** Returns the state of a window's days that are not covered. */
 export function stateOfWindow(state: string): State {
   if (state === 'draining') return 'running';

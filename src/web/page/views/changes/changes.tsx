@@ -58,7 +58,11 @@ export function Changes() {
   const columns: Column<ChangeRow>[] = [
     ...(of === 'topic' ? [] : [country]),
     ...(of === 'country' ? [] : [topic]),
-    { title: 'z', kind: 'number', show: Z, by: ({ z }) => z },
+    {
+      ...{ title: 'z', kind: 'number', by: ({ z }) => z },
+      // The widest bar is a z of 4.
+      show: ({ z }) => [score(z, 1), z !== null && <SignedBar key="bar" value={z / 4} />],
+    },
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
     { title: 'before', kind: 'number', show: ({ usual }) => score(usual), by: ({ usual }) => usual },
     { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
@@ -94,19 +98,6 @@ export function Changes() {
           />
         )}
       </Answered>
-    </>
-  );
-}
-
-/** The widest bar. */
-const most = 4;
-
-function Z({ z }: Pick<ChangeRow, 'z'>) {
-  if (z === null) return <>–</>;
-  return (
-    <>
-      {score(z, 1)}
-      <SignedBar value={z / most} />
     </>
   );
 }

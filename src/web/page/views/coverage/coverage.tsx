@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Answer, type Asked, useAnswer, useTogether } from '../../api.ts';
 import {
@@ -7,7 +7,6 @@ import {
   daysOf,
   failures,
   type SeriesAsked,
-  type Shown,
   seriesIn,
   shownOf,
 } from '../../draw/cells.ts';
@@ -16,7 +15,7 @@ import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
 import { Legend, Matrix } from './matrix.tsx';
-import { Series, type SeriesShown } from './series.tsx';
+import { Series } from './series.tsx';
 
 const nothingYet = (
   <>
@@ -59,7 +58,19 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
     <>
       <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
         <div class="row">
-          {feeds.length > 1 && <Feeds feeds={feeds} feed={feed} match_type={match_type} />}
+          <Select
+            label="Feed"
+            title="feed"
+            value={`${feed}/${match_type}`}
+            values={feeds.map((one) => [
+              `${one.feed}/${one.match_type}`,
+              [one.feed, one.match_type].filter(Boolean).join(' · '),
+            ])}
+            onChange={(value) => {
+              const [feed, match_type] = value.split('/') as [string, string];
+              go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
+            }}
+          />
           <Period from={from} to={to} oldest={oldest} newest={newest} />
           {look && look.groups.length > 1 && (
             <button type="button" onClick={() => go({ fold: look.folded.size > 0 ? [''] : look.groups })}>
@@ -81,24 +92,6 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
         {(look) => <AllSeries {...parameters} {...look} />}
       </Answered>
     </>
-  );
-}
-
-function Feeds({ feeds, feed, match_type }: { feeds: Feeds; feed: string; match_type: string }) {
-  return (
-    <Select
-      label="Feed"
-      title="feed"
-      value={`${feed}/${match_type}`}
-      values={feeds.map((one) => [
-        `${one.feed}/${one.match_type}`,
-        [one.feed, one.match_type].filter(Boolean).join(' · '),
-      ])}
-      onChange={(value) => {
-        const [feed, match_type] = value.split('/') as [string, string];
-        go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
-      }}
-    />
   );
 }
 
@@ -125,28 +118,21 @@ function useLook(cells: Cells | undefined) {
 /** Shows the series of a feed, and beside them the one that is open. */
 function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const { feed, match_type, from, to } = asked;
-  const { cells } = shown;
-  const [reveal, setReveal] = useState<Place>();
-  const failed = useMemo(() => failures(shown), [shown]);
-  const series = openSeries(cells.by);
-  const seriesAt = ({ row, column }: Place): SeriesShown => {
+  const { cells, rows, columns } = shown;
+  const failed = useMemo(() => failures(cells), [cells]);
+  const series = openSeries(cells);
+  const open = ({ row, column }: Place) => {
     const { topic, variant } = cells.columns[column]!;
-    return { code: shown.rows[row]!.code, topic, variant };
-  };
-  const open = ({ code, topic, variant }: SeriesShown) => {
     const others = { topic: topic || null, variant: variant || null };
-    go({ country: null, ticker: null, [cells.by]: code || null, ...others });
+    go({ country: null, ticker: null, [cells.by]: cells.rows[row]!.code || null, ...others });
   };
   const fold = (group: string) => {
     const next = folded.has(group) ? [...folded].filter((one) => one !== group) : [...folded, group];
     go({ fold: next.length > 0 ? next : [''] });
   };
   const toNextFailure = () => {
-    const all = failed.map(seriesAt);
-    const current = all.findIndex((one) => series && isSame(one, series));
-    const next = all[(current + 1) % all.length]!;
-    open(next);
-    setReveal(placeOf(shown, next));
+    const current = failed.findIndex(({ row, column }) => row === series?.row && column === series.column);
+    open(failed[(current + 1) % failed.length]!);
   };
   const counted = seriesIn(cells);
   return (
@@ -166,27 +152,31 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
         )}
       </div>
       <div class={series && 'beside'}>
-        {shown.rows.length === 0 || shown.columns.length === 0 ? (
+        {rows.length === 0 || columns.length === 0 ? (
           <p class="empty">Nothing was requested in this period.</p>
         ) : (
           <Matrix
             shown={shown}
-            open={series && placeOf(shown, series)}
-            reveal={reveal}
+            open={
+              series && {
+                row: rows.indexOf(cells.rows[series.row]!),
+                column: columns.findIndex(({ of }) => of.includes(series.column)),
+              }
+            }
             onFold={fold}
             onOpen={({ row, column }) => {
-              const { isFolded, of, group } = shown.columns[column]!;
+              const { isFolded, of, group } = columns[column]!;
               if (isFolded) fold(group);
-              else open(seriesAt({ row, column: of[0]! }));
+              else open({ row: cells.rows.indexOf(rows[row]!), column: of[0]! });
             }}
           />
         )}
         {series && (
           <Series
             key={JSON.stringify([feed, match_type, series])}
-            {...{ feed, match_type, from, to, series }}
-            name={cells.rows.find(({ code }) => code === series.code)?.name ?? null}
-            by={cells.by}
+            {...{ feed, match_type, from, to, by: cells.by }}
+            {...{ ...cells.columns[series.column]!, ...cells.rows[series.row]! }}
+            timeline={cells.series[series.row]![series.column]?.timeline}
           />
         )}
       </div>
@@ -194,24 +184,13 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   );
 }
 
-/** Returns the series that the address names, if any. */
-function openSeries(by: 'country' | 'ticker'): SeriesShown | undefined {
-  const [codes, topics] = [address.value.getAll(by), address.value.getAll('topic')];
-  const isOne = codes.length === 1 && (by === 'ticker' || topics.length === 1);
-  if (!isOne) return undefined;
-  const topic = by === 'ticker' ? '' : topics[0]!;
-  return { code: codes[0]!, topic, variant: address.value.get('variant') ?? '' };
-}
-
-function isSame(one: SeriesShown, other: SeriesShown): boolean {
-  return one.code === other.code && one.topic === other.topic && one.variant === other.variant;
-}
-
-/** Returns where a series is shown, if it is. */
-function placeOf({ cells, rows, columns }: Shown, series: SeriesShown): Place | undefined {
-  const row = rows.findIndex(({ code }) => code === series.code);
-  const column = columns.findIndex(({ of }) =>
-    of.some((index) => isSame({ ...cells.columns[index]!, code: series.code }, series)),
-  );
+/** Returns where the series is that the address names, if it names one. */
+function openSeries({ by, rows, columns }: Cells): Place | undefined {
+  const [[code, ...others], topics] = [address.value.getAll(by), address.value.getAll('topic')];
+  if (others.length > 0 || (by === 'country' && topics.length !== 1)) return undefined;
+  const topic = by === 'ticker' ? '' : topics[0];
+  const variant = address.value.get('variant') ?? '';
+  const row = rows.findIndex((one) => one.code === code);
+  const column = columns.findIndex((one) => one.topic === topic && one.variant === variant);
   return row >= 0 && column >= 0 ? { row, column } : undefined;
 }

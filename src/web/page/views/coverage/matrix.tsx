@@ -15,8 +15,6 @@ export function Matrix({
   shown: Shown;
   /** The cell of the open series. */
   open?: Place | undefined;
-  /** Moves the cursor there whenever it changes. */
-  reveal?: Place | undefined;
   onOpen?: (place: Place) => void;
   onFold?: (group: string) => void;
 }) {

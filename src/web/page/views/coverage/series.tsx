@@ -1,59 +1,48 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import {
-  bandRows,
-  calendarOf,
-  cellOfDay,
-  type DayStates,
-  dayStates,
-  shades,
-  steps,
-} from '../../draw/calendar.ts';
+import { calendarOf, cellOfDay, dayIn, type SeriesDays, shades, steps } from '../../draw/calendar.ts';
 import type { SeriesAsked } from '../../draw/cells.ts';
-import { stateOfWindow, states, stateTitles } from '../../draw/states.ts';
+import { spansOf, stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
-import { Answered, Link, Problem, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
+import { Answered, Link, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
-import { daysBetween, moment, plusDays } from '../../time.ts';
+import { daysBetween, moment } from '../../time.ts';
 import { Copied, costOf, quoted } from '../commands.tsx';
-
-/** A series of a feed. */
-export interface SeriesShown {
-  /** Its country or ticker. */
-  readonly code: string;
-  readonly topic: string;
-  readonly variant: string;
-}
 
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
 /** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
 export function Series(
-  props: SeriesAsked & { series: SeriesShown; name: string | null; by: 'country' | 'ticker' },
+  props: SeriesAsked & {
+    /** Its country or ticker. */
+    code: string;
+    name: string | null;
+    by: 'country' | 'ticker';
+    topic: string;
+    variant: string;
+    /** Its days by state; `undefined` if none was requested. */
+    timeline: string | undefined;
+  },
 ) {
-  const { feed, match_type, from, to, name, by } = props;
-  const { code, topic, variant } = props.series;
-  const asked = { feed, match_type, [by]: code, topic, variant, from, to };
+  const { feed, match_type, from, to, code, name, by, topic, variant, timeline } = props;
   const isHeadlines = feed === 'gmsi-headlines';
-  const covered = useAnswer('coverage/days', asked, 2);
-  const windows = useAnswer('windows', asked, 2);
+  const windows = useAnswer('windows', { feed, match_type, [by]: code, topic, variant, from, to }, 2);
   const news = useAnswer(
     'sentiment',
     isHeadlines ? { country: code, topic, match_type, from, to } : undefined,
   );
-  const found = useMemo(
-    () => windows.answer?.rows.map((one) => ({ ...one, state: stateOfWindow(one.state) })),
-    [windows.answer],
-  );
-  const days = useMemo(() => {
-    const isWaiting = isHeadlines && !news.answer && !news.error;
-    if (!covered.answer || !found || isWaiting) return undefined;
-    return dayStates({ from, to }, covered.answer.rows, found, news.answer?.rows);
-  }, [covered.answer, found, news.answer, news.error, from, to]);
+  const days = useMemo((): SeriesDays | undefined => {
+    if (isHeadlines && !news.answer && !news.error) return undefined;
+    const spans = spansOf(timeline ?? `never ${daysBetween(from, to)}`);
+    return {
+      ...{ from, to, states: spans.flatMap(([state, length]) => Array(length).fill(state)) },
+      news: news.answer && new Map(news.answer.rows.map(({ at, headlines }) => [at, headlines])),
+    };
+  }, [timeline, news.answer, news.error, from, to]);
   useEscape(() => go(closed));
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.matrix [role="grid"]');
@@ -72,7 +61,6 @@ export function Series(
         {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
         <Source of={windows} />
       </div>
-      {covered.error && <Problem error={covered.error} />}
       {days && <Calendar days={days} label={title} match_type={match_type} />}
       <Answered asked={windows} empty="No window of this series is in this period: no job has requested it.">
         {({ rows }) => (
@@ -87,14 +75,14 @@ export function Series(
 }
 
 /** Shows the days of a series by year. Arrow keys go from day to day, Page Up and Page Down from year to year. */
-function Calendar({ days, label, match_type }: { days: DayStates; label: string; match_type: string }) {
+function Calendar({ days, label, match_type }: { days: SeriesDays; label: string; match_type: string }) {
   const [chosen, setChosen] = useState<string>();
   const calendar = useMemo(() => calendarOf(days), [days]);
   const cell = useMemo((): CellAt => {
     const least = steps(days.news);
     return (row, column) => {
       const day = calendar.dayAt(row, column);
-      return day === undefined ? undefined : cellOfDay(days, least, daysBetween(days.from, day) - 1);
+      return day === undefined ? undefined : cellOfDay(dayIn(days, day), least);
     };
   }, [calendar]);
   return (
@@ -108,8 +96,7 @@ function Calendar({ days, label, match_type }: { days: DayStates; label: string;
         }}
         down={(across) => across}
         widest={13}
-        page={bandRows}
-        start={calendar.placeOf(plusDays(days.from, days.state.length - 1))}
+        start={calendar.placeOf(days.to)}
         onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
       />
       <p class="said small">
@@ -122,16 +109,14 @@ function Calendar({ days, label, match_type }: { days: DayStates; label: string;
   );
 }
 
-function said({ from, state, news }: DayStates, day: string): string {
-  const index = daysBetween(from, day) - 1;
-  const title = stateTitles[states[state[index]!] ?? 'never'][0];
-  const count = news?.[index] ?? 0;
-  const told = news && (count > 0 || title === 'covered') ? `, ${number(count)} headlines` : '';
-  return `${title}${told}`;
+function said(days: SeriesDays, day: string): string {
+  const { state, count } = dayIn(days, day);
+  const told = count && `, ${number(count)} headlines`;
+  return `${stateTitles[state][0]}${told || (state === 'covered' && count === 0 ? ', no headlines' : '')}`;
 }
 
 /** Explains the shades of covered days. */
-function Shades({ news }: { news: Int32Array | undefined }) {
+function Shades({ news }: Pick<SeriesDays, 'news'>) {
   if (!news) return <>Choose a day to see its state.</>;
   const least = steps(news);
   return (
@@ -159,12 +144,6 @@ function titleOf(state: string): string {
   return state === 'drained' ? 'drained' : stateTitles[stateOfWindow(state)][0];
 }
 
-/** Omits the year of a day if another day has the same. */
-function shortened(day: string, other: string): string {
-  return day.slice(0, 4) === other.slice(0, 4) ? day.slice(5) : day;
-}
-
-/** Shows the windows of a series, those with a problem first. */
 export function Windows({ windows }: { windows: Windows }) {
   return (
     <Table
@@ -180,7 +159,7 @@ export function Windows({ windows }: { windows: Windows }) {
           title: 'days',
           kind: 'nowrap',
           by: ({ first_day }) => first_day,
-          show: (one) => `${one.first_day} – ${shortened(one.last_day, one.first_day)}`,
+          show: ({ first_day, last_day }) => `${first_day} – ${last_day}`,
         },
         {
           title: 'state',

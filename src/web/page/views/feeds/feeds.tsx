@@ -6,7 +6,7 @@ import { type Answer, useAnswer, useTogether } from '../../api.ts';
 import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
-import { number, score } from '../../numbers.ts';
+import { counted, number, score } from '../../numbers.ts';
 import {
   Answered,
   Controls,
@@ -25,14 +25,7 @@ import { mostLines } from '../sentiment/asked.ts';
 import { HeadlineText } from '../sentiment/headlines.tsx';
 import { Drawn, Numbers } from '../sentiment/lines.tsx';
 
-/** What the subjects of each feed are. */
-const indices: Readonly<Record<IndexFeed, 'Country' | 'Asset'>> = {
-  'gmsi-index': 'Country',
-  'regional-index': 'Country',
-  'global-index': 'Country',
-  'ticker-index': 'Asset',
-  'ticker-event-metrics': 'Asset',
-};
+const indices = ['gmsi-index', 'regional-index', 'global-index', 'ticker-index', 'ticker-event-metrics'];
 /** Feeds of news, and what they are called there. */
 const news: Readonly<Record<string, NewsKind>> = {
   'macro-headlines': 'macro headline',
@@ -40,9 +33,18 @@ const news: Readonly<Record<string, NewsKind>> = {
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const feedNames = [...Object.keys(indices), ...Object.keys(news)];
+const feedNames = [...indices, ...Object.keys(news)];
+const isIndex = (feed: string): feed is IndexFeed => indices.includes(feed);
+const isOfAssets = (feed: string) => feed.startsWith('ticker-');
 
 type Loaded = Answer<'feeds'>['rows'];
+
+const NothingLoaded = () => (
+  <p class="empty">
+    No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
+    loads those of a job, such as <code>jobs/ticker-index.yaml</code> or <code>jobs/gmsi-index.yaml</code>.
+  </p>
+);
 
 /** Shows the feeds that other views do not: indices as lines, and news of assets and countries. */
 export function Feeds() {
@@ -59,50 +61,28 @@ export function Feeds() {
   );
 }
 
-function NothingLoaded() {
-  useTitle('Feeds');
-  return (
-    <p class="empty">
-      No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
-      loads those of a job, such as{' '}
-      {feedNames.map((name, index) => (
-        <>
-          {index === 0 ? '' : index === feedNames.length - 1 ? ' or ' : ', '}
-          <code>jobs/{name}.yaml</code>
-        </>
-      ))}
-      .
-    </p>
-  );
-}
-
-function isIndex(feed: string): feed is IndexFeed {
-  return Object.hasOwn(indices, feed);
-}
-
-function isOfAssets(feed: string): boolean {
-  return isIndex(feed) ? indices[feed] === 'Asset' : news[feed] !== 'macro headline';
-}
-
 /** What another subject or feed forgets. */
-const noLine = { line: null, hide: null, at: null, of: null };
+const noLine = { line: null, at: null, of: null };
 
 function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string; of: Loaded }) {
   const { oldest = today(), newest: last = today() } = daysOfFeeds(of);
   const newest = last > today() ? today() : last;
   const series = useAnswer(
     'coverage',
-    { feed, match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type, from: oldest, to: newest },
+    isIndex(feed)
+      ? {
+          feed,
+          match_type: of.toSorted((a, b) => b.series - a.series)[0]!.match_type,
+          from: oldest,
+          to: newest,
+        }
+      : undefined,
     30,
   );
   const isAsset = isOfAssets(feed);
-  const hasSubjects = isIndex(feed) || !isAsset;
-  const listed = useAnswer('feeds/subjects', hasSubjects ? { feed } : undefined, 30);
+  const listed = useAnswer('feeds/subjects', { feed }, 30);
   const names = namesOf(useAnswer('series', {}, 60).answer?.rows, isAsset ? 'ticker' : 'country');
-  const subjects = hasSubjects
-    ? listed.answer?.rows
-    : series.answer &&
-      [...new Set(series.answer.rows.map(({ ticker }) => ticker))].map((subject) => ({ subject, rows: 0 }));
+  const subjects = listed.answer?.rows;
   const usual = subjects?.toSorted((a, b) => b.rows - a.rows)[0]?.subject;
   const subject = address.value.get('subject') ?? usual;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
@@ -128,7 +108,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
             choices={(subjects ?? []).map(({ subject: value, rows }) => ({
               value,
               title: [value, names.get(value)].filter(Boolean).join(' '),
-              note: rows > 0 ? `${number(rows)} rows` : '',
+              note: `${number(rows)} rows`,
             }))}
             chosen={subject ? [subject] : []}
             atMost={1}
@@ -181,7 +161,6 @@ function IndexLines(props: {
   subject: string;
   /** Days of whole buckets. */
   days: { readonly from: string; readonly to: string };
-  /** The last day of the period. */
   end: string;
   by: Bucket;
   isAsset: boolean;
@@ -217,6 +196,17 @@ function IndexLines(props: {
     <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
       {({ rows, lines, shown, chart }) => (
         <>
+          {lines.length > mostLines && (
+            <Choose
+              label="Lines"
+              choices={lines.map(({ key, topic, line, count }) => ({
+                ...{ value: key, title: `${topic} ${line}`, note: counted(count, chart.counted) },
+              }))}
+              chosen={shown.map(({ key }) => key)}
+              atMost={mostLines}
+              onChange={(line) => go({ line }, 'replace')}
+            />
+          )}
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
@@ -232,7 +222,6 @@ function IndexLines(props: {
               .filter(Boolean)
               .join(' ')}
           </Noted>
-          {lines.length > mostLines && <AllLines lines={lines} shown={shown} chart={chart} />}
           <Numbers chart={chart} />
         </>
       )}
@@ -262,10 +251,8 @@ type IndexLine = ReturnType<typeof linesOf>[number];
 function linesOf(rows: readonly IndexRow[]) {
   return [...groupedBySeries(rows)]
     .map(([key, points]) => {
-      const count = points.reduce((sum, { headlines }) => sum + headlines, 0);
-      const sum = points.reduce((sum, { directional, headlines }) => sum + (directional ?? 0) * headlines, 0);
-      const { topic, match_type: line, of } = points[0]!;
-      return { key, topic, line, of, count, mean: count > 0 ? sum / count : null };
+      const { topic, match_type: line, of } = points[0];
+      return { key, topic, line, of, count: points.reduce((sum, { headlines }) => sum + headlines, 0) };
     })
     .toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1));
 }
@@ -299,46 +286,6 @@ function indexChart(
   };
 }
 
-/** Lists all lines, and chooses those that are drawn. */
-function AllLines({
-  lines,
-  shown,
-  chart: { counted },
-}: {
-  lines: readonly IndexLine[];
-  shown: readonly IndexLine[];
-  chart: Chart;
-}) {
-  const keys = shown.map(({ key }) => key);
-  const flip = (key: string) => {
-    const next = keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key];
-    go({ line: next.slice(-mostLines) }, 'replace');
-  };
-  const columns: Column<IndexLine>[] = [
-    {
-      title: 'shown',
-      show: ({ key, topic, line }) => (
-        <input
-          type="checkbox"
-          aria-label={`Show ${topic} ${line}`}
-          checked={keys.includes(key)}
-          onChange={() => flip(key)}
-        />
-      ),
-    },
-    { title: 'topic', kind: 'head', by: ({ topic }) => topic },
-    { title: 'model', by: ({ line }) => line },
-    { title: `${counted}s`, kind: 'number', by: ({ count }) => count },
-    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
-  ];
-  return (
-    <details class="numbers">
-      <summary>All {lines.length} lines</summary>
-      <Table label="All lines" rows={lines} columns={columns} keyOf={({ key }) => key} sort="lines" />
-    </details>
-  );
-}
-
 const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
 const limit = 1000;
 
@@ -348,7 +295,7 @@ const columns: Column<Row<'news'>>[] = [
   {
     title: 'text',
     kind: 'text',
-    show: ({ text, url, source }) => <HeadlineText {...{ text, url, source }} />,
+    show: (row) => <HeadlineText {...row} />,
   },
   { title: 'topic', by: ({ topic }) => topic },
   { title: 'impact', by: ({ impact }) => impact },

@@ -3,12 +3,8 @@ import { go } from '../../address.ts';
 import { addressOf, ask, useAnswer } from '../../api.ts';
 import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { aDay, moment, zone } from '../../time.ts';
+import { moment, zone } from '../../time.ts';
 import { type Asked, feed } from './asked.ts';
-
-/** Steps of the slider, shorter for a warehouse of a few days. */
-const steps = [1_000, 10_000, 60_000, 600_000, 3_600_000, aDay];
-const mostSteps = 400;
 
 /** Switches to the moment before the last load that changed something, and back to now. */
 export function AsOfSwitch({ asOf }: { asOf: string | null }) {
@@ -38,23 +34,15 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
   useFocusBack(box, '.chips, .as-of-switch');
   const [now] = useState(Date.now);
   const [slid, setSlid] = useState<number>();
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => {
-    clearTimeout(timer.current);
-    setSlid(undefined);
-  }, [asOf]);
+  useEffect(() => setSlid(undefined), [asOf]);
   // A moment in the address has whole seconds.
   const oldest = first ? Math.ceil(Date.parse(first) / 1_000) * 1_000 : Date.parse(asOf);
   const newest = Math.max(now, Date.parse(asOf));
-  const step = steps.find((one) => (newest - oldest) / one <= mostSteps) ?? aDay;
+  // Whole seconds, at most 400.
+  const step = Math.ceil(Math.max(1, newest - oldest) / 400_000) * 1_000;
   const last = Math.max(1, Math.ceil((newest - oldest) / step));
   const at = slid ?? Date.parse(asOf);
   const momentOf = (place: number) => (place >= last ? newest : oldest + place * step);
-  const slide = (place: number) => {
-    setSlid(momentOf(place));
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => go({ as_of: textOf(momentOf(place)) }, 'replace'), 200);
-  };
   return (
     <div class="row marked refused apart as-of" ref={box}>
       <span role="status">
@@ -73,7 +61,8 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
           min={0}
           max={last}
           value={Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
-          onInput={(event) => slide(Number(event.currentTarget.value))}
+          onInput={(event) => setSlid(momentOf(Number(event.currentTarget.value)))}
+          onChange={(event) => go({ as_of: textOf(momentOf(Number(event.currentTarget.value))) }, 'replace')}
         />
         <span>
           <span class="quiet">UTC</span>{' '}

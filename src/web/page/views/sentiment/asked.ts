@@ -1,11 +1,9 @@
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
-import { pointsIn } from '../../../most-points.ts';
 import { address, chosen } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
-import { daysBetween, periodFor, plusDays } from '../../time.ts';
+import { periodFor, plusDays } from '../../time.ts';
 
-/** The feed of this view. */
 export const feed = 'gmsi-headlines';
 
 /** As many lines as people can distinguish. */
@@ -81,12 +79,6 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
     .slice(0, mostLines);
 }
 
-/** Describes which headlines count, if not all do. */
 export function newsOf({ matches: [match] }: Asked): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
-}
-
-/** Returns how many points an answer can have. */
-export function pointsOf({ countries, topics, matches, from, to, by }: Asked): number {
-  return pointsIn(countries.length * topics.length * matches.length, daysBetween(from, to), by);
 }

@@ -1,14 +1,13 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
-import { addressOf, ask, type Parameters, type Refusal, useAnswer } from '../../api.ts';
-import { isLoaded, type SeriesPoints } from '../../draw/points.ts';
+import { type Parameters, useAnswer } from '../../api.ts';
+import { bucketText, bucketTitle } from '../../buckets.ts';
+import { behindOf, type Chart, isLoaded, isTrailing, type SeriesPoints } from '../../draw/points.ts';
 import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
   Noted,
-  Problem,
   Select,
   SignedBar,
   Source,
@@ -20,31 +19,28 @@ import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, zone } from '../../time.ts';
 
-const pageSize = 100;
+/** The most headlines of a list. */
+const most = 500;
 
 const closed = { at: null, of: null, find: null };
 
 const lists = { latest: 'latest first', stories: 'what moved the mean' };
 
 /** Shows the headlines behind a point, the latest first. */
-export function Headlines(props: {
-  title: string;
-  series: SeriesPoints;
-  all: readonly SeriesPoints[];
-  index: number;
-  from: string;
-  to: string;
-  asOf: string | null;
-}) {
-  const { title, series, all, index, from, to, asOf } = props;
+export function Headlines(props: { chart: Chart; index: number; asOf: string | null }) {
+  const { chart, index, asOf } = props;
+  const all = chart.series.filter(({ isDifference }) => !isDifference);
+  const series = all.find(({ key }) => key === address.value.get('of')) ?? all[0]!;
   const { country, topic, match } = series;
+  const bucket = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
+  const title = isTrailing(chart, index) ? `the ${chart.smooth} days up to ${bucket}` : bucket;
+  const behind = behindOf(chart, index);
+  const [from, to] = [behind.from, behind.to].map((moment) => new Date(moment).toISOString());
   const find = address.value.get('find') || null;
   const of = { country, topic, match_type: match, from, to, as_of: asOf, find };
-  const parameters: Parameters = { ...of, limit: pageSize };
   const model = address.value.get('model') === 'semantic' ? 'semantic' : 'directional';
   const list = address.value.get('list') === 'stories' ? 'stories' : 'latest';
-  const asked = useAnswer('headlines', parameters);
-  const url = addressOf('headlines', parameters);
+  const asked = useAnswer('headlines', { ...of, limit: most });
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
@@ -94,110 +90,76 @@ export function Headlines(props: {
                 : 'Nothing is loaded here, so there may have been news.'
           }
         >
-          {({ rows }) => <List key={url} first={rows} parameters={parameters} series={series} asOf={asOf} />}
+          {({ rows }) => (
+            <>
+              {rows.length === most && (
+                <p class="quiet">The latest {most}: search, or choose a shorter time, to see others.</p>
+              )}
+              <Table
+                label="Headlines"
+                kind="news"
+                rows={rows}
+                // The same id may have been published twice.
+                keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
+                sort="news"
+                first={100}
+                isFolded
+                detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
+                columns={columnsOf(rows)}
+              />
+            </>
+          )}
         </Answered>
       )}
     </section>
   );
 }
 
-/** Shows headlines page by page. */
-function List(props: {
-  first: readonly Headline[];
-  parameters: Parameters;
-  series: SeriesPoints;
-  asOf: string | null;
-}) {
-  const { first, parameters, series, asOf } = props;
-  const [later, setLater] = useState<readonly Headline[]>([]);
-  const [lastPage, setLastPage] = useState(first.length);
-  const [isAsking, setAsking] = useState(false);
-  const [error, setError] = useState<Refusal>();
-  const isFirst = new Set(first.map((row) => row.headline_id));
-  const rows = [...first, ...later.filter((row) => !isFirst.has(row.headline_id))];
-  const last = rows.at(-1)!;
+function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
   // Part of the headlines in order would look like all of them.
-  const sortable = (by: (row: Headline) => string | number | null) => (lastPage < pageSize ? by : undefined);
-  const more = async () => {
-    setAsking(true);
-    const after = { after_time: last.published_at, after_id: last.headline_id };
-    await ask<'headlines'>(addressOf('headlines', { ...parameters, ...after })).then(
-      (answer) => {
-        setLater((before) => [...before, ...answer.rows]);
-        setLastPage(answer.rows.length);
-        setError(undefined);
-      },
-      (error) => setError(error),
-    );
-    setAsking(false);
-  };
-  return (
-    <>
-      <Table
-        label="Headlines"
-        kind="news"
-        rows={rows}
-        // The same id may have been published twice.
-        keyOf={({ published_at, headline_id }) => `${published_at} ${headline_id}`}
-        sort="news"
-        isFolded
-        detail={(row) => <Versions row={row} series={series} asOf={asOf} />}
-        columns={[
-          {
-            title: zone.value,
-            kind: 'time',
-            by: sortable(({ published_at }) => published_at),
-            show: ({ published_at }) => moment(published_at),
-          },
-          {
-            title: 'headline',
-            kind: 'text',
-            show: (row, _, unfold) => (
-              <>
-                <HeadlineText
-                  text={row.headline}
-                  url={row.url}
-                  source={row.source}
-                  isRetracted={row.retracted_at !== null}
-                />{' '}
-                <span class="quiet">
-                  {row.language && ` · ${row.language}`}
-                  {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
-                </span>
-                {versionsTitle(row) && unfold(versionsTitle(row))}
-              </>
-            ),
-          },
-          ...(['directional', 'semantic'] as const).map(
-            (model): Column<Headline> => ({
-              title: model,
-              kind: 'number',
-              by: sortable((row) => row[`${model}_score`]),
-              show: (row) => (
-                <>
-                  {score(row[`${model}_score`])}
-                  <SignedBar value={row[`${model}_score`] ?? 0} />
-                </>
-              ),
-            }),
-          ),
-          {
-            title: 'topic',
-            kind: 'number',
-            hint: 'How probable it is that the headline is about the topic',
-            by: sortable((row) => row.topic_probability),
-            show: (row) => percent(row.topic_probability),
-          },
-        ]}
-      />
-      {error && <Problem error={error} />}
-      {lastPage === pageSize && (
-        <button type="button" disabled={isAsking} onClick={() => void more()}>
-          {isAsking ? 'Asking …' : `More, after ${number(rows.length)}`}
-        </button>
-      )}
-    </>
-  );
+  const sortable = (by: (row: Headline) => string | number | null) => (rows.length < most ? by : undefined);
+  return [
+    {
+      title: zone.value,
+      kind: 'time',
+      by: sortable(({ published_at }) => published_at),
+      show: ({ published_at }) => moment(published_at),
+    },
+    {
+      title: 'headline',
+      kind: 'text',
+      show: (row, _, unfold) => (
+        <>
+          <HeadlineText {...row} text={row.headline} />{' '}
+          <span class="quiet">
+            {row.language && ` · ${row.language}`}
+            {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+          </span>
+          {versionsTitle(row) && unfold(versionsTitle(row))}
+        </>
+      ),
+    },
+    ...(['directional', 'semantic'] as const).map(
+      (model): Column<Headline> => ({
+        title: model,
+        kind: 'number',
+        by: sortable((row) => row[`${model}_score`]),
+        show: (row) => (
+          <>
+            {score(row[`${model}_score`])}
+            <SignedBar value={row[`${model}_score`] ?? 0} />
+          </>
+        ),
+      }),
+    ),
+    {
+      title: 'topic',
+      kind: 'number',
+      hint: 'How probable it is that the headline is about the topic',
+      by: sortable((row) => row.topic_probability),
+      show: (row) => percent(row.topic_probability),
+    },
+  ];
 }
 
 function versionsTitle({ earlier, later }: Headline): string | undefined {
@@ -209,7 +171,6 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
 export type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
-/** Shows all versions of a headline, with their changes marked. */
 function Versions({
   row: { published_at, headline_id },
   series: { country, topic, match },
@@ -221,50 +182,44 @@ function Versions({
 }) {
   const of = { country, topic, match_type: match, published_at, headline_id };
   const asked = useAnswer('headlines/versions', of);
+  /** What may change from one version to the next. */
+  const partsOf = (version: Version) => ({
+    headline: version.headline ?? '–',
+    directional: score(version.directional_score),
+    semantic: score(version.semantic_score),
+    topic: percent(version.topic_probability),
+    retracted: version.retracted_at && moment(version.retracted_at),
+  });
   return (
     <Answered asked={asked}>
-      {({ rows }) => {
-        const changed = (name: keyof Version, show: (version: Version) => ComponentChildren) => ({
-          title: titles[name] ?? name,
-          show: (version: Version, index: number) =>
-            index > 0 && rows[index - 1]![name] !== version[name] ? (
-              <mark>{show(version)}</mark>
-            ) : (
-              show(version)
-            ),
-        });
-        return (
-          <div class="marked small">
-            <Table
-              label="Versions"
-              rows={rows}
-              keyOf={({ known_from }) => known_from}
-              isCurrent={(version) => isKnownAt(version, asOf)}
-              columns={[
-                { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
-                changed('headline', ({ headline }) => headline ?? '–'),
-                { ...changed('directional_score', (one) => score(one.directional_score)), kind: 'number' },
-                { ...changed('semantic_score', (one) => score(one.semantic_score)), kind: 'number' },
-                { ...changed('topic_probability', (one) => percent(one.topic_probability)), kind: 'number' },
-                changed('retracted_at', ({ retracted_at }) => retracted_at && moment(retracted_at)),
-                {
-                  title: 'became',
-                  show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+      {({ rows }) => (
+        <div class="marked small">
+          <Table
+            label="Versions"
+            rows={rows}
+            keyOf={({ known_from }) => known_from}
+            isCurrent={(version) => isKnownAt(version, asOf)}
+            columns={[
+              { title: 'known from', kind: 'time', show: ({ known_from }) => moment(known_from) },
+              ...(['headline', 'directional', 'semantic', 'topic', 'retracted'] as const).map((title) => ({
+                title,
+                show: (version: Version, index: number) => {
+                  const part = partsOf(version)[title];
+                  return index > 0 && partsOf(rows[index - 1]!)[title] !== part ? <mark>{part}</mark> : part;
                 },
-              ]}
-            />
-            <Source of={asked} />
-          </div>
-        );
-      }}
+              })),
+              {
+                title: 'became',
+                show: ({ reason, retracted_at }) => reason ?? (retracted_at ? 'retracted' : 'stands'),
+              },
+            ]}
+          />
+          <Source of={asked} />
+        </div>
+      )}
     </Answered>
   );
 }
-
-const titles: Partial<Record<keyof Version, string>> = {
-  ...{ directional_score: 'directional', semantic_score: 'semantic' },
-  ...{ topic_probability: 'topic', retracted_at: 'retracted' },
-};
 
 function isKnownAt({ known_from, known_to }: Version, asOf: string | null): boolean {
   if (asOf === null) return known_to === null;
@@ -286,11 +241,23 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
             headlines that say the same.
           </Noted>
           <div class="sides">
-            <Side title="Raise the mean" rows={rows.filter(({ contribution }) => contribution > 0)} />
-            <Side
-              title="Lower the mean"
-              rows={rows.filter(({ contribution }) => contribution < 0).toReversed()}
-            />
+            {(
+              [
+                ['Raise the mean', rows.filter(({ contribution }) => contribution > 0)],
+                ['Lower the mean', rows.filter(({ contribution }) => contribution < 0).toReversed()],
+              ] as const
+            ).map(([title, rows]) => (
+              <div key={title}>
+                <Table
+                  label={title}
+                  kind="news"
+                  rows={rows}
+                  columns={[{ title, kind: 'text', show: storyOf }, contribution]}
+                  keyOf={(row) => `${row.last_at} ${row.headline}`}
+                  first={15}
+                />
+              </div>
+            ))}
           </div>
         </>
       )}
@@ -298,36 +265,20 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
   );
 }
 
-function Side({ title, rows }: { title: string; rows: readonly Row<'headlines/stories'>[] }) {
-  const columns: Column<Row<'headlines/stories'>>[] = [
-    {
-      title,
-      kind: 'text',
-      show: (row) => (
-        <>
-          <HeadlineText text={row.headline} url={row.url} source={row.source} />
-          <span class="quiet">
-            {['', moment(row.last_at), row.headlines > 1 && `${number(row.headlines)} headlines`]
-              .filter((part) => part !== false)
-              .join(' · ')}
-            {` · directional ${score(row.directional)}, semantic ${score(row.semantic)}`}
-          </span>
-        </>
-      ),
-    },
-    { title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
-  ];
+const contribution: Column<Row<'headlines/stories'>> = {
+  ...{ title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+};
+
+function storyOf(row: Row<'headlines/stories'>) {
+  const { last_at, headlines, directional, semantic } = row;
   return (
-    <div>
-      <Table
-        label={title}
-        kind="news"
-        rows={rows}
-        columns={columns}
-        keyOf={(row) => `${row.last_at} ${row.headline}`}
-        first={15}
-      />
-    </div>
+    <>
+      <HeadlineText {...row} text={row.headline} />
+      <span class="quiet">
+        {` · ${moment(last_at)}${headlines > 1 ? ` · ${number(headlines)} headlines` : ''}`}
+        {` · directional ${score(directional)}, semantic ${score(semantic)}`}
+      </span>
+    </>
   );
 }
 
@@ -336,14 +287,14 @@ export function HeadlineText(props: {
   text: string | null;
   url: string | null;
   source: string | null;
-  isRetracted?: boolean;
+  retracted_at?: string | null;
 }) {
-  const { text, url, source, isRetracted = false } = props;
+  const { text, url, source, retracted_at } = props;
   const said = text ?? '(without a text)';
   const link = linkOf(url);
   return (
     <>
-      <bdi class={isRetracted ? 'retracted' : undefined}>
+      <bdi class={retracted_at ? 'retracted' : undefined}>
         {link ? (
           <a href={link} target="_blank" rel="noopener noreferrer">
             {said}

@@ -72,7 +72,6 @@ function tableOf(
   topics: readonly Topic[],
   asked: {
     readonly days: { readonly from: string; readonly to: string };
-    /** The last day of the period. */
     readonly end: string;
     readonly by: 'week' | 'month';
     /** How many series a cell sums up. */
@@ -128,7 +127,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
     return (row, column) => cells[row]?.[column];
   }, [table]);
   const openLine = (row: number, at: string | null = null) =>
-    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null, hide: null });
+    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null });
   return (
     <div style={{ '--titles': '250px' }}>
       <Grid
@@ -152,19 +151,12 @@ function cellOf({ mean, headlines, state }: Bucket, limit: number, full: number)
   return { parts: [[colourOf(mean, limit), 1]], strength, mark };
 }
 
-/** Returns the head of each column: the month or the year in which its period begins, of periods wide enough for it. */
+/** Returns the head of each column: its month, or its year if months are too narrow for that. */
 function headsOf(starts: readonly number[], width: number): string[] {
-  const monthOf = (start: number) => new Date(start).getUTCFullYear() * 12 + new Date(start).getUTCMonth();
-  const months = monthOf(starts.at(-1)!) - monthOf(starts[0]!) + 1;
-  const step = [1, 3, 6, 12, 24, 60].find((one) => (width / months) * one > 52) ?? 120;
-  const periodOf = (start: number) => Math.floor(monthOf(start) / step);
-  return starts.map((start) => {
-    const first = starts.find((one) => periodOf(one) === periodOf(start))!;
-    return new Date(first).toISOString().slice(0, step < 12 ? 7 : 4);
-  });
+  const months = new Set(starts.map((start) => dayOf(start).slice(0, 7))).size;
+  return starts.map((start) => dayOf(start).slice(0, width / months > 52 ? 7 : 4));
 }
 
-/** Describes a bucket of a topic. */
 function wordsOf(table: Table, row: number, column: number): string {
   const { rows, starts, by } = table;
   const { mean, headlines, state } = rows[row]![column]!;

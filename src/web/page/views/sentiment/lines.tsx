@@ -1,12 +1,11 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { mostPoints } from '../../../most-points.ts';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
 import {
-  behindOf,
   besideNow,
   type Chart,
   changeAt,
@@ -23,8 +22,8 @@ import {
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Noted, Swatch, useWidth } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
-import { dayOf, daysBetween, plusDays, zone } from '../../time.ts';
-import { type Asked, mostLines, pointsOf, seriesOf } from './asked.ts';
+import { dayOf, plusDays, zone } from '../../time.ts';
+import { type Asked, mostLines, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
 import { useMeans } from './means.tsx';
 
@@ -32,7 +31,6 @@ import { useMeans } from './means.tsx';
 export function Lines({ asked }: { asked: Asked }) {
   const { by, asOf } = asked;
   const days = wholeBuckets(asked.from, asked.to, by);
-  const isTooMuch = pointsOf(asked) > mostPoints;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
   // The first trailing mean needs earlier days, all of them covered.
   const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
@@ -40,11 +38,11 @@ export function Lines({ asked }: { asked: Asked }) {
   const { means, covered } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
-    !isTooMuch,
+    true,
     // A window that was loaded again since then does not say when its days were first complete.
     parameters,
   );
-  const now = useAnswer('sentiment', asOf === null || isTooMuch ? undefined : parameters);
+  const now = useAnswer('sentiment', asOf === null ? undefined : parameters);
   const chart = useTogether(
     [means, covered, asOf === null ? means : now],
     (means, covered, now) => {
@@ -57,7 +55,6 @@ export function Lines({ asked }: { asked: Asked }) {
     },
     [address.value],
   );
-  if (isTooMuch) return <TooMuch asked={asked} />;
   return (
     <Answered asked={chart}>
       {(chart) => (
@@ -65,13 +62,12 @@ export function Lines({ asked }: { asked: Asked }) {
           <Drawn
             chart={chart}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
-            asOf={asOf}
           />
           <Noted of={means} chart=".chart, .grid, .map">
             {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
           </Noted>
           <Numbers chart={chart} />
-          <Opened chart={chart} asked={asked} />
+          {openIn(chart) !== null && <Headlines chart={chart} index={openIn(chart)!} asOf={asOf} />}
         </>
       )}
     </Answered>
@@ -102,32 +98,15 @@ function changesOf(chart: Chart): string | false {
   return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
 }
 
-function TooMuch({ asked }: { asked: Asked }) {
-  const days = Math.floor((mostPoints * (daysBetween(asked.from, asked.to) - 1)) / pointsOf(asked));
-  return (
-    <p class="empty">
-      These are too many points to draw by {asked.by}.{' '}
-      <button type="button" onClick={() => go({ from: `${days}d` })}>
-        Show the last {days} days
-      </button>{' '}
-      <button type="button" onClick={() => go({ by: 'day' })}>
-        Show days
-      </button>
-    </p>
-  );
-}
-
 const noEvents: readonly number[] = [];
 
-/** Shows a chart, and the values under its cursor. */
 export function Drawn(props: {
   chart: Chart;
   label: string;
-  asOf?: string | null;
   /** When events happened, marked above the lines. */
   events?: readonly number[];
 }) {
-  const { chart, label, asOf = null, events = noEvents } = props;
+  const { chart, label, events = noEvents } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -138,8 +117,7 @@ export function Drawn(props: {
   const zoomedFrom = useRef<{ from: string | null; to: string | null }[]>([]);
   const place = useRef(pointed);
   place.current = pointed;
-  const hidden = useMemo(() => new Set(address.value.getAll('hide')), [address.value]);
-  const open = placeOf(chart, address.value.get('at'));
+  const open = openIn(chart);
   const dark = isDark.value;
   const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 430));
 
@@ -148,7 +126,7 @@ export function Drawn(props: {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, hidden, open, events };
+      const size = { width, height, open, events };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -156,7 +134,7 @@ export function Drawn(props: {
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
         onZoom: (first, last) => {
           const before = { from: address.value.get('from'), to: address.value.get('to') };
-          const zoomed = { from: dayAt(chart, first), to: dayAt(chart, last, 'end') };
+          const zoomed = { from: dayOf(chart.starts[first]!), to: dayOf(chart.ends[last]! - 1) };
           // Both plots call this, because their cursors are one.
           if (before.from === zoomed.from && before.to === zoomed.to) return;
           zoomedFrom.current.push(before);
@@ -172,9 +150,8 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, hidden, open, dark, zone.value, events]);
+  }, [chart, width, height, open, dark, zone.value, events]);
 
-  const empty = whyEmpty(chart, hidden, asOf);
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
     const index = pointed === -1 ? undefined : pointed;
@@ -184,7 +161,7 @@ export function Drawn(props: {
     else if (event.key === 'End') drawing.current?.point(end);
     else if (event.key === 'Escape') drawing.current?.point(null);
     else if (event.key === 'Enter' && index !== undefined) {
-      const line = chart.series.find(({ key, behind }) => !hidden.has(key) && behind[index]! > 0);
+      const line = chart.series.find(({ behind }) => behind[index]! > 0);
       openAt(chart, index, line?.key);
     } else return;
     event.preventDefault();
@@ -207,71 +184,30 @@ export function Drawn(props: {
         onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
         onBlur={() => drawing.current?.point(null)}
       >
-        {hover && pointed >= 0 && (
-          <ReadOut chart={chart} hidden={hidden} index={pointed} left={hover.left} width={width} />
-        )}
+        {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
       </div>
-      {empty && <p class="empty">{empty}</p>}
-      <Legend chart={chart} hidden={hidden} />
+      <Legend chart={chart} />
     </figure>
   );
-}
-
-function whyEmpty({ series }: Chart, hidden: ReadonlySet<string>, asOf: string | null): string | undefined {
-  const shown = series.filter(({ key }) => !hidden.has(key));
-  if (shown.length === 0) return 'Every line is hidden. Click a name to show it.';
-  if (shown.some(({ headlines }) => headlines.some((count) => count > 0))) return undefined;
-  if (asOf !== null)
-    return 'This warehouse had no headlines of this period then. Rows loaded by a backfill appear from the moment they were loaded.';
-  return shown.some(({ states }) => states.some(isLoaded))
-    ? 'The loaded days of this period had no headlines.'
-    : 'Nothing is loaded for this period. Run gmsi backfill with a job that includes it.';
-}
-
-function dayAt({ starts, ends }: Chart, index: number, side: 'start' | 'end' = 'start'): string {
-  return dayOf(side === 'start' ? starts[index]! : ends[index]! - 1);
 }
 
 function openAt(chart: Chart, index: number, key: string | undefined): void {
   go({ at: bucketText(chart.starts[index]!, chart.by), of: key ?? address.value.get('of') });
 }
 
-/** Returns the bucket of a moment, so that a point stays open if the kind of buckets changes. */
-function placeOf({ starts, ends }: Chart, at: string | null): number | null {
-  const moment = Date.parse(at ?? '');
+/** Returns the bucket of the moment in the address, so that a point stays open if the kind of buckets changes. */
+function openIn({ starts, ends }: Chart): number | null {
+  const moment = Date.parse(address.value.get('at') ?? '');
   const index = starts.findIndex((start, place) => start <= moment && moment < ends[place]!);
   return index === -1 ? null : index;
 }
 
-/** Shows the headlines behind the open point. */
-function Opened({ chart, asked }: { chart: Chart; asked: Asked }) {
-  const at = address.value.get('at');
-  const index = placeOf(chart, at);
-  const of = address.value.get('of');
-  const series = chart.series.find(({ key }) => key === of) ?? chart.series[0];
-  if (index === null || !series) return null;
-  const { from, to } = behindOf(chart, index);
-  const title = bucketTitle(bucketText(chart.starts[index]!, chart.by), chart.by);
-  return (
-    <Headlines
-      title={isTrailing(chart, index) ? `the ${chart.smooth} days up to ${title}` : title}
-      series={series}
-      all={chart.series.filter(({ isDifference }) => !isDifference)}
-      index={index}
-      from={new Date(from).toISOString()}
-      to={new Date(to).toISOString()}
-      asOf={asked.asOf}
-    />
-  );
-}
-
-/** Draws a line's sign: its colour, solid or dashed. */
 function Sign({ place, model }: { place: number; model: Line['model'] }) {
   return (
     <span
       class="sign"
       aria-hidden="true"
-      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 12})` }}
+      style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 6})` }}
     />
   );
 }
@@ -280,50 +216,37 @@ function titleAt({ starts, by }: Chart, index: number): string {
   return bucketTitle(bucketText(starts[index]!, by), by);
 }
 
-/** Shows the values of all lines at the cursor. */
-function ReadOut(props: {
-  chart: Chart;
-  hidden: ReadonlySet<string>;
-  index: number;
-  left: number;
-  width: number;
-}) {
-  const { chart, hidden, index, left, width } = props;
+function ReadOut(props: { chart: Chart; index: number; left: number; width: number }) {
+  const { chart, index, left, width } = props;
   const title = titleAt(chart, index);
-  const shown = chart.series.filter(({ key }) => !hidden.has(key));
   const side = left > width / 2 ? { right: `${width - left + 14}px` } : { left: `${left + 14}px` };
   return (
     <div class="tip readout" style={side} role="status">
       <strong>{title[0]!.toUpperCase() + title.slice(1)}</strong>
       <table>
         <tbody>
-          {shown.flatMap((series) => [
-            <Read key={series.key} title={chart.now && 'then'} {...{ chart, series, index }} />,
-            chart.now && (
-              <Read
-                key={`${series.key} now`}
-                title="now"
-                chart={chart.now}
-                series={chart.now.series[series.place]!}
-                index={index}
-              />
-            ),
-          ])}
+          {chart.series.flatMap(({ key, place }) =>
+            (chart.now ? [chart, chart.now] : [chart]).map((of, time) => (
+              <Read key={`${key} ${time}`} chart={of} place={place} index={index}>
+                {chart.now && <b>{['then', 'now'][time]}</b>}
+              </Read>
+            )),
+          )}
         </tbody>
       </table>
     </div>
   );
 }
 
-/** Shows the values of a series' lines at the cursor. @param title the state that they are of, if there are two */
-function Read(props: { chart: Chart; series: SeriesPoints; index: number; title: string | undefined }) {
-  const { chart, series, index, title } = props;
+function Read(props: { chart: Chart; place: number; index: number; children: ComponentChildren }) {
+  const { chart, place, index, children } = props;
+  const series = chart.series[place]!;
   const count = series.headlines[index]!;
   const state = series.states[index]!;
   return (
     <tr>
       <th scope="row">
-        {series.title} {title && <b>{title}</b>}
+        {series.title} {children}
       </th>
       {chart.lines
         .filter((line) => line.series === series)
@@ -353,10 +276,7 @@ function Read(props: { chart: Chart; series: SeriesPoints; index: number; title:
   );
 }
 
-/** Shows the lines' titles and their means over the whole period. A click hides a series or shows it again. */
-export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<string> }) {
-  const flip = (key: string) =>
-    go({ hide: hidden.has(key) ? [...hidden].filter((one) => one !== key) : [...hidden, key] }, 'replace');
+export function Legend({ chart }: { chart: Chart }) {
   const isGap = chart.series.some(({ states }) => states.some((state) => !isLoaded(state)));
   const has = (state: State) => chart.series.some(({ states }) => states.includes(state));
   const rings = [has('incomplete') && `incomplete ${chart.by}`, has('cut') && `part of a ${chart.by}`];
@@ -365,20 +285,14 @@ export function Legend({ chart, hidden }: { chart: Chart; hidden: ReadonlySet<st
       class={chart.series.length > 3 ? 'row tight legend lines-legend many' : 'row tight legend lines-legend'}
     >
       {chart.series.map((series) => (
-        <button
-          key={series.key}
-          type="button"
-          class="flat"
-          aria-pressed={!hidden.has(series.key)}
-          onClick={() => flip(series.key)}
-        >
+        <span key={series.key}>
           {chart.lines
             .filter((line) => line.series === series)
             .map(({ model }) => (
               <Sign key={model} place={series.place} model={model} />
             ))}
           <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
-        </button>
+        </span>
       ))}
       {isGap && (
         <span class="quiet">
@@ -419,7 +333,6 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
 
-/** Shows the numbers behind the lines, the latest first. */
 export function Numbers({ chart }: { chart: Chart }) {
   const [isOpen, setOpen] = useState(false);
   return (

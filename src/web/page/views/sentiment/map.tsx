@@ -3,8 +3,9 @@ import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/diverging.ts';
 import type { Shape } from '../../draw/world.ts';
+import { Hatching } from '../../grid.tsx';
 import { counted, score, share } from '../../numbers.ts';
-import { Answered, Noted, Swatch, Tip } from '../../parts.tsx';
+import { Answered, Noted, Tip } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
@@ -73,10 +74,9 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
 function openLine({ code }: Country, { from, to }: Asked): void {
   const smooth = { 1: 'none', 7: '7', 28: '28' }[daysBetween(from, to)];
   const point = smooth === undefined ? { at: null } : { at: to, by: 'day', smooth };
-  go({ show: 'lines', country: code, ...point, of: null, hide: null });
+  go({ show: 'lines', country: code, ...point, of: null });
 }
 
-/** Describes a country. */
 function words({ mean, headlines, covered }: Shown, days: number): string {
   if (headlines === 0)
     return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
@@ -98,8 +98,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
     setHover({ shape, left: event.clientX - within.left, top: event.clientY - within.top, within });
   };
   const told = hover && of(hover.shape);
-  const drawn = new Set(world?.shapes.map(({ code }) => code));
-  const small = world ? shown.filter(({ code }) => !drawn.has(code)) : [];
   return (
     <div class="map" onPointerLeave={() => setHover(null)}>
       {hover && (
@@ -116,16 +114,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
           aria-label="World map; the table beside it says the same"
         >
           <defs>
-            <pattern
-              id="hatched"
-              width="5"
-              height="5"
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <rect fill="var(--never)" width="5" height="5" />
-              <rect fill="var(--pending)" width="1.2" height="5" />
-            </pattern>
+            <Hatching id="hatched" colour="var(--pending)" ground="var(--never)" />
             <pattern id="dotted" width="5" height="5" patternUnits="userSpaceOnUse">
               <circle fill="var(--quiet)" cx="2.5" cy="2.5" r="0.7" />
             </pattern>
@@ -152,17 +141,6 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         <div class="space quiet">Drawing …</div>
       )}
       <Scale limit={limit} isDotted />
-      {small.length > 0 && (
-        <div class="row tight small legend">
-          <span class="quiet">Too small for the map:</span>
-          {small.map((one) => (
-            <button key={one.code} type="button" class="flat" onClick={() => openLine(one, asked)}>
-              <Swatch kind={kindOf(one)} {...(one.mean !== null && { colour: colourOf(one.mean, limit) })} />
-              {one.name} <span class="quiet">{words(one, days)}</span>
-            </button>
-          ))}
-        </div>
-      )}
     </div>
   );
 }
@@ -173,7 +151,6 @@ function kindOf(one: Shown | undefined): string {
   return one.covered > 0 ? 'dotted' : 'hatched';
 }
 
-/** Shows the countries with news, and how many have none. */
 function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
   const withNews = shown.filter(({ mean }) => mean !== null);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);

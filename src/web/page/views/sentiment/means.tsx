@@ -1,5 +1,4 @@
 import { type Parameters, useAnswer } from '../../api.ts';
-import { colourOf } from '../../draw/diverging.ts';
 import { Swatch } from '../../parts.tsx';
 import type { Path } from '../../rows.ts';
 import { feed } from './asked.ts';
@@ -18,15 +17,10 @@ export function useMeans<Of extends Path>(path: Of, parameters: Parameters, isRe
 
 /** Explains the colours of means, and what is drawn without colour. */
 export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean }) {
-  const steps = Array.from({ length: 21 }, (_, index) => ((index - 10) / 10) * limit);
   return (
     <div class="row tight small legend">
       <span class="quiet">negative, −{limit} or less</span>
-      <span class="ramp" aria-hidden="true">
-        {steps.map((step) => (
-          <span key={step} style={{ background: colourOf(step, limit) }} />
-        ))}
-      </span>
+      <span class="ramp" aria-hidden="true" />
       <span class="quiet">positive, +{limit} or more</span>
       <span class="quiet">
         <Swatch kind="hatched" />

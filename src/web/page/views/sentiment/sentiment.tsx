@@ -124,49 +124,43 @@ export function Sentiment() {
       {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} named={named} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
-      {asked.show === 'map' && <WorldMap asked={asked} countries={countriesOf(countryNames, countries)} />}
+      {asked.show === 'map' && <WorldMap asked={asked} countries={listOf(countryNames, countries)} />}
     </>
   );
 }
 
-/** Returns the requested topics by category. */
 function loadedTopics(categories: Names, loaded: readonly string[]): Topic[] {
   return loaded
     .map((name) => ({ name, category: categories.get(name) ?? '' }))
     .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
 }
 
-/** Returns all countries by name, also those that the service no longer lists. */
-function countriesOf(names: Names, loaded: readonly string[]): Country[] {
+/** Returns all countries by name or all topics by category, loaded ones first, also those that the service no longer lists. */
+function listOf(names: Names, loaded: readonly string[]): Country[] {
   return [...new Set([...loaded, ...names.keys()])].map((code) => ({ code, name: names.get(code) ?? code }));
 }
 
-/** Returns the choices, loaded ones first. */
 function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly string[]): Choice[] {
-  return [...new Set([...loaded, ...names.keys()])].map((code) => {
-    const name = names.get(code) ?? '';
-    const note = loaded.includes(code) ? '' : 'not loaded';
-    return kind === 'country'
-      ? { value: code, title: name ? `${code} ${name}` : code, note }
-      : { value: code, title: code, group: name, note };
-  });
+  return listOf(names, loaded).map(({ code, name }) => ({
+    value: code,
+    title: kind === 'country' && name !== code ? `${code} ${name}` : code,
+    group: kind === 'topic' && name !== code ? name : '',
+    note: loaded.includes(code) ? '' : 'not loaded',
+  }));
 }
 
 /** Chooses which news counts: one match type, or domestic against international. */
 function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
-  const current = asked.matches.join();
-  const choices = new Map(Object.entries(matches));
-  if (asked.show === 'lines') choices.set('DOMESTIC,INTERNATIONAL', 'domestic against international');
-  if (!choices.has(current)) choices.set(current, asked.matches.join(' against ').toLowerCase());
+  const against = 'DOMESTIC,INTERNATIONAL';
+  const values = Object.entries(matches).map(
+    ([match, title]) => [match, loaded.includes(match) ? title : `${title} (not loaded)`] as const,
+  );
   return (
     <Select
       label="Which news counts"
       title="news"
-      value={current}
-      values={[...choices].map(([chosen, title]) => {
-        const isLoaded = chosen.split(',').every((match) => loaded.includes(match));
-        return [chosen, isLoaded ? title : `${title} (not loaded)`];
-      })}
+      value={asked.matches.join()}
+      values={asked.show === 'lines' ? [...values, [against, 'domestic against international']] : values}
       onChange={(chosen) => go({ match_type: chosen.split(','), at: null })}
     />
   );

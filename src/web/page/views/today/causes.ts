@@ -12,7 +12,6 @@ export interface Cause {
   /** Jobs, series and days that it is about. */
   readonly where?: readonly string[];
   readonly command?: string;
-  /** The cost of the command. */
   readonly cost?: string;
 }
 
@@ -24,7 +23,7 @@ export function causesOf(known: Known): Cause[] {
     ...endedLoads(known),
     ...failedWindows(known),
     ...unreadableJobs(known),
-    ...failedChecks(known),
+    ...notedChecks(known),
     ...noWorker(known),
     ...otherAlerts(known),
     ...changedFields(known),
@@ -125,19 +124,19 @@ function unreadableJobs({ jobs = [] }: Known): Cause[] {
   );
 }
 
-function failedChecks({ checks = [] }: Known): Cause[] {
-  const failed = checks.filter(({ result }) => result === 'failed');
-  if (failed.length === 0) return [];
-  const jobs = [...new Set(failed.map(({ job }) => job))];
-  return [
-    {
-      isFailure: true,
-      what: `${counted(failed.length, 'check')} failed`,
-      why: `${listed(jobs)}: not true that ${listed(failed.map(({ title }) => `“${title}”`))}.`,
+function notedChecks({ checks = [] }: Known): Cause[] {
+  const noted = checks.filter(({ result }) => result === 'failed' || result === 'warned');
+  return groups(noted, ({ result }) => result).map((of) => {
+    const jobs = [...new Set(of.map(({ job }) => job))];
+    const titles = of.map(({ title, findings }) => `“${title}” (${counted(findings, 'finding')})`);
+    return {
+      isFailure: of[0].result === 'failed',
+      what: `${counted(of.length, 'check')} ${of[0].result}`,
+      why: `${listed(jobs)}: not true that ${listed(titles)}.`,
       command: `npx gmsi check ${jobs.map(quoted).join(' ')}`,
       cost: free,
-    },
-  ];
+    };
+  });
 }
 
 function noWorker({ jobs = [], workers }: Known): Cause[] {

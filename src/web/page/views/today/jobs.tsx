@@ -1,6 +1,3 @@
-import { useRef } from 'preact/hooks';
-import { go } from '../../address.ts';
-import { useIsReport } from '../../api.ts';
 import { counted, number, share } from '../../numbers.ts';
 import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
@@ -24,13 +21,14 @@ export function Jobs(props: {
   const loaded = usable.filter((job) => !isNeverLoaded(job));
   const never = usable.filter(isNeverLoaded);
   const isRunning = (name: string) => loads.some(({ job, state }) => job === name && state === 'running');
+  const placeOf = (job: Job) => order.indexOf(stateOf(job, isRunning));
   return (
     <Section title="Jobs">
       {loaded.length > 0 && (
         <Table
           label="Table of jobs"
           kind="small"
-          rows={loaded.toSorted((a, b) => trouble(b) - trouble(a))}
+          rows={loaded.toSorted((a, b) => placeOf(a) - placeOf(b))}
           columns={columnsOf(isRunning, hasWorkers)}
           keyOf={({ job }) => job}
           detail={(job) =>
@@ -50,17 +48,14 @@ export function Jobs(props: {
   );
 }
 
-function trouble(job: Job): number {
-  if ((job.failed ?? 0) > 0) return 3;
-  if (!isComplete(job)) return 2;
-  return (job.refused ?? 0) > 0 ? 1 : 0;
-}
+/** The states of jobs, those in trouble first. */
+const order = ['failed', 'running', 'pending', 'refused', 'covered'];
 
-function stateOf(job: Job, isRunning: boolean): string {
+function stateOf(job: Job, isRunning: (job: string) => boolean): string {
   if ((job.failed ?? 0) > 0) return 'failed';
-  if (isRunning) return 'running';
-  if ((job.refused ?? 0) > 0) return 'refused';
-  return isComplete(job) ? 'covered' : 'pending';
+  if (isRunning(job.job)) return 'running';
+  if (!isComplete(job)) return 'pending';
+  return (job.refused ?? 0) > 0 ? 'refused' : 'covered';
 }
 
 function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Column<Job>[] {
@@ -69,7 +64,7 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
       title: 'job',
       show: (job) => (
         <span title={job.feed ?? ''}>
-          <Swatch kind={stateOf(job, isRunning(job.job))} />
+          <Swatch kind={stateOf(job, isRunning)} />
           {job.job}
         </span>
       ),
@@ -106,15 +101,19 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
           )
         ),
     },
-    { title: 'next', show: (job) => <Next job={job} hasWorkers={hasWorkers} /> },
+    {
+      title: 'next',
+      show: ({ next_run, next_command }) =>
+        next_run === null ? (
+          <span class="quiet">not scheduled</span>
+        ) : hasWorkers ? (
+          `${next_command} ${moment(next_run)}`
+        ) : (
+          <span class="bad">none: no worker</span>
+        ),
+    },
   ];
   return columns.map((column) => ({ ...column, kind: 'nowrap' }));
-}
-
-function Next({ job: { next_run, next_command }, hasWorkers }: { job: Job; hasWorkers: boolean }) {
-  if (next_run === null) return <span class="quiet">not scheduled</span>;
-  if (!hasWorkers) return <span class="bad">none: no worker</span>;
-  return `${next_command} ${moment(next_run)}`;
 }
 
 function Never({ jobs }: { jobs: readonly Job[] }) {
@@ -136,7 +135,6 @@ function Never({ jobs }: { jobs: readonly Job[] }) {
 
 type Load = Row<'loads'>;
 
-/** The colour and the meaning of each outcome. */
 const outcomes: Readonly<Record<string, readonly [state: string, meaning: string]>> = {
   done: ['covered', 'Everything requested is loaded.'],
   incomplete: ['refused', 'Some windows failed or were refused.'],
@@ -147,8 +145,6 @@ const outcomes: Readonly<Record<string, readonly [state: string, meaning: string
   running: ['running', 'It runs.'],
 };
 
-const isDone = ({ state, error }: Load) => state === 'done' && error === null;
-
 /** A count, pale if it is zero. */
 function count(title: string, of: (load: Load) => number): Column<Load> {
   return {
@@ -158,24 +154,21 @@ function count(title: string, of: (load: Load) => number): Column<Load> {
   };
 }
 
-/** Shows the last loads, the latest first. */
-export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number }) {
-  const isReport = useIsReport();
+export function Loads({ loads }: { loads: readonly Load[] }) {
   const ended = loads.filter(({ state }) => state !== 'running');
   if (ended.length === 0) return <p class="quiet">No load has ended yet.</p>;
   const columns: Column<Load>[] = [
     {
       title: 'outcome',
       kind: 'nowrap',
-      show: (load, _, unfold) => {
-        const [state, meaning] = outcomes[load.state] ?? ['never', ''];
-        const outcome = (
+      show: ({ state }) => {
+        const [kind, meaning] = outcomes[state] ?? ['never', ''];
+        return (
           <span title={meaning}>
-            <Swatch kind={state} />
-            {load.state}
+            <Swatch kind={kind} />
+            {state}
           </span>
         );
-        return isDone(load) ? outcome : unfold(outcome);
       },
     },
     { title: 'job', show: ({ job }) => job },
@@ -205,84 +198,54 @@ export function Loads({ loads, limit }: { loads: readonly Load[]; limit: number 
     { title: 'by', kind: 'nowrap', show: ({ run_by }) => <span class="quiet">{run_by}</span> },
   ];
   return (
-    <>
-      <Table
-        label="Loads"
-        kind="small"
-        rows={ended}
-        columns={columns}
-        keyOf={({ load_id }) => load_id}
-        isFolded
-        detail={(load) =>
-          !isDone(load) && (
-            <div class="anywhere">
-              {outcomes[load.state]?.[1]} {load.error && <span class="bad">{load.error}</span>}
-            </div>
-          )
-        }
-      />
-      {loads.length >= limit && limit < 500 && !isReport && (
-        <button type="button" onClick={() => go({ loads: '500' })}>
-          Show more
-        </button>
-      )}
-    </>
+    <Table
+      label="Loads"
+      kind="small"
+      rows={ended}
+      columns={columns}
+      keyOf={({ load_id }) => load_id}
+      detail={({ error }) => error && <div class="anywhere bad">{error}</div>}
+    />
   );
 }
 
-/** The totals of a load at a moment. */
-type Tick = Pick<Load, 'requests' | 'records' | 'windows_drained'> & { readonly at: number };
-
-/** How many ticks of a load are kept to compute its speed. */
-const kept = 120;
-/** Milliseconds that count as now. */
-const recent = 60_000;
-
-/** Notes the totals of loads whenever they change, while the view is open. */
-function useTicks(loads: readonly Load[]): ReadonlyMap<number, readonly Tick[]> {
-  const ticks = useRef(new Map<number, Tick[]>()).current;
-  for (const { load_id, ended_at, requests, records, windows_drained } of loads) {
-    const known = ticks.get(load_id) ?? [];
-    const at = Date.parse(ended_at);
-    if (at > (known.at(-1)?.at ?? 0)) known.push({ at, requests, records, windows_drained });
-    ticks.set(load_id, known.slice(-kept));
-  }
-  return ticks;
-}
-
-/** Shows the loads that run now. */
-export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Row<'jobs'>[] }) {
+export function Running({ loads, jobs }: { loads: readonly Load[]; jobs: readonly Job[] }) {
   const running = loads.filter(({ state }) => state === 'running');
-  const ticks = useTicks(running);
   if (running.length === 0) return null;
   return (
     <Section title="Running now">
-      <ul class="stack loading">
-        {running.map((load) => {
-          const job = jobs.find((one) => one.job === load.job && one.feed === load.feed);
-          return <One key={load.load_id} load={load} ticks={ticks.get(load.load_id) ?? []} job={job} />;
-        })}
+      <ul class="stack">
+        {running.map((load) => (
+          <One
+            key={load.load_id}
+            load={load}
+            job={jobs.find((one) => one.job === load.job && one.feed === load.feed)}
+          />
+        ))}
       </ul>
     </Section>
   );
 }
 
-function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Row<'jobs'> | undefined }) {
-  const seconds = (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000;
-  const last = ticks.at(-1);
-  const before = last && (ticks.find(({ at }) => at >= last.at - recent) ?? last);
-  const perMinute = (of: 'requests' | 'records' | 'windows_drained') => {
-    const [now, all] = [
-      last && before && last.at > before.at
-        ? ((last[of] - before[of]) / (last.at - before.at)) * 60_000
-        : undefined,
-      seconds >= 1 ? (load[of] / seconds) * 60 : undefined,
-    ];
-    return { now, all };
-  };
-  const left = minutesLeft(load, job, (of) => perMinute(of).now ?? perMinute(of).all ?? 0);
+function One({ load, job }: { load: Load; job: Job | undefined }) {
+  const { windows_planned, windows_drained, windows_failed, records, requests } = load;
+  const seconds = Math.max(1, (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000);
+  const perMinute = (count: number) => `${number(Math.round((count / seconds) * 60))} a minute`;
+  // Loads that share windows do not know how many they have planned; the requests that their job still needs are the next best guess.
+  const [done, left] =
+    windows_planned === null
+      ? [requests, job?.backfill_requests ?? 0]
+      : [windows_drained, windows_planned - windows_drained - windows_failed];
+  const planned = windows_planned === null ? '' : ` of ${number(Math.max(windows_planned, windows_drained))}`;
+  const figures: readonly (readonly [title: string, value: string, rate?: string])[] = [
+    ['windows done', number(windows_drained) + planned],
+    ...(windows_failed > 0 ? [['windows failed', number(windows_failed)] as const] : []),
+    ['records', number(records), perMinute(records)],
+    ['requests', number(requests), perMinute(requests)],
+    ['running for', span(seconds)],
+  ];
   return (
-    <li>
+    <li class="problem marked running">
       <div class="row">
         <strong>{load.job || load.command}</strong>
         <span class="quiet">
@@ -295,98 +258,23 @@ function One({ load, ticks, job }: { load: Load; ticks: readonly Tick[]; job: Ro
           <span>
             {number(job.covered ?? 0)} of {number(job.wanted)} days loaded (
             {share(job.covered ?? 0, job.wanted)})
-            {left !== undefined && (
+            {left > 0 && done > 0 && (
               <>
-                , <b>about {span(left * 60)} left</b>
+                , <b>about {span((left / done) * seconds)} left</b>
               </>
             )}
           </span>
         </div>
       ) : null}
       <dl class="row figures">
-        <Figure title="windows done" value={load.windows_drained} of={load.windows_planned} />
-        {load.windows_failed > 0 && <Figure title="windows failed" value={load.windows_failed} isBad />}
-        <Figure title="records" value={load.records} rate={perMinute('records')} />
-        <Figure title="requests" value={load.requests} rate={perMinute('requests')} />
-        <div>
-          <dt class="quiet small">running for</dt>
-          <dd>{span(seconds)}</dd>
-        </div>
-        <Pace ticks={ticks} />
+        {figures.map(([title, value, rate]) => (
+          <div key={title} class={title === 'windows failed' ? 'bad' : undefined}>
+            <dt class="quiet small">{title}</dt>
+            <dd>{value}</dd>
+            {rate && <dd class="quiet small">{rate}</dd>}
+          </div>
+        ))}
       </dl>
     </li>
-  );
-}
-
-/**
- * Returns how long a load will still take, if that is known. Loads that share windows do not know how many they have planned;
- * the requests that their job still needs are the next best guess.
- */
-function minutesLeft(
-  { windows_planned, windows_drained, windows_failed }: Load,
-  job: Row<'jobs'> | undefined,
-  perMinute: (of: 'requests' | 'windows_drained') => number,
-): number | undefined {
-  const [left, speed] =
-    windows_planned === null
-      ? [job?.backfill_requests ?? 0, perMinute('requests')]
-      : [windows_planned - windows_drained - windows_failed, perMinute('windows_drained')];
-  return left > 0 && speed > 0 ? left / speed : undefined;
-}
-
-function Figure(props: {
-  title: string;
-  value: number;
-  /** The total, if it is known. */
-  of?: number | null;
-  rate?: { readonly now: number | undefined; readonly all: number | undefined };
-  isBad?: boolean;
-}) {
-  const { title, value, of = null, rate, isBad } = props;
-  return (
-    <div class={isBad ? 'bad' : undefined}>
-      <dt class="quiet small">{title}</dt>
-      <dd>
-        {number(value)}
-        {of !== null && <span class="quiet"> of {number(Math.max(of, value))}</span>}
-      </dd>
-      {rate?.all !== undefined && (
-        <>
-          <dd class="small">{number(Math.round(rate.now ?? rate.all))} a minute now</dd>
-          <dd class="small quiet">{number(Math.round(rate.all))} since it began</dd>
-        </>
-      )}
-    </div>
-  );
-}
-
-/** Draws records per minute between each two ticks. */
-function Pace({ ticks }: { ticks: readonly Tick[] }) {
-  const rates = ticks.slice(1).map((tick, index) => {
-    const before = ticks[index]!;
-    return ((tick.records - before.records) / (tick.at - before.at)) * 60_000;
-  });
-  if (rates.length < 2) return null;
-  const most = Math.max(1, ...rates);
-  const [width, height] = [160, 32];
-  const points = rates.map(
-    (rate, index) =>
-      `${((index / (rates.length - 1)) * width).toFixed(1)},${(height - (rate / most) * height).toFixed(1)}`,
-  );
-  return (
-    <div class="pace">
-      <dt class="quiet small">records a minute</dt>
-      <dd>
-        <svg
-          viewBox={`0 -1 ${width} ${height + 2}`}
-          width={width}
-          height={height + 2}
-          role="img"
-          aria-label={`At most ${number(Math.round(most))} records a minute`}
-        >
-          <polyline points={points.join(' ')} fill="none" stroke="var(--running)" stroke-width="1.5" />
-        </svg>
-      </dd>
-    </div>
   );
 }

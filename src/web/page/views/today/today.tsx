@@ -1,9 +1,7 @@
-import { address } from '../../address.ts';
 import { type Answering, useAnswer } from '../../api.ts';
-import { counted, number, share } from '../../numbers.ts';
-import { Answered, Meter, Section, Source, Swatch, Trouble, useTitle } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
-import { type Column, Table } from '../../table.tsx';
+import { number, share } from '../../numbers.ts';
+import { Answered, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
+import { groupedBy, type Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { type Cause, causesOf, type Known, summaryOf } from './causes.ts';
@@ -11,20 +9,16 @@ import { Jobs, Loads, Running } from './jobs.tsx';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
-  const limit = Math.min(500, Number(address.value.get('loads')) || 50);
   const month = today().slice(0, 7);
-  const others = {
+  const asked = {
     jobs: useAnswer('jobs', {}, 5, 60),
     workers: useAnswer('workers', {}, 5, 30),
     failures: useAnswer('failures', {}),
     checks: useAnswer('checks', {}),
     fields: useAnswer('fields', {}, 60),
     alerts: useAnswer('alerts', {}),
-  };
-  // Also every 15 seconds, because a killed load changes nothing in the warehouse.
-  const asked = {
-    ...others,
-    loads: useAnswer('loads', { limit }, 1, 15),
+    // Also every 15 seconds, because a killed load changes nothing in the warehouse.
+    loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', { month }),
   };
   const { loads, requests, checks } = asked;
@@ -35,9 +29,9 @@ export function Today() {
   useTitle('Today');
   return (
     <>
-      {Object.entries(others).map(([what, { error }]) => (
-        <Trouble key={what} error={error} what={what} />
-      ))}
+      {Object.entries(asked).map(
+        ([what, { error }]) => error && what !== 'loads' && <Problem key={what} error={error} />,
+      )}
       <Answered asked={loads}>
         {({ rows }) => (
           <>
@@ -48,7 +42,6 @@ export function Today() {
             )}
             <Banner causes={causesOf(known)} />
             <Running loads={rows} jobs={jobs} />
-            <Workers workers={workers ?? []} />
             <div class="sides">
               <Jobs {...{ jobs, loads: rows }} hasWorkers={workers?.length !== 0} />
               <Budget {...{ jobs, requests, month }} />
@@ -58,7 +51,7 @@ export function Today() {
             )}
             {rows.length > 0 && (
               <Section title="Last loads" beside={<Source of={loads} />}>
-                <Loads loads={rows} limit={limit} />
+                <Loads loads={rows} />
               </Section>
             )}
           </>
@@ -85,147 +78,41 @@ function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
   );
 }
 
-function Workers({ workers }: { workers: readonly Row<'workers'>[] }) {
-  if (workers.length === 0) return null;
-  const each = workers.map(
-    ({ run_by, concurrency, started_at }) =>
-      `${run_by} (${number(concurrency)} at once, since ${moment(started_at)})`,
-  );
-  return (
-    <p>
-      {counted(workers.length, 'worker')}:<span class="quiet">{each.join(' · ')}</span>
-    </p>
-  );
-}
-
 /** Shows what is wrong: cause, count, and the command that cures it with its cost. */
 function Banner({ causes }: { causes: readonly Cause[] }) {
   if (causes.length === 0) return null;
   return (
-    <table class="banner apart">
-      <caption class="hidden">What is wrong, and what to do about it</caption>
-      <thead class="hidden">
-        <tr>
-          <th>what</th>
-          <th>why</th>
-          <th>command</th>
-        </tr>
-      </thead>
-      <tbody>
-        {causes.map(({ isFailure, what, why, where, command, cost }) => (
-          <tr key={`${what} ${why} ${where}`} class={`marked ${isFailure ? 'failed' : 'refused'}`}>
-            <th scope="row">{what}</th>
-            <td class="anywhere">
-              {why}
-              {where && (
-                <div class="quiet row tight">
-                  {where.map((one) => (
-                    <span key={one}>{one}</span>
-                  ))}
-                </div>
-              )}
-            </td>
-            <td>{command && <Copied text={command} cost={cost} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <ul class="banner stack apart" aria-label="What is wrong, and what to do about it">
+      {causes.map(({ isFailure, what, why, where = [], command, cost }) => (
+        <li key={`${what} ${why} ${where}`} class={`row problem marked ${isFailure ? 'failed' : 'refused'}`}>
+          <strong>{what}</strong>
+          <div class="anywhere">
+            {why}
+            <div class="quiet">{where.join(' · ')}</div>
+          </div>
+          <div>{command && <Copied text={command} cost={cost} />}</div>
+        </li>
+      ))}
+    </ul>
   );
 }
 
-type Check = Row<'checks'>;
-
-/** The colours of results. */
-const colours: Readonly<Record<string, string>> = {
-  ...{ failed: 'failed', warned: 'refused', passed: 'covered', skipped: 'never' },
-};
-
-/** Shows what `gmsi check` found in its last run. */
+/** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
 export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: readonly Row<'jobs'>[] }) {
   const { rows } = asked.answer!;
   const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
-  const noted = rows.filter(({ result }) => result === 'failed' || result === 'warned');
+  const results = [...groupedBy(rows, ({ result }) => result)];
+  const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
   return (
-    <Section
-      title="Checks"
-      beside={
-        <>
-          <span class="quiet">{rows.length > 0 && resultsOf(rows)}</span>
-          <Source of={asked} />
-        </>
-      }
-    >
-      {rows.length === 0 ? (
-        <>
-          <p class="quiet">No check has been run. Checks look for errors in what is loaded:</p>
-          <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />
-        </>
-      ) : (
-        noted.length > 0 && (
-          <Table
-            label="Checks that found something"
-            rows={noted}
-            columns={columns}
-            keyOf={({ job, check_name }) => `${job} ${check_name}`}
-          />
-        )
-      )}
+    <Section title="Checks" beside={<Source of={asked} />}>
+      <p class="quiet">
+        {oldest
+          ? `${results.map(([result, of]) => `${number(of.length)} ${result}`).join(', ')}; checked since ${moment(oldest)}`
+          : 'No check has been run. Checks look for errors in what is loaded:'}
+      </p>
+      {!oldest && <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />}
     </Section>
   );
-}
-
-/** Counts checks by result, with the age of the results. */
-function resultsOf(checks: readonly Check[]): string {
-  const results = Object.keys(colours).flatMap((result) => {
-    const many = checks.filter((one) => one.result === result).length;
-    return many > 0 ? `${number(many)} ${result}` : [];
-  });
-  const oldest = checks.map(({ checked_at }) => checked_at).toSorted()[0]!;
-  return `${results.join(', ')}; checked since ${moment(oldest)}`;
-}
-
-const columns: Column<Check>[] = [
-  {
-    title: 'result',
-    kind: 'nowrap',
-    show: ({ result }) => (
-      <>
-        <Swatch kind={colours[result]!} />
-        {result}
-      </>
-    ),
-  },
-  { title: 'job', show: ({ job }) => job },
-  {
-    title: 'findings',
-    kind: 'number',
-    show: ({ findings }) => (findings > 0 ? number(findings) : <span class="quiet">–</span>),
-  },
-  { title: 'what must hold', show: ({ reason, title }) => reason ?? title },
-  { title: 'checked', kind: 'nowrap', show: ({ checked_at }) => moment(checked_at) },
-  {
-    title: 'to see them',
-    show: ({ job, check_name }) => (
-      <Copied text={`npx gmsi check ${quoted(job)} --only ${quoted(check_name)}`} cost={free} />
-    ),
-  },
-];
-
-/** Returns the most requests in a month that any job allows for the server's key, and the jobs that stop earlier. */
-function limitOf(jobs: readonly Row<'jobs'>[]) {
-  const limited = jobs
-    .filter((job) => job.requests_per_month !== null)
-    .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
-  const most = limited[0];
-  if (!most) return undefined;
-  const isMost = (job: Row<'jobs'>) => job.requests_per_month === most.requests_per_month;
-  return {
-    perMonth: most.requests_per_month!,
-    reserve: Math.max(...limited.filter(isMost).map(({ reserve }) => reserve ?? 0)),
-    projected: most.projected,
-    spentBy: most.spent_by,
-    lower: limited.filter((job) => !isMost(job)),
-  };
 }
 
 /** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
@@ -235,15 +122,17 @@ export function Budget(props: {
   month: string;
 }) {
   const { jobs, requests, month } = props;
-  const { answer, error } = requests;
+  const { answer } = requests;
   const own = answer?.rows.find(({ is_own }) => is_own);
   const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
-  const limit = limitOf(jobs);
+  // The most that any job allows: the banner names jobs that must stop earlier.
+  const [most] = jobs
+    .filter((job) => job.requests_per_month !== null)
+    .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   return (
     <Section title={`Requests in ${month}`} beside={<Source of={requests} />}>
-      <Trouble error={error} what="requests" />
-      {answer && limit && <Bullet limit={limit} used={own?.requests ?? 0} />}
-      {own && !limit && (
+      {answer && most && <Bullet job={most} used={own?.requests ?? 0} />}
+      {own && !most && (
         <p>
           <b>{number(own.requests)}</b> requests. No job sets a budget.
         </p>
@@ -253,7 +142,7 @@ export function Budget(props: {
           <b>{number(requests)}</b> requests with {own ? 'another' : 'the'} key <code>{key}</code>
         </p>
       ))}
-      {answer?.rows.length === 0 && !limit && <p class="quiet">None yet.</p>}
+      {answer?.rows.length === 0 && !most && <p class="quiet">None yet.</p>}
     </Section>
   );
 }
@@ -261,8 +150,9 @@ export function Budget(props: {
 const line = { width: '2px', marginLeft: '-2px' };
 
 /** Draws the requests of a key against a budget, with its reserve and the forecast. */
-function Bullet({ limit, used }: { limit: NonNullable<ReturnType<typeof limitOf>>; used: number }) {
-  const { perMonth, reserve, projected, spentBy, lower } = limit;
+function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
+  const { projected, spent_by } = job;
+  const [perMonth, reserve] = [job.requests_per_month!, job.reserve ?? 0];
   const most = Math.max(perMonth, used, projected ?? 0, 1);
   const percent = (requests: number) => `${(100 * requests) / most}%`;
   const left = Math.max(0, perMonth - used);
@@ -291,15 +181,10 @@ function Bullet({ limit, used }: { limit: NonNullable<ReturnType<typeof limitOf>
             ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled
           </>
         )}
-        {spentBy && (
-          <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spentBy)}`}</strong>
+        {spent_by && (
+          <strong class="bad">{left === 0 ? '; used up' : `; used up about ${moment(spent_by)}`}</strong>
         )}
-        .{' '}
-        <span class="quiet">
-          {reserve > 0 && `Backfills leave ${number(reserve)} for syncs. `}
-          {lower.length > 0 &&
-            `Lower limits: ${lower.map(({ job, requests_per_month }) => `${job} ${number(requests_per_month!)}`).join(', ')}.`}
-        </span>
+        . <span class="quiet">{reserve > 0 && `Backfills leave ${number(reserve)} for syncs.`}</span>
       </p>
     </>
   );
