@@ -63,7 +63,7 @@ function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { 
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
     const { runCommand } = await import('./commands/run-command.ts');
-    ended.exitCode = await runCommand(await load(), args, program.opts<GlobalOptions>(), readable);
+    ended.exitCode = await runCommand(load, args, program.opts<GlobalOptions>(), readable);
   };
 }
 

@@ -133,8 +133,8 @@ async function loadExporter() {
 
 async function refuseUnmade(db: Warehouse): Promise<void> {
   if (await canExport(db)) return;
-  throw new ConfigError('The schema of the warehouse is too old to export.', {
-    hint: 'Run gmsi migrate, or any loading command.',
+  throw new ConfigError('Nothing was ever loaded into this database, so there is nothing to export.', {
+    hint: 'Load a job first, or set DATABASE_URL to the database of your loads.',
   });
 }
 

@@ -41,7 +41,6 @@ export async function repairCommand(
   const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
   const results: (RepairResult & { job: string })[] = [];
   for (const part of parts) {
-    if (session.stop.aborted) break;
     const { stop, log } = session;
     const result = await repair({ ...part, warehouse: db, dryRun, runBy, stop, log });
     results.push({ ...result, job: part.job });
@@ -125,14 +124,17 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
   const met = results.filter(
     ({ records, rowsFilled, rowsOfAnotherIdentity }) => records + rowsFilled + rowsOfAnotherIdentity > 0,
   );
-  if (met.length === 0)
+  const isInterrupted = results.some(({ outcome }) => outcome === 'interrupted');
+  if (met.length === 0 && !isInterrupted)
     return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
   const rows = met.map((result) => [
     ...[result.feed, result.job, result.records, result.rows, result.superseded],
     ...[sum(result.stillRejected), result.rowsFilled],
   ]);
   const head = ['feed', 'job', 'rejected', dryRun ? 'would be rows' : 'now rows', 'superseded'];
-  const lines = [table([...head, 'still rejected', dryRun ? 'would be filled' : 'rows filled'], rows), ''];
+  const lines: string[] = [];
+  if (met.length > 0)
+    lines.push(table([...head, 'still rejected', dryRun ? 'would be filled' : 'rows filled'], rows), '');
   for (const { feed, columnsFilled, stillRejected, superseded, rowsOfAnotherIdentity } of met) {
     if (sum(columnsFilled) > 0)
       lines.push(`${feed}: columns ${dryRun ? 'that would be ' : ''}filled: ${listed(columnsFilled)}`);
@@ -145,8 +147,7 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
       );
   }
   if (dryRun) lines.push('Nothing was changed (--dry-run).');
-  if (met.some(({ outcome }) => outcome === 'interrupted'))
-    lines.push('Interrupted; run it again for the rest.');
+  if (isInterrupted) lines.push('Interrupted; run it again for the rest.');
   return `${lines.join('\n').trimEnd()}\n`;
 }
 

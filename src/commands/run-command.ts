@@ -18,10 +18,11 @@ export interface GlobalOptions {
 
 /**
  * Runs a command with its session: environment, log, screen, stop signals and tracing.
+ * @param load imports the command's code. That can take seconds, so it listens for stop signals before
  * @param readable log text for a person, even if standard error is not a terminal
  */
 export async function runCommand<Args extends unknown[]>(
-  command: Command<Args>,
+  load: () => Promise<Command<Args>>,
   args: Args,
   { json = false, quiet = false, verbose = false }: GlobalOptions,
   readable: boolean,
@@ -40,6 +41,7 @@ export async function runCommand<Args extends unknown[]>(
     stop: stopOnSignals(screen ?? errorOutput),
     progress: quiet ? 'none' : (screen ?? 'lines'),
   };
+  const command = await load();
   await using _tracing = await startTracing({ isOn: config.tracing, log });
   // Awaited here, or tracing would end before the command does.
   return await command(session, ...args).catch((error: unknown) => {

@@ -14,7 +14,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
-import { missingLists, scopeOf } from '../plan/scope.ts';
+import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
 import { keyFingerprint, monthOf } from '../rate/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
 import { type Cell, count, facts, minute, nextStep, number, share, table } from '../terminal/table.ts';
@@ -128,9 +128,8 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(inForce, days, lookups);
-  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays);
-  const lastSettled = firstUnsettled.subtract({ days: 1 }).toString();
-  const settled = scope.from <= lastSettled && { ...scope, to: earlier(scope.to, lastSettled) };
+  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
+  const settled = settledPart(scope, job, today(session));
   return {
     job: job.name,
     series: seriesIn(scope),
@@ -138,8 +137,7 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     historyLimit: historyLimit ?? null,
     ...(settled ? await coverageOf(db, settled) : { covered: 0, wanted: 0 }),
     /** Days that may still change, and so do not count as covered. */
-    settling:
-      scope.to > lastSettled ? { from: later(scope.from, firstUnsettled.toString()), to: scope.to } : null,
+    settling: scope.to >= firstUnsettled ? { from: later(scope.from, firstUnsettled), to: scope.to } : null,
     windows: await countByState(db, scope),
     refused: await countRefused(db, scope),
     gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
@@ -147,7 +145,6 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
   };
 }
 
-const earlier = (a: string, b: string) => (a < b ? a : b);
 const later = (a: string, b: string) => (a > b ? a : b);
 
 /** A property of each row, or what a function makes of it, by the heads of the columns. */

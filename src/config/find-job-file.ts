@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
@@ -46,8 +46,14 @@ async function readIfThere(absolute: string, path: string): Promise<string | und
   try {
     return await readFile(absolute, 'utf8');
   } catch (cause) {
-    if (isSystemError(cause) && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR')) return undefined;
-    const reason = isSystemError(cause) && cause.code === 'EISDIR' ? 'it is a folder' : String(cause);
+    const code = isSystemError(cause) ? cause.code : undefined;
+    const link = code === 'ENOENT' ? await readlink(absolute).catch(() => undefined) : undefined;
+    if ((code === 'ENOENT' && link === undefined) || code === 'ENOTDIR') return undefined;
+    const reason = link
+      ? `it is a link to ${link}, which does not exist`
+      : code === 'EISDIR'
+        ? 'it is a folder'
+        : String(cause);
     throw new ConfigError(`The job file ${path} cannot be read: ${reason}`, { cause });
   }
 }

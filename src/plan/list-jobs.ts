@@ -9,7 +9,7 @@ import { coverageOf } from '../warehouse/questions/status.ts';
 import type { StoredLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 import { plannedDays } from './days.ts';
-import { missingLists, scopeOf } from './scope.ts';
+import { missingLists, scopeOf, settledPart } from './scope.ts';
 
 /** A job file that cannot be read, or that names something that does not exist. */
 export interface BrokenJob {
@@ -47,7 +47,8 @@ export async function listJob(
   const { days } = plannedDays(job, today);
   const isKnown = missingLists(feedNamed(job.feed), lookups).length === 0;
   const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
-  const coverage = scope && (await coverageOf(db, scope));
+  const settled = scope && settledPart(scope, job, today);
+  const coverage = settled && (await coverageOf(db, settled));
   return {
     job: job.name,
     feed: job.feed,
@@ -55,6 +56,7 @@ export async function listJob(
     to: job.endDate.toString(),
     // `null` if the lookups were never fetched.
     series: scope ? seriesIn(scope) : null,
+    // Of the days that no longer change; `null` if there are none yet.
     covered: coverage?.covered ?? null,
     wanted: coverage?.wanted ?? null,
     nextRun: nextRunOf(job, now),

@@ -1,9 +1,10 @@
+import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { resolveSeries } from '../config/resolve-series.ts';
 import type { Feed } from '../feeds/feed.ts';
 import type { ListName, StoredLookups } from '../warehouse/tables/lookups.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import type { DayRange } from './days.ts';
+import { type DayRange, firstUnsettledDay } from './days.ts';
 
 const listOf = { country: 'countries', topic: 'topics', ticker: 'tickers' } as const;
 
@@ -34,4 +35,15 @@ export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): Windo
     to: days.to.toString(),
     isOpenEnded: job.service.endDate === 'ignored',
   };
+}
+
+/** Returns the days of a job that no longer change, and so can be covered; `undefined` if there are none yet. */
+export function settledPart(
+  scope: WindowScope,
+  { lookbackDays }: Pick<Job, 'lookbackDays'>,
+  today: Temporal.PlainDate,
+): WindowScope | undefined {
+  const last = firstUnsettledDay(today, lookbackDays).subtract({ days: 1 }).toString();
+  if (scope.from > last) return undefined;
+  return { ...scope, to: scope.to < last ? scope.to : last };
 }

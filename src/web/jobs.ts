@@ -23,7 +23,7 @@ const row = z.object({
   series: count.describe('null if the lists of the service were never fetched.'),
   complete: count.describe('Series that have all days that no longer change.'),
   complete_to: z.string().nullable().describe('The last day that all of these have.'),
-  covered: count.describe('Days of all series together.'),
+  covered: count.describe('Days of all series together that no longer change; null if there are none yet.'),
   wanted: count,
   failed: count.describe('Windows.'),
   refused: count.describe('Windows.'),

@@ -31,17 +31,19 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const { log, identity, longestRound = usualRound } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
+  const stop = AbortSignal.any([setting.stop, failing.signal]);
   const context: WorkerContext = {
     ...setting,
     workerId: randomUUID(),
-    warehouse: setting.warehouse.patient({ log }),
-    stop: AbortSignal.any([setting.stop, failing.signal]),
+    // Once stopped, it does not wait minutes for a warehouse that is down: its lease frees what it has.
+    warehouse: setting.warehouse.patient({ log, signal: stop }),
+    stop,
     fail(error) {
       failure ??= { error };
       failing.abort();
     },
   };
-  const { workerId, warehouse, stop } = context;
+  const { workerId, warehouse } = context;
   const refuseWrongClock = watchClock(context);
   await refuseWrongClock();
   await registerWorker(warehouse, { ...identity, worker_id: workerId });

@@ -1,4 +1,6 @@
 import { expect, it, vi } from 'vitest';
+import { runCommand } from '../../src/commands/run-command.ts';
+import type { Session } from '../../src/compose.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -69,6 +71,14 @@ it('is interrupted before the first page as well', async () => {
   const { code, stderr } = await waiting.ended;
   expect(code).toBe(130);
   expect(stderr).toBe('Stopping. Press Ctrl-C again to stop at once.\ngmsi: interrupted\n');
+});
+
+it("tells the command also if a signal comes while the command's code is imported", async () => {
+  const ends = async () => {
+    process.emit('SIGTERM');
+    return async ({ stop }: Session) => (stop.aborted ? 130 : 0);
+  };
+  expect(await runCommand(ends, [], { quiet: true }, false)).toBe(130);
 });
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {

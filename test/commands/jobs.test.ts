@@ -43,6 +43,9 @@ it('says how far each job is covered, and suggests the one that is not', async (
   };
   await folder.write('jobs/done.yaml', { ...job, start_date: '2024-03-01' });
   await folder.write('jobs/part.yaml', { ...job, start_date: '2024-01-31' });
+  // Recent days, which may still change, do not count.
+  const start_date = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  await folder.write('jobs/new.yaml', { ...job, start_date, end_date: 'today' });
   const schedule = { sync: '15 * * * *', backfill: '0 1 * * *', timezone: 'Asia/Tokyo' };
   await folder.write('jobs/z.yaml', { ...job, countries: ['NO'], start_date: '2024-03-01', schedule });
   expect((await list()).stdout).toMatch(/Next: gmsi lookups\n$/);
@@ -61,6 +64,7 @@ it('says how far each job is covered, and suggests the one that is not', async (
   const { jobs } = JSON.parse((await list('--json')).stdout);
   expect(jobs.map(({ covered, wanted }: { covered: number; wanted: number }) => [covered, wanted])).toEqual([
     [31, 31],
+    [null, null],
     [31, 61],
     [0, 31],
   ]);

@@ -72,6 +72,13 @@ test('repair of nothing says so', async () => {
   expect(output).toMatch(/^Nothing to repair/);
 });
 
+test('repair that is stopped before it begins does not say that there is nothing to repair', async () => {
+  const { code, output } = await runCommand({ warehouse, sandbox }, (session) =>
+    repairCommand({ ...session, stop: AbortSignal.abort() }, [], {}),
+  );
+  expect({ code, output }).toEqual({ code: 130, output: 'Interrupted; run it again for the rest.\n' });
+});
+
 test('repair of a job whose series the warehouse does not know is refused', async () => {
   await using empty = await aWarehouse();
   await expect(

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -68,7 +68,12 @@ describe('a job file is found', () => {
     });
   });
 
-  test('and a folder is not one', async () => {
+  test('and a folder is not one, nor a link that leads nowhere', async () => {
+    await symlink('/nowhere/gone.yaml', join(cwd, 'jobs/gone.yaml'));
+    expect(await refusal('gone')).toMatchObject({
+      message:
+        'The job file jobs/gone.yaml cannot be read: it is a link to /nowhere/gone.yaml, which does not exist',
+    });
     expect(await refusal('jobs/')).toMatchObject({
       message: 'The job file jobs/ cannot be read: it is a folder',
     });

@@ -96,7 +96,7 @@ export function inOneState<T>(
   });
 }
 
-/** Returns whether the schema exists and is new enough. */
+/** Returns whether the schema exists. */
 export async function canExport(warehouse: Warehouse): Promise<boolean> {
   const { rows } = await sql<{ yes: boolean }>`
     select to_regprocedure('gmsi.as_of_delay()') is not null as yes`.execute(warehouse);
