@@ -58,19 +58,21 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
     <>
       <Controls chosen={[feed, match_type, `${from} to ${to}`]}>
         <div class="row">
-          <Select
-            label="Feed"
-            title="feed"
-            value={`${feed}/${match_type}`}
-            values={feeds.map((one) => [
-              `${one.feed}/${one.match_type}`,
-              [one.feed, one.match_type].filter(Boolean).join(' · '),
-            ])}
-            onChange={(value) => {
-              const [feed, match_type] = value.split('/') as [string, string];
-              go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
-            }}
-          />
+          {feeds.length > 1 && (
+            <Select
+              label="Feed"
+              title="feed"
+              value={`${feed}/${match_type}`}
+              values={feeds.map((one) => [
+                `${one.feed}/${one.match_type}`,
+                [one.feed, one.match_type].filter(Boolean).join(' · '),
+              ])}
+              onChange={(value) => {
+                const [feed, match_type] = value.split('/') as [string, string];
+                go({ feed, match_type, country: null, topic: null, ticker: null, variant: null });
+              }}
+            />
+          )}
           <Period from={from} to={to} oldest={oldest} newest={newest} />
           {look && look.groups.length > 1 && (
             <button type="button" onClick={() => go({ fold: look.folded.size > 0 ? [''] : look.groups })}>

@@ -63,8 +63,8 @@ export function Today() {
 
 /** Says how to begin: with the job that has the fewest days, if the lists of series are known. */
 function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
-  const counted = jobs.filter(({ wanted }) => wanted !== null);
-  const smallest = counted.toSorted((a, b) => a.wanted! - b.wanted!)[0];
+  const known = jobs.filter(({ series }) => series !== null);
+  const smallest = known.toSorted((a, b) => (a.wanted ?? 0) - (b.wanted ?? 0))[0];
   const [says, command, cost] = smallest
     ? ['This says what a first load costs:', `npx gmsi plan ${quoted(smallest.job)}`, free]
     : jobs.length > 0
