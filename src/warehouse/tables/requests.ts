@@ -41,7 +41,7 @@ export interface RequestToTake {
 /**
  * Books a request in its month, and puts it into the key's bucket, whether it may be sent at once or must wait. The time is the
  * database's, read under the row's lock. A clock that is set back leaks nothing, so it can only slow down.
- * @returns the requests in the bucket, this one included; 0 if there is no limit; `undefined`, having changed nothing, if the
+ * @returns the requests in the bucket, this one included; 0 if the rate is unlimited; `undefined`, having changed nothing, if the
  * budget is used up
  */
 export async function takeRequest(

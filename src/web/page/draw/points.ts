@@ -79,6 +79,7 @@ const errorsAside = 1.96;
 /** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
+  /** The last day of the period. */
   readonly end: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
