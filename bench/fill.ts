@@ -26,6 +26,8 @@ export interface Filled {
  */
 export async function fill(url: string, headlines: number): Promise<Filled> {
   const clients = Array.from({ length: connections }, () => new pg.Client({ connectionString: url }));
+  // If the server stops, because the disk is full, say, the statement under way tells why.
+  for (const client of clients) client.on('error', () => {});
   await Promise.all(clients.map((client) => client.connect()));
   const client = clients[0]!;
   await listSeries(client);

@@ -217,15 +217,8 @@ export function Controls({
   );
 }
 
-/** Common periods: short title, title, `from` in the address. */
-const periods = [
-  ['30 d', '30 days', '30d'],
-  ['90 d', '90 days', '90d'],
-  ['1 y', 'a year', '365d'],
-  ['3 y', '3 years', '1096d'],
-  ['10 y', '10 years', '3653d'],
-  ['all', 'all days', 'all'],
-] as const;
+/** Common periods, by `from` in the address. */
+const periods = { '30d': '30 d', '90d': '90 d', '365d': '1 y', '1096d': '3 y', '3653d': '10 y', all: 'all' };
 
 /** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
 export function Field(props: {
@@ -295,14 +288,13 @@ export function Period(props: {
 }) {
   const { from, to, oldest, newest } = props;
   const end = newest ?? today();
-  const offered = periods.filter(([, , value]) => value !== 'all' || oldest);
+  const offered = Object.entries(periods).filter(([value]) => value !== 'all' || oldest);
   const named = address.value.get('from');
   const firstOf = (value: string) =>
     value === 'all' ? oldest : plusDays(end, 1 - Number.parseInt(value, 10));
   // Two may begin on the same day: the address decides which one is marked.
   const isMarked = (value: string) => to === end && firstOf(value) === from;
-  const marked =
-    offered.find(([, , value]) => value === named) ?? offered.find(([, , value]) => isMarked(value));
+  const marked = offered.find(([value]) => value === named) ?? offered.find(([value]) => isMarked(value));
   return (
     <fieldset class="period">
       <legend class="hidden">Period (UTC days)</legend>
@@ -311,14 +303,13 @@ export function Period(props: {
       <DayField label="Last day" value={to} min={from} onChange={(to) => go({ from, to })} />
       {offered.map((one) => (
         <button
-          key={one[2]}
+          key={one[0]}
           type="button"
           class="flat"
-          title={one[1]}
           aria-pressed={one === marked}
-          onClick={() => go({ from: one[2], to: null })}
+          onClick={() => go({ from: one[0], to: null })}
         >
-          {one[0]}
+          {one[1]}
         </button>
       ))}
     </fieldset>

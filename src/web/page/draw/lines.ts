@@ -3,10 +3,18 @@ import 'uplot/dist/uPlot.min.css';
 import { score } from '../numbers.ts';
 import { aDay, zone } from '../time.ts';
 import { coloursOf, font } from './colours.ts';
-import * as marks from './lines-marks.ts';
-import { allHeadlines, type Chart, changeAt, type Line, meanAt, type SeriesPoints } from './points.ts';
+import {
+  allHeadlines,
+  type Chart,
+  changeAt,
+  isLoaded,
+  type Line,
+  meanAt,
+  type SeriesPoints,
+} from './points.ts';
 
-/** More than four series have a panel each, so colours may repeat. */
+/** Colours of the style sheet, and those of the series; more than four have a panel each, so these may repeat. */
+const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
 const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
@@ -32,7 +40,7 @@ interface LinesShown {
   /** The open bucket. */
   readonly open: number | null;
   /** When events happened. */
-  readonly events: readonly number[];
+  readonly events: readonly number[] | undefined;
 }
 
 interface LinesHeard {
@@ -64,14 +72,18 @@ export function drawLines(
   { width, height, open, events }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
-  const colours = coloursOf([...marks.inks, ...seriesColours]);
+  const colours = coloursOf([...inks, ...seriesColours]);
   const { starts, ends, by } = chart;
   const middles = starts.map((start, index) => (start + ends[index]!) / 2);
   const { series, lines: shown } = chart;
   const counts = allHeadlines(series, starts.length);
   const colour = ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!;
-  const on = (draw: Parameters<typeof marks.drawing>[1]) =>
-    marks.drawing({ chart, middles, colours, colour }, draw);
+  /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
+  const on = (draw: (pen: Pen) => void) => (plot: uPlot) => {
+    plot.ctx.save();
+    draw(penOf(plot, colours));
+    plot.ctx.restore();
+  };
   const isApart = series.length > mostTogether;
   const isLabelled = width >= 760 && shown.length > 1 && !isApart;
   const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 26;
@@ -173,11 +185,11 @@ export function drawLines(
             : [],
         ),
         hooks: {
-          drawClear: [on((pen) => marks.drawGaps(pen, of))],
-          drawAxes: [on((pen) => marks.drawMarks(pen, open))],
+          drawClear: [on((pen) => drawGaps(pen, chart, of))],
+          drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
           draw: [
-            on((pen) => marks.drawEvents(pen, events)),
-            on((pen) => isLabelled && marks.drawLabels(pen, lines)),
+            on((pen) => drawEvents(pen, events)),
+            on((pen) => isLabelled && drawLabels(pen, lines, colour)),
           ],
           setCursor: [
             (plot) => {
@@ -227,7 +239,7 @@ export function drawLines(
           paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
         },
       ],
-      hooks: { drawClear: [on((pen) => marks.drawGaps(pen, series))], setSelect: [zoom] },
+      hooks: { drawClear: [on((pen) => drawGaps(pen, chart, series))], setSelect: [zoom] },
     },
     [middles, counts],
     into,
@@ -323,4 +335,86 @@ function nearest(plot: uPlot | undefined, lines: readonly Line[], index: number)
   return lines
     .filter(({ series }) => series.behind[index]! > 0)
     .toSorted((a, b) => distance(a) - distance(b))[0];
+}
+
+/** The canvas of a plot: its area, and where times and scores are on it. */
+function penOf(plot: uPlot, colours: Readonly<Record<(typeof inks)[number], string>>) {
+  const x = (at: number) => plot.valToPos(at, 'x', true);
+  const y = (value: number) => plot.valToPos(value, 'y', true);
+  return { ...plot.bbox, context: plot.ctx, pixel: uPlot.pxRatio, colours, x, y };
+}
+
+type Pen = ReturnType<typeof penOf>;
+
+/** Hatches what is not loaded, and shades it if that is so for all of the series. */
+function drawGaps(pen: Pen, { starts, ends }: Chart, shown: readonly SeriesPoints[]) {
+  const { context, colours, pixel, x, top, height } = pen;
+  const missing = starts.map((_, index) => shown.filter(({ states }) => !isLoaded(states[index]!)).length);
+  context.fillStyle = colours.never;
+  context.strokeStyle = colours.pending;
+  context.lineWidth = pixel;
+  for (let first = 0; first < starts.length; ) {
+    let last = first;
+    while (missing[last + 1] === missing[first]) last += 1;
+    if (missing[first]! > 0) {
+      const gap = new Path2D();
+      const [left, right] = [x(starts[first]!), x(ends[last]!)];
+      gap.rect(left, top, right - left, height);
+      context.save();
+      context.clip(gap);
+      if (missing[first] === shown.length) context.fill(gap);
+      else context.globalAlpha = 0.4;
+      context.beginPath();
+      for (let at = left - height; at < right; at += 8 * pixel) {
+        context.moveTo(at, top + height);
+        context.lineTo(at + height, top);
+      }
+      context.stroke();
+      context.restore();
+    }
+    first = last + 1;
+  }
+}
+
+/** Draws the zero line and the middle of the open bucket. */
+function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: number | undefined) {
+  context.fillStyle = colours.quiet;
+  context.fillRect(pen.left, Math.round(y(0)), pen.width, Math.max(1, pixel));
+  if (open === undefined) return;
+  context.fillStyle = colours.accent;
+  context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
+}
+
+/** Draws a tick above the lines for each event. */
+function drawEvents({ context, colours, pixel, x, top }: Pen, events: readonly number[] = []) {
+  context.fillStyle = colours.quiet;
+  for (const event of events) context.fillRect(x(event) - pixel / 2, top - 8 * pixel, pixel, 6 * pixel);
+}
+
+/** Draws a label at the end of each line. Moves labels apart that would overlap. */
+function drawLabels(
+  { context, pixel, y, ...pen }: Pen,
+  lines: readonly Line[],
+  colour: (line: Line) => string,
+) {
+  const height = 14 * pixel;
+  const bottom = pen.top + pen.height;
+  const labels = lines
+    .flatMap((line) => {
+      const last = line.values.findLast((value) => typeof value === 'number');
+      const isFirstOfSeries = lines.find(({ series }) => series === line.series) === line;
+      return typeof last === 'number' && isFirstOfSeries ? [{ line, at: y(last) }] : [];
+    })
+    .toSorted((a, b) => a.at - b.at);
+  for (const [index, label] of labels.entries())
+    label.at = Math.max(label.at, (labels[index - 1]?.at ?? pen.top - height / 2) + height);
+  for (const [index, label] of [...labels.entries()].toReversed())
+    label.at = Math.min(label.at, (labels[index + 1]?.at ?? bottom + height / 2) - height);
+  context.font = font(12 * pixel);
+  context.textBaseline = 'middle';
+  context.textAlign = 'left';
+  for (const { line, at } of labels) {
+    context.fillStyle = colour(line);
+    context.fillText(line.series.title, pen.left + pen.width + 6 * pixel, at);
+  }
 }

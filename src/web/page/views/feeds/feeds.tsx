@@ -7,23 +7,13 @@ import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../bucket
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import {
-  Answered,
-  Controls,
-  Noted,
-  Period,
-  Problem,
-  Select,
-  Source,
-  Switch,
-  useTitle,
-} from '../../parts.tsx';
+import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { dayOf, moment, periodFor, plusDays, today, zone } from '../../time.ts';
+import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
 import { mostLines } from '../sentiment/asked.ts';
 import { HeadlineText } from '../sentiment/headlines.tsx';
-import { Drawn, Numbers } from '../sentiment/lines.tsx';
+import { Drawn } from '../sentiment/lines.tsx';
 
 const indices = ['gmsi-index', 'regional-index', 'global-index', 'ticker-index', 'ticker-event-metrics'];
 /** Feeds of news, and what they are called there. */
@@ -210,19 +200,14 @@ function IndexLines(props: {
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
-            {...(moments && { events: moments })}
-          />
-          <Noted of={index} chart=".chart">
-            {[
+            events={moments}
+            of={index}
+            notes={[
               moments && moments.length > 0 && 'A tick above the lines is an event.',
               lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
               rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
-              by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
-            ]
-              .filter(Boolean)
-              .join(' ')}
-          </Noted>
-          <Numbers chart={chart} />
+            ]}
+          />
         </>
       )}
     </Answered>
@@ -342,21 +327,7 @@ export function News(props: {
       </div>
       <Answered
         asked={asked}
-        empty={
-          <>
-            No news of {subject} is loaded from {first} to {last}.{' '}
-            {isMacro ? (
-              <>
-                <code>jobs/macro-headlines.yaml</code> loads it.
-              </>
-            ) : (
-              <>
-                <code>jobs/ticker-events.yaml</code>, <code>jobs/ticker-headlines.yaml</code> and{' '}
-                <code>jobs/ticker-event-headlines.yaml</code> load it.
-              </>
-            )}
-          </>
-        }
+        empty={`No news of ${subject} is loaded from ${first} to ${last}. ${isMacro ? 'A job of macro-headlines loads it.' : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}`}
       >
         {({ rows }) => (
           <>

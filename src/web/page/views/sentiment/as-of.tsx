@@ -73,8 +73,7 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
             onEnter={(text) => {
               const chosen = Date.parse(`${text.replace(' ', 'T')}Z`);
               if (Number.isNaN(chosen)) return `"${text}" is not a moment (YYYY-MM-DD hh:mm:ss).`;
-              go({ as_of: textOf(chosen) });
-              return undefined;
+              return void go({ as_of: textOf(chosen) });
             }}
           />
         </span>

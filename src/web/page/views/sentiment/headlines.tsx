@@ -68,10 +68,7 @@ export function Headlines(props: { chart: Chart; index: number; asOf: string | n
           label="Search these headlines"
           placeholder="Search"
           value={find ?? ''}
-          onEnter={(find) => {
-            go({ find: find || null }, 'replace');
-            return undefined;
-          }}
+          onEnter={(find) => void go({ find: find || null }, 'replace')}
         />
         {list === 'latest' && <Source of={asked} />}
         <button type="button" class="end" onClick={() => go(closed)}>

@@ -62,11 +62,9 @@ export function Lines({ asked }: { asked: Asked }) {
           <Drawn
             chart={chart}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+            of={means}
+            notes={[changesOf(chart), ...notesOf(asked)]}
           />
-          <Noted of={means} chart=".chart, .grid, .map">
-            {[changesOf(chart), notesOf(asked)].filter(Boolean).join(' ')}
-          </Noted>
-          <Numbers chart={chart} />
           {openIn(chart) !== null && <Headlines chart={chart} index={openIn(chart)!} asOf={asOf} />}
         </>
       )}
@@ -74,18 +72,15 @@ export function Lines({ asked }: { asked: Asked }) {
   );
 }
 
-function notesOf({ countries, topics, matches, by, smooth, band }: Asked): string {
+function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
   const all = countries.length * topics.length * matches.length;
   return [
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
-    by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.',
     smooth > 1 &&
       `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
     band &&
       `The band is the mean ± 1.96 standard errors, as if headlines were independent. Reprints are not independent, so the true uncertainty is larger. ${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
-  ]
-    .filter(Boolean)
-    .join(' ');
+  ];
 }
 
 /** Counts the points that differ since the chart's past moment. */
@@ -98,15 +93,19 @@ function changesOf(chart: Chart): string | false {
   return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
 }
 
-const noEvents: readonly number[] = [];
+type Notes = readonly (string | false | undefined)[];
 
+/** Shows a chart, what there is to say about it, and its numbers. */
 export function Drawn(props: {
   chart: Chart;
   label: string;
   /** When events happened, marked above the lines. */
-  events?: readonly number[];
+  events?: readonly number[] | undefined;
+  /** The question that the chart answers. */
+  of: Parameters<typeof Noted>[0]['of'];
+  notes: Notes;
 }) {
-  const { chart, label, events = noEvents } = props;
+  const { chart, label, events, of, notes } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -166,28 +165,35 @@ export function Drawn(props: {
     } else return;
     event.preventDefault();
   };
+  const days = chart.by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.';
   return (
-    <figure class="chart">
-      <figcaption class="quiet">
-        Mean score of the {chart.counted}s: <strong>+1</strong> if all are wholly positive,{' '}
-        <strong>−1</strong> if all are wholly negative. Below: {chart.counted}s per {chart.by}.
-      </figcaption>
-      <div
-        ref={box}
-        class="canvas"
-        style={{ minHeight: `${height + 96}px` }}
-        role="application"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
-        tabIndex={0}
-        aria-label={label}
-        onKeyDown={onKey}
-        onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
-        onBlur={() => drawing.current?.point(null)}
-      >
-        {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
-      </div>
-      <Legend chart={chart} />
-    </figure>
+    <>
+      <figure class="chart">
+        <figcaption class="quiet">
+          Mean score of the {chart.counted}s: <strong>+1</strong> if all are wholly positive,{' '}
+          <strong>−1</strong> if all are wholly negative. Below: {chart.counted}s per {chart.by}.
+        </figcaption>
+        <div
+          ref={box}
+          class="canvas"
+          style={{ minHeight: `${height + 96}px` }}
+          role="application"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
+          tabIndex={0}
+          aria-label={label}
+          onKeyDown={onKey}
+          onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
+          onBlur={() => drawing.current?.point(null)}
+        >
+          {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
+        </div>
+        <Legend chart={chart} />
+      </figure>
+      <Noted of={of} chart=".chart">
+        {[...notes, days].filter(Boolean).join(' ')}
+      </Noted>
+      <Numbers chart={chart} />
+    </>
   );
 }
 
@@ -210,6 +216,10 @@ function Sign({ place, model }: { place: number; model: Line['model'] }) {
       style={{ borderTop: `2.5px ${model === 'semantic' ? 'dashed' : 'solid'} var(--series-${place % 6})` }}
     />
   );
+}
+
+function linesOf({ lines }: Chart, series: SeriesPoints): readonly Line[] {
+  return lines.filter((line) => line.series === series);
 }
 
 function titleAt({ starts, by }: Chart, index: number): string {
@@ -248,17 +258,15 @@ function Read(props: { chart: Chart; place: number; index: number; children: Com
       <th scope="row">
         {series.title} {children}
       </th>
-      {chart.lines
-        .filter((line) => line.series === series)
-        .map((line) => (
-          <td key={line.model} class="number">
-            <span>
-              <Sign place={series.place} model={line.model} />
-              {score(meanAt(line, index))}
-            </span>{' '}
-            {typeof line.errors[index] === 'number' && <span>± {line.errors[index].toFixed(3)}</span>}
-          </td>
-        ))}
+      {linesOf(chart, series).map((line) => (
+        <td key={line.model} class="number">
+          <span>
+            <Sign place={series.place} model={line.model} />
+            {score(meanAt(line, index))}
+          </span>{' '}
+          {typeof line.errors[index] === 'number' && <span>± {line.errors[index].toFixed(3)}</span>}
+        </td>
+      ))}
       <td class="number">
         {count > 0 && number(series.behind[index]!)}{' '}
         <span class="quiet">
@@ -286,11 +294,9 @@ export function Legend({ chart }: { chart: Chart }) {
     >
       {chart.series.map((series) => (
         <span key={series.key}>
-          {chart.lines
-            .filter((line) => line.series === series)
-            .map(({ model }) => (
-              <Sign key={model} place={series.place} model={model} />
-            ))}
+          {linesOf(chart, series).map(({ model }) => (
+            <Sign key={model} place={series.place} model={model} />
+          ))}
           <b class="name">{series.title}</b> <span class="quiet">{summaryOf(chart, series)}</span>
         </span>
       ))}
@@ -313,13 +319,11 @@ export function Legend({ chart }: { chart: Chart }) {
 function summaryOf(chart: Chart, series: SeriesPoints): string {
   if (series.isDifference) return 'difference';
   const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
-  const means = chart.lines
-    .filter((line) => line.series === series)
-    .map(({ means, model }) => {
-      const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * series.headlines[index]!, 0);
-      const mean = score(headlines > 0 ? sum / headlines : null);
-      return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
-    });
+  const means = linesOf(chart, series).map(({ means, model }) => {
+    const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * series.headlines[index]!, 0);
+    const mean = score(headlines > 0 ? sum / headlines : null);
+    return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
+  });
   const gaps = gapsOf(chart, series);
   if (headlines > 0) return [means.join(', '), `${number(headlines)} ${chart.counted}s`, ...gaps].join(' · ');
   return series.states.some(isLoaded) ? [`no ${chart.counted}s`, ...gaps].join(' · ') : 'not loaded';
@@ -333,7 +337,7 @@ function gapsOf({ by }: Chart, { states }: SeriesPoints): string[] {
   return [...count('missing', 'not loaded'), ...count('incomplete', 'not complete')];
 }
 
-export function Numbers({ chart }: { chart: Chart }) {
+function Numbers({ chart }: { chart: Chart }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
