@@ -32,21 +32,7 @@ const reportWidth = 900;
  * Shows cells in rows and columns. Arrow keys go from cell to cell; a report has a picture instead. For keyboards and screen
  * readers only the current row and cell are elements: thousands of elements would make every key slow.
  */
-export function Grid({
-  label,
-  rows,
-  columns,
-  cell,
-  said,
-  down,
-  widest = Number.POSITIVE_INFINITY,
-  start,
-  open,
-  onOpen,
-  onMove,
-  onFold,
-  onRow,
-}: {
+export function Grid(props: {
   label: string;
   rows: readonly GridRow[];
   columns: readonly GridColumn[];
@@ -69,6 +55,8 @@ export function Grid({
   /** Called with a row whose title was clicked. */
   onRow?: (row: number) => void;
 }) {
+  const { label, rows, columns, cell, said, down, widest = Number.POSITIVE_INFINITY, start, open } = props;
+  const { onOpen, onMove, onFold, onRow } = props;
   const isReport = useIsReport();
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -245,13 +233,11 @@ export function Hatching({ id, colour, ground = 'none' }: { id: string; colour: 
   );
 }
 
-function Head({
-  group: { title, isFolded, left, width },
-  onFold,
-}: {
-  group: Layout['groups'][number];
-  onFold: ((group: string) => void) | undefined;
-}) {
+function Head(props: { group: Layout['groups'][number]; onFold: ((group: string) => void) | undefined }) {
+  const {
+    group: { title, isFolded, left, width },
+    onFold,
+  } = props;
   const style = { left: `${left}px`, width: `${width - 1}px` };
   const shown = (width >= 40 || title.length * letter + 4 <= width) && title;
   if (!onFold)

@@ -17,16 +17,17 @@ export function Problem({ error }: { error: Pick<Refusal, 'message'> & Partial<R
 }
 
 /** Shows an answer. The previous one stays, paler, while the next is loading. */
-export function Answered<Answer extends object>({
-  asked: { answer, error, isAsking },
-  empty,
-  children,
-}: {
+export function Answered<Answer extends object>(props: {
   asked: Asked<Answer>;
   /** Shown if there are no rows. */
   empty?: ComponentChildren;
   children: (answer: Answer) => ComponentChildren;
 }) {
+  const {
+    asked: { answer, error, isAsking },
+    empty,
+    children,
+  } = props;
   const isEmpty = answer && 'rows' in answer && (answer.rows as readonly unknown[]).length === 0;
   return (
     <>
@@ -150,14 +151,15 @@ export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: s
 }
 
 /** The SQL of a view, and its data as CSV. */
-export function Source({
-  of: { path, parameters = {} },
-  chart,
-}: {
+export function Source(props: {
   of: Answering<Path>;
   /** Selects the chart of these data, which also gets its link and its picture. */
   chart?: string;
 }) {
+  const {
+    of: { path, parameters = {} },
+    chart,
+  } = props;
   if (useIsReport()) return null;
   return (
     <span class="source end">
@@ -193,22 +195,19 @@ export function Noted(props: Parameters<typeof Source>[0] & { children: Componen
 }
 
 /** The controls of a view. On a narrow screen, they are a sheet behind a line of what is chosen, so that data come first. */
-export function Controls({
-  chosen,
-  children,
-}: {
+export function Controls(props: {
   chosen: readonly (string | false | null | undefined)[];
   children: ComponentChildren;
 }) {
   return (
     <>
       <button type="button" class="chips" popovertarget="controls">
-        {chosen.filter(Boolean).map((one) => (
+        {props.chosen.filter(Boolean).map((one) => (
           <span key={one}>{one}</span>
         ))}
       </button>
       <div class="controls" id="controls" popover="auto">
-        {children}
+        {props.children}
         <button type="button" class="done" popovertarget="controls" popovertargetaction="hide">
           Done
         </button>
@@ -350,15 +349,8 @@ export function Toggle({ name, title }: { name: string; title: string }) {
 }
 
 /** A small sample of a colour or a pattern, before its name: by default the colour of a state of days. */
-export function Swatch({
-  kind,
-  colour = `var(--${kind})`,
-  strength = 1,
-}: {
-  kind: string;
-  colour?: string;
-  strength?: number;
-}) {
+export function Swatch(props: { kind: string; colour?: string; strength?: number }) {
+  const { kind, colour = `var(--${kind})`, strength = 1 } = props;
   return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour, opacity: strength }} />;
 }
 
@@ -374,20 +366,16 @@ export function SignedBar({ value }: { value: number }) {
 }
 
 /** Draws a part of a whole. @param parts what is drawn, if it is more than the part */
-export function Meter({
-  label,
-  now,
-  all,
-  kind = 'meter',
-  parts = [{ background: 'var(--covered)', width: `${(now / Math.max(1, all)) * 100}%` }],
-}: {
+export function Meter(props: {
   label: string;
   now: number;
   all: number;
   kind?: string;
   parts?: readonly (CSSProperties | false)[];
 }) {
+  const { label, now, all, kind = 'meter' } = props;
   const most = Math.max(1, all);
+  const { parts = [{ background: 'var(--covered)', width: `${(now / most) * 100}%` }] } = props;
   return (
     // biome-ignore lint/a11y/useSemanticElements: each browser draws a meter differently
     <span
@@ -428,16 +416,17 @@ export function Switch<Value extends string>(props: {
 }
 
 /** Shows words beside a part of a picture, on the side with room, so that they stay within the picture. */
-export function Tip({
-  at: { left, top, width, height },
-  within,
-  children,
-}: {
+export function Tip(props: {
   at: { left: number; top: number; width: number; height: number };
   /** The size of the picture. */
   within: { width: number; height: number };
   children: ComponentChildren;
 }) {
+  const {
+    at: { left, top, width, height },
+    within,
+    children,
+  } = props;
   const x = left + width / 2;
   const side = x > within.width / 2 ? { right: `calc(100% - ${x}px)` } : { left: `${x}px` };
   const level =

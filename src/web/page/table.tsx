@@ -21,19 +21,7 @@ export interface Column<Row> {
 }
 
 /** Shows rows. A click on a title sorts them, and a second click turns them round; a report has no buttons. */
-export function Table<Row>({
-  label,
-  rows,
-  columns,
-  keyOf,
-  sort,
-  usually = '',
-  first = Number.POSITIVE_INFINITY,
-  detail,
-  isFolded,
-  isCurrent,
-  kind,
-}: {
+export function Table<Row>(props: {
   label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
@@ -51,6 +39,8 @@ export function Table<Row>({
   isCurrent?: (row: Row) => boolean;
   kind?: string;
 }) {
+  const { label, rows, columns, keyOf, sort, usually = '', first = Number.POSITIVE_INFINITY } = props;
+  const { detail, isFolded, isCurrent, kind } = props;
   const isReport = useIsReport();
   const [isAll, setAll] = useState(false);
   const [open, setOpen] = useState<readonly (string | number)[]>([]);

@@ -8,16 +8,14 @@ import { counted, number, share } from '../../numbers.ts';
 import { Swatch } from '../../parts.tsx';
 
 /** Shows all series: a row for each country or ticker, a column for each topic or variant. */
-export function Matrix({
-  shown,
-  ...others
-}: {
+export function Matrix(props: {
   shown: Shown;
   /** The cell of the open series. */
   open?: Place | undefined;
   onOpen?: (place: Place) => void;
   onFold?: (group: string) => void;
 }) {
+  const { shown, ...others } = props;
   const isReport = useIsReport();
   const rows = useMemo(() => {
     const hasNames = isReport || (innerWidth >= 700 && shown.rows.length <= 40);

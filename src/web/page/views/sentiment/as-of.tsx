@@ -46,9 +46,7 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
   return (
     <div class="row marked refused apart as-of" ref={box}>
       <span role="status">
-        {show === 'lines'
-          ? 'Strong lines show what this warehouse knew on '
-          : 'This shows what this warehouse knew on '}
+        {show === 'lines' ? 'Strong lines show' : 'This shows'} what this warehouse knew on{' '}
         <strong>{moment(at, step < 60_000)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}
         {show === 'lines' ? ', pale lines what it knows now, and dots mark what changed.' : '.'}

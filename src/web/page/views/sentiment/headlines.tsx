@@ -168,15 +168,9 @@ function versionsTitle({ earlier, later }: Headline): string | undefined {
 export type Headline = Row<'headlines'>;
 type Version = Row<'headlines/versions'>;
 
-function Versions({
-  row: { published_at, headline_id },
-  series: { country, topic, match },
-  asOf,
-}: {
-  row: Headline;
-  series: SeriesPoints;
-  asOf: string | null;
-}) {
+function Versions({ row, series, asOf }: { row: Headline; series: SeriesPoints; asOf: string | null }) {
+  const { published_at, headline_id } = row;
+  const { country, topic, match } = series;
   const of = { country, topic, match_type: match, published_at, headline_id };
   const asked = useAnswer('headlines/versions', of);
   /** What may change from one version to the next. */
