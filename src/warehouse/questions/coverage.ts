@@ -53,12 +53,12 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
     settling: ranges('drained', 'draining', 'failed', 'refused', 'pending'),
     never: ranges('days', 'draining', 'failed', 'refused', 'pending', 'drained'),
   };
-  const spans = Object.entries(states).map(([state, of]) => `select '${state}' as state, unnest(${of}) as r`);
+  const spans = Object.entries(states).map(
+    ([state, of]) => `select country, topic, ticker, variant, '${state}', unnest(${of}) from parts`,
+  );
   const counts = Object.keys(states)
     .filter((state) => state !== 'never')
-    .map(
-      (state) => `coalesce(sum(upper(r) - lower(r)) filter (where state = '${state}'), 0)::int as ${state}`,
-    );
+    .map((state) => `coalesce(sum(length) filter (where state = '${state}'), 0)::int as ${state}`);
   return {
     about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
     query: sql<SeriesCoverage>`
@@ -84,11 +84,13 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
                asked.days - coalesce(covered.days, '{}') as missing, draining, failed, refused, pending, drained
         from covered full join standing using (country, topic, ticker, variant) cross join asked
       )
-      select country, topic, ticker, variant, by_state.*
-      from parts cross join lateral (
-        select ${sql.raw(counts.join(', '))}, string_agg(state || ' ' || (upper(r) - lower(r)), ', ' order by lower(r)) as timeline
-        from (${sql.raw(spans.join(' union all '))}) as spans
-      ) as by_state
+      select country, topic, ticker, variant, ${sql.raw(counts.join(', '))},
+             string_agg(state || ' ' || length, ', ' order by first_day) as timeline
+      from (
+        select country, topic, ticker, variant, state, lower(part) as first_day, upper(part) - lower(part) as length
+        from (${sql.raw(spans.join(' union all '))}) as spans (country, topic, ticker, variant, state, part)
+      ) as spans
+      group by country, topic, ticker, variant
       order by country, topic, ticker, variant`,
   };
 }
