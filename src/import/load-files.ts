@@ -7,6 +7,7 @@ import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
+import { forLog } from '../warehouse/errors.ts';
 import { importsOf } from '../warehouse/tables/imported-files.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
@@ -227,7 +228,7 @@ async function close(
 ): Promise<void> {
   lease.stop();
   const message = error instanceof Error ? error.message : null;
-  await finishLoad(warehouse, loadId, outcome, totals, message).catch((err) =>
-    log.warn({ err }, 'the end of the load could not be stored'),
+  await finishLoad(warehouse, loadId, outcome, totals, message).catch((error) =>
+    log.warn(forLog(error), 'the end of the load could not be stored'),
   );
 }

@@ -202,10 +202,8 @@ async function close(load: Load, end: LoadEnd): Promise<void> {
       if (vanished.length > 0) log.warn({ fields: someOf(vanished) }, 'records no longer have these fields');
     }),
   ];
-  for (const write of await Promise.allSettled(writes)) {
-    if (write.status === 'rejected')
-      log.warn(forLog(write.reason), 'the end of the load could not be stored');
-  }
+  const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
+  if (failed) log.warn(forLog(failed.reason), 'the end of the load could not be stored');
 }
 
 /** Shortens a long list of fields for the log. */

@@ -182,7 +182,7 @@ const DEFAULTS: SandboxSettings = {
   },
 };
 
-/** Fills in the defaults. @throws RangeError, which names the option, if one is out of bounds */
+/** Fills in the defaults. @throws RangeError, which names the option, if one is not known or out of bounds */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,
@@ -194,6 +194,11 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
     faults: { ...DEFAULTS.faults, ...options.faults },
     archive: { ...DEFAULTS.archive, ...options.archive },
   };
+  checkNames('', options, DEFAULTS);
+  for (const group of ['records', 'live', 'changes', 'faults'] as const)
+    checkNames(`${group}.`, options[group] ?? {}, DEFAULTS[group]);
+  checkNames('limits.', options.limits ?? {}, LIMITS);
+  checkNames('archive.', options.archive ?? {}, { ...DEFAULTS.archive, from: '', to: '' });
   checkShares('changes', settings.changes);
   checkShares('faults.random', settings.faults.random);
   const { hourShare, missingScores } = settings.records;
@@ -215,6 +220,11 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   }
   zoneOf(settings.timeZone);
   return settings;
+}
+
+function checkNames(group: string, given: object, known: object): void {
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(known, name)) throw new RangeError(`there is no option ${group}${name}`);
 }
 
 function checkShares(option: string, shares: object): void {

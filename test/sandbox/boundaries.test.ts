@@ -32,6 +32,9 @@ test.each([
   [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
   [{ changes: { late: 2 } }, 'changes.late is 2'],
   [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
-])('options %j are refused', async (options, message) => {
+  [{ volum: 2 }, 'there is no option volum'],
+  [{ limits: { perDay: 2 } }, 'there is no option limits.perDay'],
+  [{ archive: { until: '2026-01-01' } }, 'there is no option archive.until'],
+])('options %j are refused', async (options: object, message) => {
   await expect(startSandbox(options)).rejects.toThrow(message);
 });
