@@ -133,9 +133,9 @@ create function gmsi.story_key(headline text) returns uuid language sql immutabl
     regexp_replace(
       regexp_replace(
         regexp_replace(translate(lower(normalize(headline, NFKC)), U&'\2010\2011\2012\2013\2212', '-----'),
-                       '\s[-—|]\s+[^-—|\s+±$£¥€0-9]\S*(?:\s+[^-—|\s]\S*){0,2}\s*$', '', 21),
+                       '\s[-—|]\s+[^-—|\s+±<>$£¥€0-9]\S*(?:\s+[^-—|\s]\S*){0,2}\s*$', '', 21),
         '([a-z0-9])-|([a-z])[.,]|[.,]{2,}', '\1\2 ', 'g'),
-      '(?:[-+±](?![$£¥€]?\.?[0-9])|[.,](?![0-9])|[\u0001-#&-*/:-@[-`{-\u00a2\u00a4\u00a6-\u00b0\u00b2-\u00bf'
+      '(?:[-+±<>](?![$£¥€]?\.?[0-9])|[.,](?![0-9])|[\u0001-#&-*/:;=?@[-`{-\u00a2\u00a4\u00a6-\u00b0\u00b2-\u00bf'
         || '\u2000-\u206f\u3000-\u3003\u3008-\u3020])+', ' ', 'g')), '')::bytea) for 16), 'hex')::uuid;
 comment on function gmsi.story_key(text) is 'Returns the same key for headlines that say the same. Ignores case, punctuation, spaces, the form of characters (NFKC), and the name of an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'': up to three words that do not begin with a number, after at least 20 characters). Numbers keep their signs, points, percent signs and currencies: 0.3% and -0.3% are two stories. Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
 

@@ -181,7 +181,7 @@ function isShown(name: string): boolean {
 
 /** Returns true for the extensions of data files and archives, supported or not. */
 function isData(name: string): boolean {
-  return /\.(csv|tsv|jsonl?|ndjson|parquet|avro|orc|arrow|feather|xlsx?|zip|gz|zst|bz2|xz|lz4|7z|rar|tar|tgz)(?![a-z0-9])/i.test(
+  return /\.(csv|tsv|jsonl?|ndjson|parquet|parq|pq|avro|orc|arrow|feather|xlsx?|zip|gz|zst|bz2|xz|lz4|7z|rar|tar|tgz)(?![a-z0-9])/i.test(
     name,
   );
 }

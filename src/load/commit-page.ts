@@ -11,7 +11,13 @@ import {
 } from '../warehouse/tables/checkpoint.ts';
 import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
 import { keepRejected } from '../warehouse/tables/rejected-records.ts';
-import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
+import {
+  areTooMany,
+  noteLiveSightings,
+  noteSightings,
+  retractUnseen,
+  TooManyRetractions,
+} from '../warehouse/tables/retract.ts';
 import {
   ensurePartitions,
   type KnownPartitions,
@@ -38,6 +44,8 @@ export interface PageToCommit extends ReadPage {
   readonly isCompared: boolean;
   /** True to allow the drain to retract most rows of the window's days. */
   readonly acceptRetractions: boolean;
+  /** The load's earlier pages: records that were loaded already, and retracted rows. */
+  readonly comparedBefore?: { readonly met: number; readonly retracted: number } | undefined;
   /** True if another window may load some of these rows at the same time. */
   readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
@@ -88,7 +96,7 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
   const provenance = { series, loadId, windowId, backfilledBefore };
   const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
   await keepRejected(trx, rejected, { series, windowId, loadId });
-  const retracted = page.isCompared ? await compare(trx, page) : 0;
+  const retracted = page.isCompared ? await compare(trx, page, upserted) : 0;
   const counts = {
     ...upserted,
     retracted,
@@ -108,18 +116,24 @@ async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: num
 const hasNews = ({ inserted, changed }: Upserted) => inserted + changed > 0;
 
 /** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
-async function compare(trx: WriteTransaction, page: PageToCommit): Promise<number> {
-  const { feed, series, rows, at } = page;
+async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: Upserted): Promise<number> {
+  const { feed, series, rows, at, comparedBefore = { met: 0, retracted: 0 } } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
-  return retractUnseen(trx, feed, series, {
+  const retracted = await retractUnseen(trx, feed, series, {
     windowId,
     loadId,
     rejected: page.rejected.length,
     now: page.now,
     acceptAll: page.acceptRetractions,
   });
+  // Quiet windows have so few rows that one window alone shows no outage.
+  const gone = comparedBefore.retracted + retracted;
+  const held = gone + comparedBefore.met + rows.length - inserted;
+  if (retracted > 0 && areTooMany(gone, held) && !page.acceptRetractions)
+    throw new TooManyRetractions(gone, held, 'that this load has compared, so none of this window');
+  return retracted;
 }
 
 /** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */

@@ -155,6 +155,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
     reachesToday,
     isCompared: drain.isCompared,
     acceptRetractions: load.acceptRetractions,
+    comparedBefore: comparedBefore(load.totals),
     backfilledBefore: backfilledBefore(load, now),
     firstUnsettled,
     isShared: isShared(load, window, page),
@@ -168,6 +169,12 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   );
   warnOfOtherDays(load, { window: at.windowId }, page.outside);
   if (incomplete !== undefined) throw new TooManyRejected(incomplete);
+}
+
+/** Returns the records of a load so far that were loaded already, and the rows that it has retracted. */
+function comparedBefore(totals: Load['totals']): PageToCommit['comparedBefore'] {
+  const unmet = totals.rows_inserted + totals.records_rejected + totals.records_outside;
+  return { met: totals.records - unmet, retracted: totals.rows_retracted };
 }
 
 /**

@@ -32,6 +32,7 @@ describe('something beside a file that holds days', () => {
     ['has only a header, of other columns', `${us}/2024-05.csv`, 'a,b\n', /no time column/, withoutMay],
     ['has an unsupported format', `${us}/2024-05.csv.zst`, 'x', /unsupported format/, withoutMay],
     ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /unsupported format/, undefined],
+    ['is Parquet by a short ending', `${us}/year=2024/part-1.pq`, 'x', /unsupported format/, undefined],
     [
       'has all its records rejected',
       `${us}/2024-05.csv`,

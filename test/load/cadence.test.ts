@@ -61,6 +61,25 @@ describe('a series without news', () => {
     }
   });
 
+  it('is not polled by a sync whose window of today fails, though older ones are drained', async ({ db }) => {
+    const clock = () => new Date(begin);
+    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    const today = dayOf(begin);
+    sandbox.script([{ kind: 'server-error', times: 100, match: ({ query }) => query.start_date === today }]);
+    const inDays = aJobFor(silent, { end_date: 'today', lookback: 'P3D', step: 'P1D' }, today);
+    const { totals } = await runSync({ job: inDays, db, sandbox, clock });
+    expect(totals).toMatchObject({ windows_failed: 1, windows_drained: 3 });
+    expect((await sql`select from gmsi.cadence where polled_at is not null`.execute(db)).rows).toEqual([]);
+  });
+
+  it('does not have news because of headlines that a backfill of older days finds', async ({ db }) => {
+    const clock = () => new Date(begin);
+    await using sandbox = await startSandbox({ limits: null, volume: 5, clock });
+    const older = aJobFor({ ...silent, to: dayOf(begin - dayMs) }, {}, dayOf(begin));
+    expect((await runBackfill({ job: older, db, sandbox, clock })).totals.rows_inserted).toBeGreaterThan(0);
+    expect((await sql`select from gmsi.cadence`.execute(db)).rows).toEqual([]);
+  });
+
   it('is polled at every sync if the cadence is not adaptive', async ({ db }) => {
     let time = begin;
     await using sandbox = await startSandbox({ limits: null, volume: 0, clock: () => new Date(time) });

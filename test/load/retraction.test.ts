@@ -150,6 +150,35 @@ describe('a drain that ends without most of the rows of its days', () => {
     expect(window!.last_error).toContain(`no longer returns ${total} of the ${total} rows`);
   });
 
+  it('fails the windows of a load that have only a few rows each, once more than a few are gone from them together', async () => {
+    await using service = await aService();
+    const { db, sandbox } = service;
+    const daily = { lookback: 'P0D', step: 'P1D', service: { end_date: 'inclusive', concurrency: 1 } };
+    const run = { ...service.run, job: aJobFor(scope, daily) };
+    const two = only((index) => index < 2);
+    await runBackfill({ ...run, aroundPage: two });
+    expect(await countRows(db, 'headlines')).toBe(40);
+    const outage = await runBackfill({ ...run, plan: refresh, aroundPage: nothing });
+    expect(outage).toMatchObject({
+      outcome: 'incomplete',
+      totals: { rows_retracted: 10, windows_failed: 11 },
+    });
+    const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
+    expect(failed.last_error).toMatch(
+      /^The service no longer returns 12 of the 12 rows that this load has compared, so none of/,
+    );
+    const accepted = await runBackfill({ ...run, aroundPage: nothing, acceptRetractions: true });
+    expect(accepted).toMatchObject({ outcome: 'done', totals: { rows_retracted: 30 } });
+
+    // Windows of which some rows are gone from each are no reason.
+    await runBackfill({ ...run, plan: refresh });
+    service.moveTo(after);
+    const healthy = await runBackfill({ ...run, plan: refresh });
+    expect(healthy.outcome).toBe('done');
+    expect(healthy.totals.rows_retracted).toBeGreaterThan(20);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
   it.each([
     { had: 40, has: 20, outcome: 'done' },
     { had: 40, has: 19, outcome: 'incomplete' },

@@ -242,6 +242,7 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
   const different = [
     ['GDP 0.3%', 'GDP -0.3%', 'GDP +0.3%', 'GDP 3%', 'GDP 0 3%', 'GDP 0.3', 'GDP 0.3-3%', 'GDP 0.3 %'],
     ['Payrolls +250k', 'Payrolls -250k', 'Payrolls: 250k'],
+    ['Inflation <2%', 'Inflation >2%', 'Inflation 2%'],
     ['Aid of $5bn approved', 'Aid of £5bn approved', 'Aid of €5bn approved', 'Aid of -$5bn approved'],
     ['Bread at 5$', 'Bread at 5£', 'Bread at 5'],
     ['Index ends at 1.234', 'Index ends at 12.34', 'Index ends at 123.4'],

@@ -50,16 +50,21 @@ export async function noteLiveSightings(
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(gone: number, held: number) {
+  constructor(gone: number, held: number, which = 'that were loaded for these days, so none') {
     // The message says what to do, because a window's last_error has nothing else.
     super(
-      `The service no longer returns ${gone} of the ${held} rows that were loaded for these days, so none was retracted. If they are really gone, run it again with --accept-retractions.`,
+      `The service no longer returns ${gone} of the ${held} rows ${which} was retracted. If they are really gone, run it again with --accept-retractions.`,
     );
   }
 }
 
 /** Up to this many rows may be retracted even if they are most of a window; the check retraction-bursts uses the same number. */
 const fewRetractions = 10;
+
+/** True if so many rows are gone that probably the service failed. `retractUnseen` decides the same for one window in SQL. */
+export function areTooMany(gone: number, held: number): boolean {
+  return gone > fewRetractions && 2 * gone > held;
+}
 
 /**
  * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Excludes rows that the
