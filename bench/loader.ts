@@ -122,6 +122,7 @@ async function loadWindow(
       reachesToday: false,
       isCompared: false,
       acceptRetractions: false,
+      comparedBefore: { met: 0, retracted: 0 },
       isShared: false,
       rowsMet: null,
       firstUnsettled: undefined,

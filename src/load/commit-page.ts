@@ -45,7 +45,7 @@ export interface PageToCommit extends ReadPage {
   /** True to allow the drain to retract most rows of the window's days. */
   readonly acceptRetractions: boolean;
   /** The load's earlier pages: records that were loaded already, and retracted rows. */
-  readonly comparedBefore?: { readonly met: number; readonly retracted: number } | undefined;
+  readonly comparedBefore: { readonly met: number; readonly retracted: number };
   /** True if another window may load some of these rows at the same time. */
   readonly isShared: boolean;
   /** Cursor of the page after this one; `null` if this is the last. */
@@ -117,7 +117,7 @@ const hasNews = ({ inserted, changed }: Upserted) => inserted + changed > 0;
 
 /** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
 async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: Upserted): Promise<number> {
-  const { feed, series, rows, at, comparedBefore = { met: 0, retracted: 0 } } = page;
+  const { feed, series, rows, at, comparedBefore } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
