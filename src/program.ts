@@ -22,7 +22,7 @@ export const program = new Command('gmsi')
   .addHelpText(
     'after',
     `${examples(
-      'gmsi demo                     try everything on made-up data, without a key',
+      'gmsi demo                     try it on made-up data, without a key',
       'gmsi init                     create .env and a first job',
       'gmsi plan g7-inflation        show what loading it would cost',
       'gmsi backfill g7-inflation    load it; run it again to continue',
