@@ -5,6 +5,7 @@ import { inPackage, version } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { print, printError } from './terminal/print.ts';
 import { command } from './terminal/style.ts';
+import { asTyped } from './terminal/table.ts';
 
 /** The exit code of the command, once `program` has run it; 0 for `--help`. */
 export const ended = { exitCode: 0 };
@@ -20,15 +21,14 @@ export const program = new Command('gmsi')
   .option('-v, --verbose', 'log more, and show where an error came from')
   .addHelpText(
     'after',
-    `
-Examples:
-  gmsi demo                   try everything on made-up data, without a key
-  gmsi init                   create .env and a first job
-  gmsi plan g7-inflation      show what loading it would cost
-  gmsi backfill g7-inflation  load it; run it again to continue
-  gmsi sync g7-inflation      load what is new
-  gmsi psql -c "select count(*) from gmsi.headlines"
-
+    `${examples(
+      'gmsi demo                     try it on made-up data, without a key',
+      'gmsi init                     create .env and a first job',
+      'gmsi plan g7-inflation        show what loading it would cost',
+      'gmsi backfill g7-inflation    load it; run it again to continue',
+      'gmsi sync g7-inflation        load what is new',
+      'gmsi psql -c "select count(*) from gmsi.headlines"',
+    )}
 Exit codes:
   0    everything is done
   1    something failed; run it again to retry
@@ -46,9 +46,10 @@ Documentation: ${inPackage('docs')}
   .configureOutput({ writeOut: print, writeErr: printError, outputError: () => {} })
   .exitOverride();
 
+/** Returns the examples below a help, as the program was started, so that they can be copied. */
 function examples(...lines: readonly string[]): string {
   const shown = lines.map((line) => {
-    const [typed = '', ...about] = line.split(/(?= {4})/);
+    const [typed = '', ...about] = line.replace('gmsi ', asTyped('')).split(/(?= {4})/);
     return `  ${command(typed)}${about.join('')}\n`;
   });
   return `\nExamples:\n${shown.join('')}`;

@@ -31,6 +31,7 @@ import { output } from '../terminal/print.ts';
 import { withoutMarks } from '../terminal/style.ts';
 import { asTyped } from '../terminal/table.ts';
 import { printable } from '../terminal/text.ts';
+import { wrapped } from '../terminal/wrap.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 
@@ -51,7 +52,7 @@ export async function initCommand(session: Session): Promise<number> {
   try {
     const { lookups, isSandbox } = await connected(session, written);
     const name = await firstJob(session, lookups, written);
-    if (!isSandbox) log.info(archives);
+    if (!isSandbox) log.info(besideBar(archives));
     const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
     outro(`${first} ${asTyped(name === undefined ? 'jobs' : `plan ${name}`)}`);
     return exitCodes.done;
@@ -68,6 +69,11 @@ export async function initCommand(session: Session): Promise<number> {
 
 const archives = `Do you have the vendor's bulk archives? They load without a request: ${asTyped('import <folder>')}\nThe job then loads only what they lack.`;
 
+/** Breaks a text between words, to the right of the bar before it; clack itself would break words. */
+function besideBar(text: string): string {
+  return wrapped(text, output.columns - 3);
+}
+
 /** Ctrl-C or Escape instead of an answer. */
 class Cancelled extends Error {}
 
@@ -83,7 +89,7 @@ async function connected(session: Session, written: string[]) {
       await save(answers, written);
       return { lookups: result.lookups, isSandbox };
     }
-    log.error(withoutMarks(explain(result.error, false).trimEnd()));
+    log.error(besideBar(withoutMarks(explain(result.error, false).trimEnd())));
     if (result.isOf === 'warehouse') database = await askForDatabase();
     else service = await askForService(service);
   }
@@ -93,11 +99,17 @@ async function save(answers: Readonly<Record<string, string | undefined>>, writt
   const file = await writeDotenv(process.cwd(), answers);
   written.push('.env');
   for (const name of overruled(answers))
-    log.warn(`${name} is also set in the environment, which takes precedence over ${file}: unset it there.`);
+    log.warn(
+      besideBar(
+        `${name} is also set in the environment, which takes precedence over ${file}: unset it there.`,
+      ),
+    );
   const { isIgnored, isChanged } = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
   if (isChanged) written.push('.gitignore');
   log.success(
-    `Service and warehouse work. Saved to ${file}, which contains ${answers.GMSI_API_KEY === sandbox.GMSI_API_KEY ? "the sandbox's address and key" : 'your key'}${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
+    besideBar(
+      `Service and warehouse work. Saved to ${file}, which contains ${answers.GMSI_API_KEY === sandbox.GMSI_API_KEY ? "the sandbox's address and key" : 'your key'}${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
+    ),
   );
 }
 

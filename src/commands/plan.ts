@@ -52,13 +52,15 @@ export async function planCommand(
     }
   }
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
-  else print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(plans, options)}`);
+  else
+    print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
   return 0;
 }
 
-function nextOf(plans: readonly PlannedJob[], part: JobPart): string {
+function nextOf({ config }: Session, plans: readonly PlannedJob[], part: JobPart): string {
   const [open] = plans.filter(({ forecast }) => forecast.leastRequests > 0);
-  return open ? nextStep(`backfill ${typedJob(open.job.path)}${typedPart(part)}`) : '';
+  if (!open) return '';
+  return nextStep(config.apiKey ? `backfill ${typedJob(open.job.path)}${typedPart(part)}` : 'init');
 }
 
 async function plan(

@@ -43,7 +43,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another shell:\n  ${command(isSetUp ? asTyped('jobs') : backfill)}\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another terminal:\n  ${command(isSetUp ? asTyped('jobs') : backfill)}\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
@@ -177,7 +177,7 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
   const list = paths.map((path) => `  ${path}\n`).join('');
   return isAgreed
     ? `Removed:\n${list}`
-    : `This deletes all data in the embedded server, including data loaded with a real key:\n${list}Nothing is removed yet. Run gmsi demo --remove --yes.\n`;
+    : `This deletes all data in the embedded server, including data loaded with a real key:\n${list}Nothing is removed yet. Run ${asTyped('demo --remove --yes')}.\n`;
 }
 
 function answer(months: readonly MonthlyScore[]): string {
@@ -196,8 +196,7 @@ Look further:     npx gmsi psql -c "select topic, count(*), avg(semantic_score)
                     from gmsi.headlines where match_type = 'COMBINED'
                     and retracted_at is null group by 1 order by 1"
 What is loaded:   npx gmsi status demo
-With a real key:  GMSI_API_KEY=… GMSI_BASE_URL=… DATABASE_URL=postgres://… \\
-                    npx gmsi backfill g7-inflation
+With a real key:  npx gmsi init
 Remove it all:    npx gmsi demo --remove
 `;
 }

@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { knownNames } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { table } from '../terminal/table.ts';
+import { asTyped, table } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import {
   forgetMoment,
@@ -43,7 +43,7 @@ export async function snapshotCommand(
     else
       print(
         moments.length === 0
-          ? 'No moment has a name yet: gmsi snapshot <name> names one.\n'
+          ? `No moment has a name yet: ${asTyped('snapshot <name>')} names one.\n`
           : `${listed(moments)}\n`,
       );
     return exitCodes.done;
@@ -63,7 +63,7 @@ export async function snapshotCommand(
   if (session.json) printJson(taken);
   else
     print(
-      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). In files: gmsi export --as-of ${name}\n`,
+      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). In files: ${asTyped(`export --as-of ${name}`)}\n`,
     );
   return exitCodes.done;
 }

@@ -58,7 +58,7 @@ export async function drainAll(
       hasLoggedWait = true;
       load.log.info(
         { windows: held },
-        `another load has claimed ${held} windows of this job; waiting until it finishes them or its lease of ${leaseSeconds} s runs out`,
+        `another load has claimed ${held} ${held === 1 ? 'window' : 'windows'} of this job; waiting until it finishes them or its lease of ${leaseSeconds} s runs out`,
       );
     }
     await sleep(free > 0 ? pollInterval / 10 : pollInterval, undefined, { signal: load.stop }).catch(

@@ -23,7 +23,9 @@ export function createLog({ level, readable, to = { write: printError } }: LogOp
 function readableLine(entry: string): string {
   const { level, time: _, msg = '', why, ...more } = JSON.parse(entry);
   const label: string = pino.levels.labels[level] ?? 'info';
-  const facts = Object.entries(more).map(([name, value]) => `${name} ${factOf(value)}`);
+  const facts = Object.entries(more)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${factOf(value)}`);
   const about = facts.length > 0 ? ` (${facts.join(', ')})` : '';
   const text = oneLine(`${msg}${why === undefined ? '' : `: ${factOf(why)}`}${about}`);
   const style = styles[label];

@@ -44,7 +44,7 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
   expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(10).fill('✓'));
-  expect(stdout).toMatch(/; set are DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
+  expect(stdout).toMatch(/; set: DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
 });

@@ -1,6 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
+import { columnsOf } from '../../src/terminal/text.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
@@ -58,6 +60,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*127\.0\.0\.1:9/);
     expect(terminal.written).toMatch(/The service does not work yet[\s\S]*401/);
     expect(terminal.written).not.toMatch(/INFO|WARN/);
+    const said = stripVTControlCharacters(terminal.written).match(/^(■|◆ {2}Service|│ +→).*/gm) ?? [];
+    expect(said).toHaveLength(5);
+    for (const line of said) expect(columnsOf(line)).toBeLessThanOrEqual(100);
     expect(await readFile(join(folder.path, '.gitignore'), 'utf8')).toBe('node_modules\n.env\n.gmsi\n');
     expect(terminal.written).toMatch(/Next: gmsi plan first/);
     for (const secret of [

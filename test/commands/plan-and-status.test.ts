@@ -63,6 +63,21 @@ test.each([
   expect(found).toMatch(series);
 });
 
+test('plan suggests to load only with a key, and to set one up without', async () => {
+  const suggested = async (hasKey: boolean) => {
+    const { output } = await runCommand({ warehouse, sandbox }, (session) =>
+      planCommand(
+        hasKey ? session : { ...session, config: { ...session.config, apiKey: undefined } },
+        [pathOf('query')],
+        {},
+      ),
+    );
+    return /^Next: (.*)$/m.exec(output)?.[1];
+  };
+  expect(await suggested(true)).toMatch(/^gmsi backfill .*query.yaml$/);
+  expect(await suggested(false)).toBe('gmsi init');
+});
+
 test('plan has it as JSON, without what the feed is not by', async () => {
   const [events] = JSON.parse(await plan('events', true)).jobs;
   expect(events).toMatchObject({

@@ -98,7 +98,7 @@ it('writes the facts of an entry behind its message, without JSON', () => {
     line += withoutMarks(text);
   };
   createLog({ level: 'info', readable: true, to: { write } }).warn(
-    { window: 3, country: 'US', why: 'refused (422)' },
+    { window: 3, country: 'US', topic: null, why: 'refused (422)' },
     'a window failed',
   );
   expect(line).toBe('WARN: a window failed: refused (422) (window 3, country US)\n');

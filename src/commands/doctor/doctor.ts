@@ -102,7 +102,7 @@ async function askService(
 ) {
   const configuration = await finding('configuration', () => {
     serviceAccess(session);
-    return `${session.config.baseUrl}, with a key; set are ${session.config.given.join(', ')}`;
+    return `${session.config.baseUrl}, with a key; set: ${session.config.given.join(', ')}`;
   });
   let report: ProbeReport | undefined;
   let isBudgetSpent = false;

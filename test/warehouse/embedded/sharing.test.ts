@@ -77,7 +77,7 @@ it('lets a login of gmsi reader in while it runs, but not to where its users hol
   await using _running = await useEmbeddedServer(home);
   const { code, stdout } = await gmsi(['reader', 'analyst'], setting);
   expect(code).toBe(0);
-  expect(stdout).toContain('answers on this machine only, and only while a command uses it');
+  expect(stdout).toContain('answers on this machine only, and stops a minute after the last command');
   const address = /^address +(\S+)$/m.exec(stdout)![1]!;
   const client = new pg.Client({ connectionString: address });
   await client.connect();
