@@ -48,7 +48,7 @@ export function describeSummary(summary: LoadSummary): string {
       ['history limit', describeHistoryLimit(summary.historyLimit)],
       ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
       ['skipped', skipped(summary)],
-      ['requests', totals.requests],
+      ['requests', totals.requests || null],
       ['records', records || null],
       [
         'rows',

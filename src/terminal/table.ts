@@ -176,10 +176,10 @@ export function fittingParts(parts: readonly LinePart[], columns: number): strin
   return wholeWords(line(), columns);
 }
 
-/** Returns `312 drained, 3 failed`, for example, without zeros except the first. */
+/** Returns `312 drained, 3 failed`, for example; zeros only if there is nothing else. */
 export function counts(...parts: readonly (readonly [many: number, what: string])[]): string {
   return parts
-    .filter(([many], index) => many > 0 || index === 0)
+    .filter(([many], index) => many > 0 || (index === 0 && parts.every(([other]) => other === 0)))
     .map(([many, what]) => `${number(many)} ${what}`)
     .join(', ');
 }

@@ -2,7 +2,7 @@ import { assert, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/terminal/log.ts';
 import { paint, styled, withoutMarks } from '../../src/terminal/style.ts';
-import { facts, table } from '../../src/terminal/table.ts';
+import { counts, facts, table } from '../../src/terminal/table.ts';
 import { columnsOf, oneLine, printable, printableJson, wholeWords } from '../../src/terminal/text.ts';
 
 /** Every kind of character that a terminal or an editor obeys rather than shows. */
@@ -102,4 +102,9 @@ it('writes the facts of an entry behind its message, without JSON', () => {
     'a window failed',
   );
   expect(line).toBe('WARN: a window failed: refused (422) (window 3, country US)\n');
+});
+
+it('counts without zeros, unless there is nothing else', () => {
+  expect(counts([0, 'drained'], [5, 'failed'], [0, 'left'])).toBe('5 failed');
+  expect(counts([0, 'drained'], [0, 'failed'])).toBe('0 drained');
 });
