@@ -1,11 +1,11 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, namedJobs, openToRead, type Session, today } from '../compose.ts';
+import { knownScope, namedJobs, openToRead, type Session, setApart, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
-import { exitCodes } from '../exit.ts';
+import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { alertAfterRun } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
@@ -15,6 +15,7 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { reportBroken } from './load-summary.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface CheckOptions extends JobPart {
@@ -47,15 +48,23 @@ export async function checkCommand(
     return exitCodes.done;
   }
   const { all = names.length === 0 } = options;
-  const jobs = (await namedJobs(session, names, { all })).map((job) => partOf(job, options, today(session)));
+  const named = await namedJobs(session, names, { all });
   await using warehouse = await openToRead(session);
   const lookups = await readLookups(warehouse.db);
-  const asked = jobs.map((job) => {
+  const asked = named.jobs.flatMap((whole) => {
+    const job = partOf(whole, options, today(session));
     const feed = feedNamed(job.feed);
-    const window = knownScope(session, job, lookups, 'check');
     const unsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
-    return { job, feed, scope: { window, table: feed.table, firstUnsettled: unsettled } };
+    try {
+      const window = knownScope(session, job, lookups, 'check');
+      return [{ job, feed, scope: { window, table: feed.table, firstUnsettled: unsettled } }];
+    } catch (error) {
+      setApart(named, job, error);
+      return [];
+    }
   });
+  if (asked.length === 0) throw named.broken[0]!.error;
+  const jobs = asked.map(({ job }) => job);
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
@@ -71,7 +80,7 @@ export async function checkCommand(
     print(`${[...reports.map(describe), ...notes].join('\n\n')}\n${nextOf(reports)}`);
   }
   const isFailed = results.flat().some(({ result }) => result === 'failed');
-  return isFailed ? exitCodes.incomplete : exitCodes.done;
+  return worst([reportBroken(named.broken), isFailed ? exitCodes.incomplete : exitCodes.done]);
 }
 
 const notKept = 'The results are not stored, because this connection may only read.';

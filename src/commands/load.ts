@@ -1,14 +1,18 @@
 import {
+  type NamedJobs,
   namedJobs,
   openService,
   openWarehouse,
   runBy,
   type Session,
   serviceAccess,
+  setApart,
   today,
 } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
+import { JobFileError } from '../config/problems.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { backfill, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
@@ -28,6 +32,7 @@ import {
   describeSummary,
   type LoadSummary,
   nextAfter,
+  reportBroken,
   summaryAsJson,
 } from './load-summary.ts';
 import type { LoadOptions } from './plan.ts';
@@ -81,8 +86,9 @@ async function loadJobs(
   loader: JobLoader,
   options: LoadOptions,
 ): Promise<number> {
-  const jobs = await namedJobs(session, names, options);
+  const named = await namedJobs(session, names, options);
   serviceAccess(session);
+  const { jobs } = named;
   const parts = jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
   const key = watchKey();
@@ -94,7 +100,7 @@ async function loadJobs(
     },
   };
   try {
-    return await loadEach(watched, warehouse.db, parts, loader);
+    return await loadEach(watched, warehouse.db, { ...named, jobs: parts }, loader);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -108,11 +114,11 @@ async function loadJobs(
 async function loadEach(
   session: Session,
   warehouse: Warehouse,
-  jobs: readonly Job[],
+  { jobs, broken }: NamedJobs,
   loader: JobLoader,
 ): Promise<number> {
-  const codes: number[] = [];
-  const summaries: object[] = [];
+  const codes = [reportBroken(broken)];
+  const summaries: object[] = broken.map(({ path, error }) => failedAsJson(typedJob(path), error));
   const loaded: LoadSummary[] = [];
   for (const job of jobs) {
     let summary: LoadSummary;
@@ -120,12 +126,13 @@ async function loadEach(
       summary = await loadJob(session, warehouse, job, loader);
     } catch (error) {
       // With several jobs, the others are still reported.
-      if (jobs.length === 1) throw error;
+      if (jobs.length + broken.length === 1) throw error;
       const code = exitCodeOf(error);
       codes.push(code);
-      summaries.push({ job: job.name, outcome: 'failed', error: (error as Error).message });
+      summaries.push(failedAsJson(job.name, error));
       printError(`${job.name}: ${explain(error, false)}`);
-      if (code === exitCodes.doNotRetry || code === exitCodes.interrupted) break;
+      const isItsOwn = code !== exitCodes.doNotRetry || error instanceof JobFileError;
+      if (!isItsOwn || code === exitCodes.interrupted) break;
       continue;
     }
     codes.push(exitCodeOfOutcome(summary.outcome));
@@ -138,6 +145,10 @@ async function loadEach(
   if (session.json) printJson({ jobs: summaries });
   else print(nextAfter(loaded));
   return worst(codes);
+}
+
+function failedAsJson(job: string, error: unknown): object {
+  return { job, outcome: 'failed', error: (error as Error).message };
 }
 
 /** Runs one job and shows its progress. @returns what it did, and the rest of the budget */
@@ -177,16 +188,21 @@ async function enqueueJobs(
   names: readonly string[],
   { fullRefresh = false, retryRefused = false, ...options }: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
-  const jobs = await namedJobs(session, names, options);
+  const named = await namedJobs(session, names, options);
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   const enqueued: Awaited<ReturnType<typeof enqueue>>[] = [];
-  for (const job of jobs) enqueued.push(await enqueue(session, db, job, { fullRefresh, retryRefused }));
+  for (const job of named.jobs)
+    await enqueue(session, db, job, { fullRefresh, retryRefused }).then(
+      (one) => enqueued.push(one),
+      (error) => setApart(named, job, error),
+    );
+  if (enqueued.length === 0) throw named.broken[0]!.error;
   const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
   if (session.json) printJson({ jobs: enqueued, workers });
   else print(describe(enqueued, workers));
-  return 0;
+  return reportBroken(named.broken);
 }
 
 async function enqueue(session: Session, db: Warehouse, job: Job, plan: PlanOptions) {

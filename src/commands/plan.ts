@@ -1,4 +1,4 @@
-import { namedJobs, openWarehouse, type Session, today } from '../compose.ts';
+import { namedJobs, openWarehouse, type Session, setApart, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
@@ -20,7 +20,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { describeHistoryLimit } from './load-summary.ts';
+import { describeHistoryLimit, reportBroken } from './load-summary.ts';
 
 /** The options of commands that load, and of `gmsi plan`. */
 export interface LoadOptions extends JobPart {
@@ -39,22 +39,26 @@ export async function planCommand(
   names: string[],
   options: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
-  const jobs = (await namedJobs(session, names, options)).map((job) => partOf(job, options, today(session)));
+  const named = await namedJobs(session, names, options);
   await using warehouse = await openWarehouse(session);
   const plans: PlannedJob[] = [];
   {
     using steps = showSteps(session.log, session.progress);
-    for (const job of jobs) {
-      steps.show(`${job.name}: planning`);
-      plans.push(
-        await plan(session, warehouse.db, job, options, (step) => steps.show(`${job.name}: ${step}`)),
+    for (const whole of named.jobs) {
+      const job = partOf(whole, options, today(session));
+      const show = (step: string) => steps.show(`${job.name}: ${step}`);
+      show('planning');
+      await plan(session, warehouse.db, job, options, show).then(
+        (planned) => plans.push(planned),
+        (error) => setApart(named, job, error),
       );
     }
   }
+  if (plans.length === 0) throw named.broken[0]!.error;
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
   else
     print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
-  return 0;
+  return reportBroken(named.broken);
 }
 
 function nextOf({ config }: Session, plans: readonly PlannedJob[], part: JobPart): string {

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -110,6 +112,28 @@ describe('a part of a job', () => {
       });
   });
 
+  it('5: --all loads the others beside files that are wrong, says what is wrong with these, and exits with 2', async () => {
+    const wrong = {
+      broken: 'feed: gmsi-headlins\n',
+      misspelt: jobFor({ ...january, topics: ['Inflation-Fod'] }),
+    };
+    for (const [name, text] of Object.entries(wrong)) await folder.write(`jobs/${name}.yaml`, text);
+    for (const args of [['plan', '--all'], ['check'], ['backfill', '--all'], ['sync', '--all']]) {
+      const { code, stdout, stderr } = await gmsi(...args);
+      expect(stdout).toMatch(/january[\s\S]*recent/);
+      expect(stderr).toMatch(/gmsi-headlins[\s\S]*did you mean "Inflation-Food"/);
+      expect(code).toBe(2);
+    }
+    const { jobs } = JSON.parse((await gmsi('backfill', '--all', '--json')).stdout);
+    expect(jobs.map(({ job, outcome }: Record<string, string>) => `${job} ${outcome}`).toSorted()).toEqual([
+      'broken failed',
+      'january done',
+      'misspelt failed',
+      'recent done',
+    ]);
+    for (const name of Object.keys(wrong)) await rm(join(folder.path, 'jobs', `${name}.yaml`));
+  });
+
   it.each([
     [
       'a country that the job does not have',
@@ -131,7 +155,7 @@ describe('a part of a job', () => {
     ],
     ['a day to come', ['--from', '2199-01-01'], /--from 2199-01-01 is after today/],
     ['all and one', ['--all'], /Name jobs, or use --all, but not both/],
-  ])('5: %s ends with what is wrong, before any request', async (_, args, what) => {
+  ])('6: %s ends with what is wrong, before any request', async (_, args, what) => {
     const before = sandbox.stats().requests;
     for (const command of ['plan', 'backfill', 'sync']) {
       const { code, stderr } = await gmsi(command, 'january', ...args);
