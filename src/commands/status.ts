@@ -61,7 +61,7 @@ export async function statusCommand(
     const { status, reports } = await readStatus(session, warehouse, jobs);
     if (watch) clearScreen();
     if (session.json) printJson(status, watch ? 0 : 2);
-    else print(`${describe(status)}\n${nextOf(jobs, reports)}`);
+    else print(`${describe(status)}\n${nextOf(session, jobs, reports)}`);
     if (!watch) return exitCodes.done;
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
   } while (!stop.aborted && !isOutputClosed());
@@ -109,11 +109,11 @@ function describe({ warehouse, jobs, coverage, windows, troubles, schedules, ...
   return sections.filter((text) => text).join('\n\n');
 }
 
-/** Suggests to load failed windows, to plan missing days, or else a check; if no job was named, the list of jobs. */
-function nextOf(jobs: readonly Job[], reports: readonly JobStatus[]): string {
+/** Suggests to load failed windows (with a key), to plan missing days, or else a check; if no job was named, the list of jobs. */
+function nextOf({ config }: Session, jobs: readonly Job[], reports: readonly JobStatus[]): string {
   if (jobs.length === 0) return nextStep('jobs');
   const failed = reports.findIndex((one) => one.series !== null && one.windows.failed > 0);
-  if (failed >= 0) return nextStep(`backfill ${typedJob(jobs[failed]!.path)}`);
+  if (failed >= 0 && config.apiKey) return nextStep(`backfill ${typedJob(jobs[failed]!.path)}`);
   const open = reports.findIndex((one) => one.series === null || one.covered < one.wanted);
   return nextStep(`${open < 0 ? 'check' : 'plan'} ${typedJob(jobs[Math.max(open, 0)]!.path)}`);
 }
