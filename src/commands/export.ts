@@ -285,7 +285,7 @@ function describe(
   if (format === 'excel') return `${lines}\n`;
   const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
   const duckdb = `duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"`;
-  return `${lines}\n\nNext: ${command(duckdb)}\n`;
+  return `${lines}\n\nWith DuckDB: ${command(duckdb)}\n`;
 }
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */
