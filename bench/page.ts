@@ -179,7 +179,7 @@ async function openViews(url: string, { busiest }: Lists): Promise<void> {
   const views: Record<string, Values> = {
     coverage: { view: 'coverage', ...all },
     'a series': { view: 'coverage', ...all, country: 'US', topic: busiest[0]! },
-    runs: { view: 'runs' },
+    today: { view: 'today' },
     'lines, one': { view: 'sentiment', ...series },
     'lines, 12, with headlines': {
       view: 'sentiment',
