@@ -2,16 +2,13 @@ import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Temporal } from 'temporal-polyfill';
 import type { Config } from './config/environment.ts';
-import { allJobFiles, typedJob } from './config/find-job-file.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
-import { JobFileError } from './config/problems.ts';
 import { readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
 import { wantedDays } from './plan/days.ts';
-import { type BrokenJob, readJobsApart } from './plan/list-jobs.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
 import { openPermits, type Permits, unlimited } from './rate/permits.ts';
 import type { Secret } from './secret.ts';
@@ -161,46 +158,6 @@ export function today({ clock }: Session): Temporal.PlainDate {
 /** Reads and checks all job files, before the first request. */
 export async function readJobs(session: Session, names: readonly string[]): Promise<Job[]> {
   return Promise.all(names.map((name) => readJob(name, today(session))));
-}
-
-/** The jobs of a command, and those of several whose files are wrong: they do not stop the others. */
-export interface NamedJobs {
-  readonly jobs: readonly Job[];
-  readonly broken: BrokenJob[];
-}
-
-/**
- * Reads the jobs that a command names, or with `all` those of the folder `jobs`.
- * @throws ConfigError if it names none, or both; JobFileError if a named file is wrong, or all of the folder are
- */
-export async function namedJobs(
-  session: Session,
-  names: readonly string[],
-  { all = false }: { readonly all?: boolean },
-): Promise<NamedJobs> {
-  if (names.length > 0 && all) throw new ConfigError('Name jobs, or use --all, but not both.');
-  if (names.length > 0) return { jobs: await readJobs(session, names), broken: [] };
-  const { folder, paths, areExamples } = await allJobFiles(process.cwd());
-  // An example may cost hundreds of thousands of requests, so it is loaded only if it is named.
-  if (all && !areExamples && paths.length > 0) {
-    const read = await readJobsApart(paths, process.cwd(), today(session));
-    if (read.jobs.length === 0) throw read.broken[0]!.error;
-    return read;
-  }
-  const listed = paths.map(typedJob).join(', ');
-  const hint =
-    listed === ''
-      ? 'gmsi init makes a first job file.'
-      : `${areExamples ? 'Examples' : `Jobs in ${folder}`}: ${listed}.`;
-  throw new ConfigError(all ? 'There is no job file in the folder jobs.' : 'Name a job, or use --all.', {
-    hint,
-  });
-}
-
-/** Notes that the file of one of several jobs is wrong. @throws any other error, and that of an only job */
-export function setApart({ jobs, broken }: NamedJobs, { path }: Job, error: unknown): void {
-  if (!(error instanceof JobFileError) || jobs.length + broken.length === 1) throw error;
-  broken.push({ path, error });
 }
 
 /**

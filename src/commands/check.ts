@@ -1,7 +1,7 @@
 import { type Check, withSettings } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, namedJobs, openToRead, type Session, setApart, today } from '../compose.ts';
+import { knownScope, openToRead, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
@@ -15,7 +15,7 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { reportBroken } from './load-summary.ts';
+import { namedJobs, reportBroken, setApart } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface CheckOptions extends JobPart {
@@ -49,10 +49,10 @@ export async function checkCommand(
   }
   const { all = names.length === 0 } = options;
   const named = await namedJobs(session, names, { all });
+  const parts = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openToRead(session);
   const lookups = await readLookups(warehouse.db);
-  const asked = named.jobs.flatMap((whole) => {
-    const job = partOf(whole, options, today(session));
+  const asked = parts.flatMap((job) => {
     const feed = feedNamed(job.feed);
     const unsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
     try {

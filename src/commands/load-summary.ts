@@ -1,14 +1,12 @@
 import type { Temporal } from 'temporal-polyfill';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { exitCodes, explain } from '../exit.ts';
+import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { firstUnsettledDay, type ShortenedPeriod } from '../plan/days.ts';
-import type { BrokenJob } from '../plan/list-jobs.ts';
-import { printError } from '../terminal/print.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import { count, counts, duration, facts, nextStep, number } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
@@ -82,12 +80,6 @@ export function describeSummary(summary: LoadSummary): string {
     ]),
     ...advice(summary),
   ].join('\n\n')}\n`;
-}
-
-/** Says which job files are wrong. @returns the exit code */
-export function reportBroken(broken: readonly BrokenJob[]): number {
-  for (const { error } of broken) printError(explain(error, false));
-  return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
 }
 
 export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {

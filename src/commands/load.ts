@@ -1,14 +1,4 @@
-import {
-  type NamedJobs,
-  namedJobs,
-  openService,
-  openWarehouse,
-  runBy,
-  type Session,
-  serviceAccess,
-  setApart,
-  today,
-} from '../compose.ts';
+import { openService, openWarehouse, runBy, type Session, serviceAccess, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -32,9 +22,9 @@ import {
   describeSummary,
   type LoadSummary,
   nextAfter,
-  reportBroken,
   summaryAsJson,
 } from './load-summary.ts';
+import { type NamedJobs, namedJobs, reportBroken, setApart } from './named-jobs.ts';
 import type { LoadOptions } from './plan.ts';
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it, and with `--dry-run`, it is `gmsi plan`. */

@@ -1,4 +1,4 @@
-import { namedJobs, openWarehouse, type Session, setApart, today } from '../compose.ts';
+import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
@@ -20,7 +20,8 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { describeHistoryLimit, reportBroken } from './load-summary.ts';
+import { describeHistoryLimit } from './load-summary.ts';
+import { namedJobs, reportBroken, setApart } from './named-jobs.ts';
 
 /** The options of commands that load, and of `gmsi plan`. */
 export interface LoadOptions extends JobPart {
@@ -40,12 +41,12 @@ export async function planCommand(
   options: Partial<PlanOptions> & LoadOptions,
 ): Promise<number> {
   const named = await namedJobs(session, names, options);
+  const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
   const plans: PlannedJob[] = [];
   {
     using steps = showSteps(session.log, session.progress);
-    for (const whole of named.jobs) {
-      const job = partOf(whole, options, today(session));
+    for (const job of jobs) {
       const show = (step: string) => steps.show(`${job.name}: ${step}`);
       show('planning');
       await plan(session, warehouse.db, job, options, show).then(

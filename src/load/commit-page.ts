@@ -11,13 +11,7 @@ import {
 } from '../warehouse/tables/checkpoint.ts';
 import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
 import { keepRejected } from '../warehouse/tables/rejected-records.ts';
-import {
-  areTooMany,
-  noteLiveSightings,
-  noteSightings,
-  retractUnseen,
-  TooManyRetractions,
-} from '../warehouse/tables/retract.ts';
+import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
 import {
   ensurePartitions,
   type KnownPartitions,
@@ -121,19 +115,14 @@ async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: 
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
-  const retracted = await retractUnseen(trx, feed, series, {
+  return retractUnseen(trx, feed, series, {
     windowId,
     loadId,
     rejected: page.rejected.length,
     now: page.now,
     acceptAll: page.acceptRetractions,
+    compared: { ...comparedBefore, met: comparedBefore.met + rows.length - inserted },
   });
-  // Quiet windows have so few rows that one window alone shows no outage.
-  const gone = comparedBefore.retracted + retracted;
-  const held = gone + comparedBefore.met + rows.length - inserted;
-  if (retracted > 0 && areTooMany(gone, held) && !page.acceptRetractions)
-    throw new TooManyRetractions(gone, held, 'that this load has compared, so none of this window');
-  return retracted;
 }
 
 /** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */

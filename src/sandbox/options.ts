@@ -224,7 +224,7 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
 
 function checkNames(group: string, given: object, known: object): void {
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(known, name)) throw new RangeError(`there is no option ${group}${name}`);
+    if (!Object.hasOwn(known, name)) throw new RangeError(`unknown option ${group}${name}`);
 }
 
 function checkShares(option: string, shares: object): void {

@@ -32,9 +32,9 @@ test.each([
   [{ faults: { random: { reset: -1 } } }, 'faults.random.reset is -1'],
   [{ changes: { late: 2 } }, 'changes.late is 2'],
   [{ records: { hourShare: Number.NaN } }, 'records.hourShare is NaN'],
-  [{ volum: 2 }, 'there is no option volum'],
-  [{ limits: { perDay: 2 } }, 'there is no option limits.perDay'],
-  [{ archive: { until: '2026-01-01' } }, 'there is no option archive.until'],
+  [{ volum: 2 }, 'unknown option volum'],
+  [{ limits: { perDay: 2 } }, 'unknown option limits.perDay'],
+  [{ archive: { until: '2026-01-01' } }, 'unknown option archive.until'],
 ])('options %j are refused', async (options: object, message) => {
   await expect(startSandbox(options)).rejects.toThrow(message);
 });

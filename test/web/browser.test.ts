@@ -574,7 +574,6 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       await sql`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`.execute(
         today.db,
       );
-    await today.open();
     await today.page
       .getByText(/^npx gmsi plan food/)
       .first()
@@ -612,7 +611,6 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await missing.getByText(/about [\d,]+ requests/).waitFor();
     await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
       values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
-    await today.open();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });

@@ -89,7 +89,7 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
       from (
         select country, topic, ticker, variant, state, lower(part) as first_day, upper(part) - lower(part) as length
         from (${sql.raw(spans.join(' union all '))}) as spans (country, topic, ticker, variant, state, part)
-      ) as spans
+      ) as measured
       group by country, topic, ticker, variant
       order by country, topic, ticker, variant`,
   };

@@ -50,7 +50,11 @@ export async function noteLiveSightings(
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(gone: number, held: number, which = 'that were loaded for these days, so none') {
+  constructor(gone: number, held: number, of: 'window' | 'load') {
+    const which =
+      of === 'window'
+        ? 'that were loaded for these days, so none'
+        : 'that this load has compared, so none of this window';
     // The message says what to do, because a window's last_error has nothing else.
     super(
       `The service no longer returns ${gone} of the ${held} rows ${which} was retracted. If they are really gone, run it again with --accept-retractions.`,
@@ -61,17 +65,14 @@ export class TooManyRetractions extends GmsiError {
 /** Up to this many rows may be retracted even if they are most of a window; the check retraction-bursts uses the same number. */
 const fewRetractions = 10;
 
-/** True if so many rows are gone that probably the service failed. `retractUnseen` decides the same for one window in SQL. */
-export function areTooMany(gone: number, held: number): boolean {
-  return gone > fewRetractions && 2 * gone > held;
-}
-
 /**
  * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Excludes rows that the
  * live feed returned meanwhile, or recently and alone; rows at the edge of the days if a probe found that the service's days
  * begin at another hour; and hours stamped at their end if that is the beginning of the days, because the service may count
  * them to the day before. Call it with the last page.
- * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
+ * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began, or of the
+ * rows that the load has compared so far
+ * @param at.compared what the load has met and retracted before; a quiet window has too few rows to show an outage
  * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had
  * @throws TooManyRetractions; the caller must roll back
  */
@@ -85,6 +86,7 @@ export async function retractUnseen(
     readonly rejected: number;
     readonly now: Date;
     readonly acceptAll: boolean;
+    readonly compared: { readonly met: number; readonly retracted: number };
   },
 ): Promise<number> {
   const { table } = feed;
@@ -143,7 +145,10 @@ export async function retractUnseen(
     select gone, held, is_refused, (select count(*) from retracted) as retracted from counted
   `.execute(trx);
   const { gone, held, is_refused, retracted } = rows[0]!;
-  if (is_refused) throw new TooManyRetractions(gone, held);
+  if (is_refused) throw new TooManyRetractions(gone, held, 'window');
+  const goneInAll = at.compared.retracted + retracted;
+  const isOutage = retracted > 0 && goneInAll > fewRetractions && goneInAll > at.compared.met;
+  if (isOutage && !at.acceptAll) throw new TooManyRetractions(goneInAll, goneInAll + at.compared.met, 'load');
   return retracted;
 }
 

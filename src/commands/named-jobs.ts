@@ -1,0 +1,54 @@
+import { readJobs, type Session, today } from '../compose.ts';
+import { allJobFiles, typedJob } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { JobFileError } from '../config/problems.ts';
+import { ConfigError } from '../errors.ts';
+import { exitCodes, explain } from '../exit.ts';
+import { type BrokenJob, readJobsApart } from '../plan/list-jobs.ts';
+import { printError } from '../terminal/print.ts';
+
+/** The jobs of a command, and those of several whose files are wrong: they do not stop the others. */
+export interface NamedJobs {
+  readonly jobs: readonly Job[];
+  readonly broken: BrokenJob[];
+}
+
+/**
+ * Reads the jobs that a command names, or with `all` those of the folder `jobs`.
+ * @throws ConfigError if it names none, or both; JobFileError if a named file is wrong, or all of the folder are
+ */
+export async function namedJobs(
+  session: Session,
+  names: readonly string[],
+  { all = false }: { readonly all?: boolean },
+): Promise<NamedJobs> {
+  if (names.length > 0 && all) throw new ConfigError('Name jobs, or use --all, but not both.');
+  if (names.length > 0) return { jobs: await readJobs(session, names), broken: [] };
+  const { folder, paths, areExamples } = await allJobFiles(process.cwd());
+  // An example may cost hundreds of thousands of requests, so it is loaded only if it is named.
+  if (all && !areExamples && paths.length > 0) {
+    const read = await readJobsApart(paths, process.cwd(), today(session));
+    if (read.jobs.length === 0) throw read.broken[0]!.error;
+    return read;
+  }
+  const listed = paths.map(typedJob).join(', ');
+  const hint =
+    listed === ''
+      ? 'gmsi init makes a first job file.'
+      : `${areExamples ? 'Examples' : `Jobs in ${folder}`}: ${listed}.`;
+  throw new ConfigError(all ? 'There is no job file in the folder jobs.' : 'Name a job, or use --all.', {
+    hint,
+  });
+}
+
+/** Notes that the file of one of several jobs is wrong. @throws any other error, and that of an only job */
+export function setApart({ jobs, broken }: NamedJobs, { path }: Job, error: unknown): void {
+  if (!(error instanceof JobFileError) || jobs.length + broken.length === 1) throw error;
+  broken.push({ path, error });
+}
+
+/** Says which job files are wrong. @returns the exit code */
+export function reportBroken(broken: readonly BrokenJob[]): number {
+  for (const { error } of broken) printError(explain(error, false));
+  return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
+}
