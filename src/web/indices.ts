@@ -6,6 +6,7 @@ import {
   indexFeeds,
   indexOverTime,
   newsKinds,
+  newsOverTime,
   subjectFeeds,
 } from '../warehouse/questions/indices.ts';
 import { by, endpoint, period, score, text, time } from './endpoint.ts';
@@ -13,12 +14,12 @@ import { by, endpoint, period, score, text, time } from './endpoint.ts';
 const feed = z.enum(indexFeeds);
 const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
 
-const overTime = z.object({
-  feed,
-  subject,
-  ...period,
-  by,
-});
+const overTime = z
+  .object({ subject, ...period, by })
+  .refine(
+    ({ from, to, by }) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
+    'By hour, at most 100 days.',
+  );
 
 export const indexEndpoints = [
   endpoint('feeds/subjects', 'What a feed is about: countries or assets', {
@@ -27,10 +28,7 @@ export const indexEndpoints = [
     ask: ({ feed }) => feedSubjects(feed),
   }),
   endpoint('index', 'An index over time, by topic and model', {
-    takes: overTime.refine(
-      ({ from, to, by }) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
-      'By hour, at most 100 days.',
-    ),
+    takes: overTime.safeExtend({ feed }),
     row: z.object({
       topic: z.string(),
       match_type: z.string(),
@@ -41,6 +39,11 @@ export const indexEndpoints = [
       count: z.int().describe('Headlines or events.'),
     }),
     ask: indexOverTime,
+  }),
+  endpoint('news/counts', 'How many events and headlines of an asset there are over time', {
+    takes: overTime,
+    row: z.object({ kind: z.enum(newsKinds), at: z.string(), count: z.int() }),
+    ask: newsOverTime,
   }),
   endpoint('news', 'Events and headlines of an asset, or macro headlines of a country, the latest first', {
     takes: z.object({

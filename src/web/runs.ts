@@ -8,6 +8,7 @@ import {
   loadedFeeds,
   namedMoments,
   servedBy,
+  topicRules,
 } from '../warehouse/questions/contents.ts';
 import {
   fieldChanges,
@@ -29,6 +30,7 @@ export const contentsEndpoints = [
       feed: z.string(),
       match_type: z.string(),
       series: count,
+      complete: count,
       oldest: z.string(),
       newest: z.string(),
     }),
@@ -42,6 +44,11 @@ export const contentsEndpoints = [
       name: z.string().nullable(),
     }),
     ask: () => listedSeries,
+  }),
+  endpoint('topics/rules', 'The rules by which the service scores headlines of a topic, by model', {
+    takes: z.object({ topic: text(200) }),
+    row: z.object({ model: z.string(), rule: z.string() }),
+    ask: ({ topic }) => topicRules(topic),
   }),
   endpoint('series/fullest', 'The series of a feed with the most records in its last year', {
     takes: z.object({

@@ -79,7 +79,7 @@ describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, (
     await page.keyboard.press('Control+Home');
     await expect
       .poll(() => told.innerText())
-      .toMatch(/^C01 Country C01, Group 1 \(10 topics\): 32,470 of 36,530 days covered .*, 30 failed/);
+      .toMatch(/^C01 Country C01, Group 1 \(10 series\): 32,470 of 36,530 days covered .*, 30 failed/);
     await page.keyboard.press('Enter');
     await expect.poll(() => grid.getAttribute('aria-colcount')).toBe('70');
   });

@@ -97,6 +97,8 @@ const questions: Readonly<Record<string, string>> = {
   'feeds/subjects': 'feed=regional-index',
   index: `feed=ticker-index&subject=BTC_CRY&${days}&by=week`,
   news: `subject=BTC_CRY&${days}`,
+  'news/counts': `subject=BTC_CRY&${days}&by=day`,
+  'topics/rules': 'topic=Inflation-Food',
   'sentiment/changes': 'to=2026-10-20',
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,

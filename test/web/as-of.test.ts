@@ -38,7 +38,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     await page.goto(`${built.served.url}/?${series}`);
     await page.getByRole('button', { name: 'as of …' }).click();
     await page
-      .getByText(/^Strong lines show what this warehouse knew on .*pale lines what it knows now/)
+      .getByText(/^Strong lines: what this warehouse knew on .*Pale lines: what it knows now\./)
       .waitFor();
     const note = page.locator('.note');
     await expect.poll(() => note.innerText()).toMatch(/^[1-9]\d* days changed since then\./);
@@ -66,7 +66,9 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     expect((await numbers(' ±')).filter((error) => /^0\.\d{3}$/.test(error)).length).toBeGreaterThan(10);
     for (const [width, colorScheme] of [
       [1440, 'light'],
+      [1440, 'dark'],
       [360, 'dark'],
+      [360, 'light'],
     ] as const) {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme });

@@ -52,17 +52,29 @@ async function answered(path: string): Promise<unknown[][]> {
 const days = 'from=2026-10-01&to=2026-10-31';
 
 describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
-  it.each(views)('dark at 360 px, then light at 1440: $query', async ({ query, shows }) => {
-    const { tab, page } = await open(query, { viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
-    await using _ = tab;
-    await page.getByRole('application', { name: shows }).locator('canvas').first().waitFor();
-    await expectToFit(page);
-    expect(await axeFindings(page)).toEqual([]);
-    await page.emulateMedia({ colorScheme: 'light' });
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await expectToFit(page);
-    expect(await axeFindings(page)).toEqual([]);
-    expect(tab.complaints).toEqual([]);
+  it.each(views)('dark and light at 360 px and at 1440: $query', async ({ query, shows }) => {
+    for (const width of [360, 1440]) {
+      const { tab, page } = await open(query, { viewport: { width, height: 740 }, colorScheme: 'dark' });
+      await using _ = tab;
+      await page.getByRole('application', { name: shows }).locator('canvas').first().waitFor();
+      await expectToFit(page);
+      expect(await axeFindings(page)).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      expect(await axeFindings(page)).toEqual([]);
+      expect(tab.complaints).toEqual([]);
+    }
+  });
+
+  it('draws the coverage of assets across the page, and variants below their topic', async () => {
+    await using tab = await aTab(loaded.browser);
+    const { page } = tab;
+    await page.goto(`${loaded.served.url}/?view=coverage&feed=ticker-events`);
+    const grid = page.getByRole('grid');
+    await expect.poll(async () => (await grid.locator('svg').boundingBox())?.width).toBeGreaterThan(1_200);
+    await page.goto(`${loaded.served.url}/?view=coverage&feed=gmsi-index`);
+    await page.getByRole('button', { name: 'Inflation-Food', exact: true }).waitFor();
+    const titles = await page.locator('.heads .title').allInnerTexts();
+    expect(titles.slice(0, 4)).toEqual(['directional', 'semantic', 'directional', 'semantic']);
   });
 
   it('draws the twelve lines with the most headlines, and others that are chosen', async () => {
@@ -72,7 +84,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     for (const [topic, match, variant, , , , count] of await answered(
       `index?feed=gmsi-index&subject=US&${days}`,
     )) {
-      const name = `${topic} ${match} ${String(variant).replace('sentiment_type=', '')}`;
+      const name = `${topic} ${match} ${String(variant).replace(/sentiment_type=|_sentiment/g, '')}`;
       counts.set(name, (counts.get(name) ?? 0) + Number(count));
     }
     const names = [...counts.keys()].toSorted((a, b) => counts.get(b)! - counts.get(a)!);
@@ -91,9 +103,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     await options.filter({ hasText: first! }).first().click();
     await options.filter({ hasText: last }).first().click();
     const drawn = page.locator('.lines-legend .name');
-    await expect
-      .poll(() => drawn.allInnerTexts())
-      .toContain(last.replace(' COMBINED ', ' · ').replace('_sentiment', ''));
+    await expect.poll(() => drawn.allInnerTexts()).toContain(last.replace(' COMBINED ', ' · '));
     expect(await drawn.count()).toBe(12);
     expect(new URL(page.url()).searchParams.getAll('line')).toContain(`US ${last}`);
   });
@@ -107,7 +117,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   it('lists events and headlines below the index of an asset, of a day if one is open', async () => {
     const { tab, page } = await open('feed=ticker-index&subject=BZ_COM&kind=event');
     await using _ = tab;
-    await page.getByText('A tick above the lines is an event.').waitFor();
+    await page.getByText('Lowest: news of BZ_COM, the darker the more.').waitFor();
     const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
     const events = await answered(`news?subject=BZ_COM&kind=event&${days}&limit=1000`);
     expect(events.length).toBeGreaterThan(3);
@@ -117,9 +127,11 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     await page.getByRole('application').focus();
     await page.keyboard.press('End');
     for (let back = 31 - Number(day.slice(8)); back > 0; back -= 1) await page.keyboard.press('ArrowLeft');
+    const ofDay = events.filter(([, at]) => String(at).startsWith(day));
+    const told = page.locator('.readout').getByRole('row', { name: /^events / });
+    await expect.poll(() => told.innerText()).toMatch(new RegExp(`^events\\s+${ofDay.length}$`));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: day }).waitFor();
-    const ofDay = events.filter(([, at]) => String(at).startsWith(day));
     await expect.poll(() => rows.count()).toBe(ofDay.length);
     await page.getByRole('button', { name: 'Whole period' }).click();
     await expect.poll(() => rows.count()).toBe(Math.min(50, events.length));
@@ -131,7 +143,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     await page.getByRole('combobox', { name: 'Asset' }).fill('gold');
     await page.getByRole('option', { name: 'GC_COM Gold' }).waitFor();
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'News of GC_COM' }).waitFor();
+    await page.getByRole('heading', { name: 'News of Gold' }).waitFor();
     await page
       .getByText(/^Gold: /)
       .first()

@@ -8,6 +8,8 @@ export interface LoadedFeed {
   readonly feed: string;
   readonly match_type: string;
   readonly series: number;
+  /** Series without a requested window that is not drained. */
+  readonly complete: number;
   /** First and last day that any series has covered or any window requests. */
   readonly oldest: Day;
   readonly newest: Day;
@@ -17,14 +19,16 @@ export interface LoadedFeed {
 export const loadedFeeds: Question<LoadedFeed> = {
   about: 'What is loaded, by feed',
   query: sql<LoadedFeed>`
-      select feed, match_type, count(*)::int as series, min(first) as oldest, max(last) as newest
+      select feed, match_type, count(*)::int as series, (count(*) filter (where not is_missing))::int as complete,
+             min(first) as oldest, max(last) as newest
       from (
-        select feed, match_type, min(first) as first, max(last) as last
+        select feed, match_type, min(first) as first, max(last) as last, bool_or(is_missing) as is_missing
         from (
-          select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
+          select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last,
+                 false as is_missing
           from gmsi.coverage where not isempty(days)
           union all
-          select feed, match_type, country, topic, ticker, variant, first_day, last_day
+          select feed, match_type, country, topic, ticker, variant, first_day, last_day, state <> 'drained'
           from gmsi.windows where ${isUncovered}
         ) as asked
         group by feed, match_type, country, topic, ticker, variant
@@ -97,6 +101,18 @@ export const listedSeries: Question<Listed> = {
       where lookup = 'tickers' and listed and code in (select ticker from gmsi.coverage)
       order by kind, code`,
 };
+
+/** The rules by which the service scores headlines of a topic, by model; empty if it sends none. */
+export function topicRules(topic: string): Question<{ readonly model: string; readonly rule: string }> {
+  return {
+    about: `The service's rules for the scores of ${topic}`,
+    query: sql<{ readonly model: string; readonly rule: string }>`
+      select replace(rules.key, '_sentiment', '') as model, rules.value as rule
+      from gmsi.topics cross join lateral jsonb_each_text(case jsonb_typeof(classification_rule)
+                                                          when 'object' then classification_rule else '{}' end) as rules
+      where topic = ${topic} order by 1`,
+  };
+}
 
 /** Returns whether the headlines are real or made up; `null` before the first answer. */
 export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> = {

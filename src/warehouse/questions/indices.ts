@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
 import type { Question } from './reading.ts';
-import type { Bucket } from './sentiment.ts';
+import { type Bucket, bucketOf } from './sentiment.ts';
 
 /** Feeds with hourly sums of sentiment. */
 export const indexFeeds = [
@@ -110,17 +110,14 @@ export interface IndexPoint {
 /** Returns an index as the service aggregates it: sums are added, then divided. */
 export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Question<IndexPoint> {
   const of = parts[feed];
-  const begins = sql`date_trunc(${sql.lit(by)}, published_at at time zone 'UTC')`;
-  const at = by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
+  const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);
   return {
     about: `The index ${feed} of ${subject} by ${by}`,
     query: sql<IndexPoint>`
       select coalesce(topic, '') as topic, ${of.matchType} as match_type, ${of.variant} as variant, ${of.kind} as kind, ${at} as at,
              sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean, coalesce(sum(${of.count}), 0)::int as count
       from ${of.table}
-      where ${of.subject} = ${subject} and retracted_at is null
-        and published_at >= ${from}::date::timestamp at time zone 'UTC'
-        and published_at < (${to}::date + 1)::timestamp at time zone 'UTC'
+      where ${within(of.subject, sql`published_at`, { subject, from, to })}
       group by 1, 2, 3, 4, ${begins}
       order by 1, 2, 3, 4, ${begins}
       limit 50000`,
@@ -155,35 +152,73 @@ export interface FeedNews {
   readonly score: number | null;
 }
 
+/** How many events and headlines an asset has in an hour, a day, a week or a month. */
+export interface NewsCount {
+  readonly kind: NewsKind;
+  /** As in `Sentiment`. */
+  readonly at: string;
+  readonly count: number;
+}
+
+/** Counts the events and headlines of an asset over time. */
+export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>): Question<NewsCount> {
+  const times = Object.entries(newsFeeds)
+    .filter(([feed]) => feed !== 'macro-headlines')
+    .map(([feed, [table, of, time]]) => {
+      const kind = sql.lit(feed.replace(/^ticker-(.+)s$/, '$1').replace('-', ' '));
+      return sql`select ${kind} as kind, ${time} as time from ${table} where ${within(of, time, { subject, from, to })}`;
+    });
+  const { begins, at } = bucketOf(by, sql`time at time zone 'UTC'`);
+  return {
+    about: `How many events and headlines of ${subject} there are by ${by}`,
+    query: sql<NewsCount>`
+      select kind, ${at} as at, count(*)::int as count
+      from (${sql.join(times, sql` union all `)}) as news
+      group by kind, ${begins}
+      order by kind, ${begins}
+      limit 50000`,
+  };
+}
+
+/** True for rows of a subject in a period that are not retracted. */
+function within(
+  of: RawBuilder<unknown>,
+  time: RawBuilder<unknown>,
+  { subject, from, to }: Pick<IndexAsked, 'subject' | 'from' | 'to'>,
+) {
+  return sql`${of} = ${subject} and retracted_at is null
+        and ${time} >= ${from}::date::timestamp at time zone 'UTC'
+        and ${time} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
+}
+
 /** Returns events and headlines of an asset, or macro headlines of a country, the latest first. */
-export function feedNews({ subject, kind, from, to, limit }: FeedNewsAsked): Question<FeedNews> {
-  const within = (of: string, time: string) => sql`${sql.ref(of)} = ${subject} and retracted_at is null
-        and ${sql.ref(time)} >= ${from}::date::timestamp at time zone 'UTC'
-        and ${sql.ref(time)} < (${to}::date + 1)::timestamp at time zone 'UTC'`;
+export function feedNews({ kind, limit, ...asked }: FeedNewsAsked): Question<FeedNews> {
+  const { subject } = asked;
+  const ofFeed = (feed: keyof typeof newsFeeds) => within(newsFeeds[feed][1], newsFeeds[feed][2], asked);
   const news: Readonly<Record<NewsKind, RawBuilder<unknown>>> = {
     event: sql`
         select 'event' as kind, event_at as at, concat_ws(': ', event_name, summary) as text, null as source, null as url, topic,
                concat_ws(', ', event_type, direction, 'impact ' || impact) as impact, null::float8 as score
-        from gmsi.ticker_events where ${within('ticker', 'event_at')}`,
+        from gmsi.ticker_events where ${ofFeed('ticker-events')}`,
     headline: sql`
         select 'headline' as kind, published_at as at, headline as text, source, url, topic, null as impact, sentiment_score as score
-        from gmsi.ticker_headlines where ${within('ticker', 'published_at')}`,
+        from gmsi.ticker_headlines where ${ofFeed('ticker-headlines')}`,
     'event headline': sql`
         select 'event headline' as kind, published_at as at, headline as text, source, url, coalesce(event_name, topic) as topic,
                null as impact, sentiment_score as score
-        from gmsi.ticker_event_headlines where ${within('ticker', 'published_at')}`,
+        from gmsi.ticker_event_headlines where ${ofFeed('ticker-event-headlines')}`,
     // Distinct, because several groups of countries may have the same one.
     'macro headline': sql`
         select distinct 'macro headline' as kind, published_at as at, headline as text, source, url, concat_ws(', ', topic, model) as topic,
                null as impact, sentiment_score as score
-        from gmsi.macro_headlines where ${within('country_name', 'published_at')}`,
+        from gmsi.macro_headlines where ${ofFeed('macro-headlines')}`,
   };
-  const asked = kind ? [news[kind]] : [news.event, news.headline, news['event headline']];
+  const shown = kind ? [news[kind]] : [news.event, news.headline, news['event headline']];
   return {
     about: `Events and headlines of ${subject}`,
     query: sql<FeedNews>`
       select * from (${sql.join(
-        asked,
+        shown,
         sql`
         union all`,
       )}

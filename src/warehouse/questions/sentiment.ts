@@ -53,7 +53,7 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
 }
 
 /** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
-function bucketOf(by: Bucket, time: RawBuilder<unknown>) {
+export function bucketOf(by: Bucket, time: RawBuilder<unknown>) {
   const begins = sql`date_trunc(${sql.lit(by)}, ${time})`;
   const at = by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
   return { begins, at };

@@ -252,7 +252,7 @@ function Head(props: { group: Layout['groups'][number]; onFold: ((group: string)
       class="head unfold"
       aria-label={title}
       aria-expanded={!isFolded}
-      title={`${title}: ${isFolded ? 'show its topics' : 'sum up its topics'}`}
+      title={`${title}: ${isFolded ? 'show its columns' : 'sum up its columns'}`}
       style={style}
       onClick={() => onFold(title)}
     >

@@ -43,6 +43,12 @@ export function Answered<Answer extends object>(props: {
   );
 }
 
+/** Text that never breaks within a date or a moment. */
+export function Flowing({ text }: { text: string }) {
+  const parts = text.split(/(\d{4}-\d\d-\d\d(?: \d\d:\d\d)?)/);
+  return parts.map((part, place) => (place % 2 === 1 ? <span class="nowrap">{part}</span> : part));
+}
+
 /** A link within the page, by the values of the address. It does not load the page again. */
 export function Link(props: {
   to: Parameters<typeof go>[0];

@@ -32,6 +32,12 @@ export function daysOfFeeds(feeds: readonly Row<'feeds'>[] = []) {
   return { oldest, newest: newest.at(-1) };
 }
 
+/** Writes further parameters of a series; values that say what they are of, without their names. */
+export function variantTitle(variant: string): string {
+  const values = variant.replace(/(^|&)(?:sentiment_type|model)=/g, '$1');
+  return values.replace('_sentiment', '').replaceAll('&', ' ');
+}
+
 /** Returns the names of countries or tickers, or the categories of topics, by code. */
 export function namesOf(
   listed: readonly Row<'series'>[] = [],

@@ -1,6 +1,6 @@
 import type { Cell, Place } from '../grid-layout.ts';
 import { number, share } from '../numbers.ts';
-import { namesOf, type Row } from '../rows.ts';
+import { namesOf, type Row, variantTitle } from '../rows.ts';
 import { type State, spansOf, states, stateTitles } from './states.ts';
 
 /** The series of a match type of a feed, in a period. */
@@ -36,13 +36,14 @@ export function cellsOf(
   const categories = isByCountry ? namesOf(listed, 'topic') : new Map<string, string | null>();
   for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
   const variants = [...new Set(found.map(({ variant }) => variant))].sort();
+  // Several variants stand below their topic, one below the category of its topic.
   const columns = [...categories].flatMap(([topic, category]) =>
-    (variants.length > 0 ? variants : ['']).map((variant) => ({
-      topic,
-      variant,
-      title: [topic, variant].filter(Boolean).join(' · ') || 'all',
-      group: topic === '' ? '' : category || (/^(.+?)-/.exec(topic)?.[1] ?? 'Others'),
-    })),
+    variants.length > 1
+      ? variants.map((variant) => ({ topic, variant, title: variantTitle(variant), group: topic }))
+      : {
+          ...{ topic, variant: variants[0] ?? '', title: topic || 'all' },
+          group: topic === '' ? '' : category || (/^(.+?)-/.exec(topic)?.[1] ?? 'Others'),
+        },
   );
   columns.sort((a, b) => compare(a.group, b.group) || compare(a.title, b.title));
 
@@ -66,10 +67,12 @@ function isAsked(one: Found | undefined): one is Found {
   return one !== undefined && states.some((state) => one[state] > 0);
 }
 
-/** Counts series: those with any requested day, and those of them that have all days, settled or not. */
-export function seriesIn({ series, days }: Cells): { readonly asked: number; readonly complete: number } {
+const missing = ['running', 'pending', 'failed', 'refused'] as const;
+
+/** Counts series: those with any requested day, and those of them that have all requested days, settled or not. */
+export function seriesIn({ series }: Cells): { readonly asked: number; readonly complete: number } {
   const asked = series.flat().filter(isAsked);
-  const complete = asked.filter(({ covered, settling }) => covered + settling === days);
+  const complete = asked.filter((one) => missing.every((state) => one[state] === 0));
   return { asked: asked.length, complete: complete.length };
 }
 

@@ -18,6 +18,7 @@ const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as 
 const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
 const countsHeight = 96;
+const laneHeight = 15;
 /** More series than this have a panel each, at least so large, with a common range of scores. */
 const mostTogether = 4;
 const panel = { width: 300, height: 150, title: 27 };
@@ -39,8 +40,6 @@ interface LinesShown {
   readonly height: number;
   /** The open bucket. */
   readonly open: number | null;
-  /** When events happened. */
-  readonly events: readonly number[] | undefined;
 }
 
 interface LinesHeard {
@@ -69,7 +68,7 @@ interface Layer {
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
-  { width, height, open, events }: LinesShown,
+  { width, height, open }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
   const colours = coloursOf([...inks, ...seriesColours]);
@@ -187,10 +186,7 @@ export function drawLines(
         hooks: {
           drawClear: [on((pen) => drawGaps(pen, chart, of))],
           drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
-          draw: [
-            on((pen) => drawEvents(pen, events)),
-            on((pen) => isLabelled && drawLabels(pen, lines, colour)),
-          ],
+          draw: [on((pen) => isLabelled && drawLabels(pen, lines, colour))],
           setCursor: [
             (plot) => {
               const isTold = plot === (tops.find((top) => top === pointed) ?? tops[0]);
@@ -246,7 +242,22 @@ export function drawLines(
   );
 
   let opening: ReturnType<typeof setTimeout> | undefined;
-  const plots = [...tops, bottom];
+  const lanes = chart.lanes.map(
+    ({ title, counts }) =>
+      new uPlot(
+        {
+          ...shared(),
+          ...{ width, height: laneHeight, padding: [0, right, 2, 0] },
+          scales: { x: timeScale, y: { range: () => [0, 1] } },
+          axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
+          series: [{}, { show: false }],
+          hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [zoom] },
+        },
+        [middles, [...counts]],
+        into,
+      ),
+  );
+  const plots = [...tops, bottom, ...lanes];
   for (const plot of plots) {
     let from = 0;
     plot.over.addEventListener('pointerenter', () => {
@@ -385,10 +396,23 @@ function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: number 
   context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
 }
 
-/** Draws a tick above the lines for each event. */
-function drawEvents({ context, colours, pixel, x, top }: Pen, events: readonly number[] = []) {
+/** Draws a mark for each bucket with news, the stronger the more there are, after the title of the lane. */
+function drawLane(pen: Pen, { starts, ends }: Chart, title: string, counts: readonly number[]) {
+  const { context, colours, pixel, x, left, top, height } = pen;
+  const most = Math.max(...counts);
+  context.fillStyle = colours.accent;
+  for (const [index, count] of counts.entries()) {
+    if (count === 0) continue;
+    const [from, to] = [Math.round(x(starts[index]!)), Math.round(x(ends[index]!))];
+    context.globalAlpha = 0.25 + (0.75 * count) / most;
+    context.fillRect(from, top, Math.max(2 * pixel, to - from - pixel), height);
+  }
+  context.globalAlpha = 1;
+  context.font = font(9.5 * pixel);
+  context.textAlign = 'right';
+  context.textBaseline = 'middle';
   context.fillStyle = colours.quiet;
-  for (const event of events) context.fillRect(x(event) - pixel / 2, top - 8 * pixel, pixel, 6 * pixel);
+  context.fillText(title, left - 3 * pixel, top + height / 2);
 }
 
 /** Draws a label at the end of each line. Moves labels apart that would overlap. */

@@ -88,6 +88,8 @@ export interface Chart {
   readonly smooth: number;
   /** What is counted. */
   readonly counted: 'headline' | 'event';
+  /** Further news of each bucket, by kind: an asset has events and headlines beside its index. */
+  readonly lanes: readonly { readonly title: string; readonly counts: readonly number[] }[];
   /** The same series and lines as they are known now, if this is a chart of a past moment. */
   readonly now?: Chart;
 }
@@ -155,7 +157,7 @@ export function chartOf(
       lines.push({ series: points, model, values, loose, means, errors });
     }
   }
-  return { by, end: asked.end, starts, ends, series, lines, smooth, counted: 'headline' };
+  return { by, end: asked.end, starts, ends, series, lines, smooth, counted: 'headline', lanes: [] };
 }
 
 /** True for a bucket with some of its headlines. */
@@ -278,7 +280,7 @@ function trailingSums(
 function titlesOf(series: readonly SeriesKey[]): string[] {
   const differs = (part: keyof SeriesKey) => new Set(series.map((one) => one[part])).size > 1;
   const isOne = series.length === 1;
-  const wordsOf = ({ match }: SeriesKey) => match.toLowerCase().replace('_sentiment', '').split(' ');
+  const wordsOf = ({ match }: SeriesKey) => match.toLowerCase().split(' ');
   const common = series
     .slice(0, 1)
     .flatMap(wordsOf)

@@ -30,19 +30,28 @@ export function Changes() {
   const days = span === 'day' ? 1 : 7;
   const parameters: Parameters = { to, days, of, model, match_type: match };
   const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
+  const series = useAnswer(
+    'sentiment/changes',
+    of === 'series' || !asked.parameters ? undefined : { ...parameters, of: 'series' },
+    30,
+  );
   if (loaded?.length === 0) return <NoHeadlines />;
   const names = namesOf(listed.answer?.rows, 'country');
-  const linkTo = ({ country, topic }: ChangeRow) => ({
-    ...{ view: 'sentiment', show: of === 'series' ? 'lines' : of === 'topic' ? 'map' : 'heat' },
-    ...(country !== null && { country }),
-    ...(topic !== null && { topic }),
-    ...{ model, match_type: match, as_of: null, of: null, list: 'stories' },
-    // The last point of a trailing mean is of the last 7 days, whatever day of the week it is.
-    ...(of === 'series'
-      ? { by: 'day', smooth: days === 7 ? '7' : null, at: to }
-      : { by: span, smooth: null, at: null }),
-    ...{ from: plusDays(to, of === 'topic' ? 1 - days : -97), to },
-  });
+  /** The series that changed most, of a country or a topic: as many as have a panel in one look. */
+  const linkTo = ({ country, topic }: ChangeRow) => {
+    const most = (series.answer?.rows ?? [])
+      .filter((one) => one.country === country || one.topic === topic)
+      .slice(0, 6);
+    return {
+      ...{ view: 'sentiment', show: 'lines' },
+      country: country ?? most.map((one) => one.country!),
+      topic: topic ?? most.map((one) => one.topic!),
+      ...{ model, match_type: match, as_of: null, of: null, list: 'stories' },
+      // The last point of a trailing mean is of the last 7 days, whatever day of the week it is.
+      ...{ by: 'day', smooth: days === 7 ? '7' : null, at: to },
+      ...{ from: plusDays(to, -97), to },
+    };
+  };
   const country: Column<ChangeRow> = {
     title: 'country',
     show: (row) => (

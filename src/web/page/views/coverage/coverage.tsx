@@ -14,6 +14,7 @@ import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysBetween, periodFor } from '../../time.ts';
+import { Causes, failedWindows } from '../causes.tsx';
 import { Legend, Matrix } from './matrix.tsx';
 import { Series } from './series.tsx';
 
@@ -137,11 +138,15 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
     open(failed[(current + 1) % failed.length]!);
   };
   const counted = seriesIn(cells);
+  // There, data come first.
+  const isNarrow = innerWidth < 600;
+  const all = cells.rows.length * cells.columns.length;
   return (
     <>
       <div class="row apart">
         <span>
-          <b>{number(counted.complete)}</b> of {number(counted.asked)} series complete
+          <b>{number(counted.complete)}</b> of {number(counted.asked)} requested series complete
+          {all > counted.asked && <span class="quiet">; {number(all)} could be requested</span>}
         </span>
         <Legend days={daysOf(shown)} />
         <span class="quiet">
@@ -153,6 +158,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           </button>
         )}
       </div>
+      {!isNarrow && <Failures feed={feed} />}
       <div class={series && 'beside'}>
         {rows.length === 0 || columns.length === 0 ? (
           <p class="empty">Nothing was requested in this period.</p>
@@ -182,8 +188,20 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           />
         )}
       </div>
+      {isNarrow && <Failures feed={feed} />}
     </>
   );
+}
+
+/** Shows why windows of a feed are not loaded, with one command for all of a kind. */
+function Failures({ feed }: { feed: string }) {
+  const all = useAnswer('failures', {}).answer?.rows;
+  const failures = all?.filter((one) => one.feed === feed);
+  // These take longer, and matter only if something failed.
+  const isAsked = failures && failures.length > 0;
+  const jobs = useAnswer('jobs', isAsked ? {} : undefined, 60).answer?.rows;
+  const loads = useAnswer('loads', isAsked ? { limit: 50 } : undefined).answer?.rows;
+  return <Causes causes={failedWindows({ failures, jobs, loads })} />;
 }
 
 /** Returns where the series is that the address names, if it names one. */

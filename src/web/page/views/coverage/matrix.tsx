@@ -4,7 +4,7 @@ import { barOf, type Days, daysOf, inWords, type Shown } from '../../draw/cells.
 import { states, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { Place } from '../../grid-layout.ts';
-import { counted, number, share } from '../../numbers.ts';
+import { number } from '../../numbers.ts';
 import { Swatch } from '../../parts.tsx';
 
 /** Shows all series: a row for each country or ticker, a column for each topic or variant. */
@@ -34,12 +34,15 @@ export function Matrix(props: {
     <div class="matrix apart">
       <Grid
         {...{ label, rows, columns, down, ...others }}
-        widest={isReport ? 60 : 200}
+        // A single column draws time across the page.
+        widest={columns.length === 1 ? Number.POSITIVE_INFINITY : isReport ? 60 : 200}
         cell={useMemo(() => (row, column) => barOf(shown, row, column), [shown])}
         said={({ row, column }) => {
           const { code, name } = shown.rows[row]!;
           return [
-            `${[code || 'all', name].filter(Boolean).join(' ')}, ${titleOf(shown, column)}`,
+            [[code || 'all', name].filter(Boolean).join(' '), titleOf(shown, column)]
+              .filter(Boolean)
+              .join(', '),
             inWords(daysOf(shown, [row], [column])),
           ];
         }}
@@ -48,27 +51,25 @@ export function Matrix(props: {
   );
 }
 
+/** A single column needs no title. */
 function titleOf({ columns }: Shown, column: number): string {
+  if (columns.length === 1 && !columns[0]!.group) return '';
   const { title, isFolded, of } = columns[column]!;
-  return isFolded ? `${title} (${counted(of.length, 'topic')})` : title;
+  return isFolded ? `${title} (${number(of.length)} series)` : title;
 }
 
-/** Shows all states with their days and percent, with the bar of a single cell. */
+/** Names the states that are shown, for the colours of days. */
 export function Legend({ days }: { days: Days }) {
   return (
-    <ul class="row tight small" aria-label="Days by state">
-      {([...states, 'never'] as const).map((state) => (
-        <li key={state} title={stateTitles[state][1]} class={days[state] === 0 ? 'quiet' : undefined}>
-          <Swatch kind={state} />
-          {stateTitles[state][0]} <b>{number(days[state])}</b>
-          {state === 'covered' && ' days'}{' '}
-          {days[state] > 0 && (
-            <span class="quiet">
-              {days[state] / days.all < 0.001 ? '<0.1%' : share(days[state], days.all)}
-            </span>
-          )}
-        </li>
-      ))}
+    <ul class="row tight small" aria-label="States of days">
+      {([...states, 'never'] as const)
+        .filter((state) => days[state] > 0)
+        .map((state) => (
+          <li key={state} title={stateTitles[state][1]}>
+            <Swatch kind={state} />
+            {stateTitles[state][0]}
+          </li>
+        ))}
     </ul>
   );
 }

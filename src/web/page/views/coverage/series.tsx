@@ -8,14 +8,13 @@ import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Link, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
-import { groupedBy, type Row } from '../../rows.ts';
+import type { Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween, moment } from '../../time.ts';
-import { Copied, costOf, quoted } from '../commands.tsx';
 
 const closed = { country: null, topic: null, ticker: null, variant: null };
 
-/** Shows a series: a calendar of its days, its windows, and the commands that load what is missing. */
+/** Shows a series: a calendar of its days, and its windows. */
 export function Series(
   props: SeriesAsked & {
     /** Its country or ticker. */
@@ -63,12 +62,7 @@ export function Series(
       </div>
       {days && <Calendar days={days} label={title} match_type={match_type} />}
       <Answered asked={windows} empty="No window of this series is in this period: no job has requested it.">
-        {({ rows }) => (
-          <>
-            <Commands windows={rows} />
-            <Windows windows={rows} />
-          </>
-        )}
+        {({ rows }) => <Windows windows={rows} />}
       </Answered>
     </section>
   );
@@ -187,37 +181,5 @@ export function Windows({ windows }: { windows: Windows }) {
         },
       ]}
     />
-  );
-}
-
-/** Shows the commands that load what is not drained, with their cost. */
-function Commands({ windows }: { windows: Windows }) {
-  const known = useAnswer('jobs', {}, 60).answer?.rows;
-  const open = windows.filter(({ state }) => ['failed', 'pending', 'refused'].includes(state));
-  if (open.length === 0) return null;
-  // A window without a load probably belongs to the job that loaded the others.
-  const likely = windows.find(({ job }) => job !== null)?.job ?? '';
-  return (
-    <ul class="stack apart">
-      {[...groupedBy(open, ({ job }) => job ?? likely)].map(([job, of]) => {
-        const parts = [...groupedBy(of, ({ state }) => state)].map(
-          ([state, some]) => `${number(some.length)} ${titleOf(state)}`,
-        );
-        const retry = of.some(({ state }) => state === 'refused') ? ' --retry-refused' : '';
-        const command = `npx gmsi backfill ${job === '' ? '<job>' : quoted(job)}${retry}`;
-        const requests = known?.find((one) => one.job === job)?.backfill_requests;
-        return (
-          <li key={job}>
-            <span class="quiet">To load the {parts.join(', ')}:</span>
-            <Copied text={command} cost={known && `${costOf(requests)}: all that the job still misses`} />
-            {job === '' && (
-              <span class="quiet">
-                The job of this series is not known: <code>npx gmsi jobs</code> lists them.
-              </span>
-            )}
-          </li>
-        );
-      })}
-    </ul>
   );
 }

@@ -1,14 +1,13 @@
-import { useMemo } from 'preact/hooks';
 import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer, useTogether } from '../../api.ts';
-import { buckets, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
+import { buckets, bucketText, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
 import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
-import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
+import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
 import { mostLines } from '../sentiment/asked.ts';
@@ -131,6 +130,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           {(isAsset || !isIndex(feed)) && (
             <News
               subject={subject}
+              name={names.get(subject) ?? subject}
               days={days}
               by={isIndex(feed) ? by : 'day'}
               usually={news[feed] ?? 'all'}
@@ -168,9 +168,7 @@ function IndexLines(props: {
     ...{ variant: all('variant'), match_type: matches },
   };
   const covered = useAnswer('coverage/days', coverage);
-  const events = useAnswer('news', isAsset ? { subject, kind: 'event', ...days, limit: 1000 } : undefined, 30)
-    .answer?.rows;
-  const moments = useMemo(() => events?.map(({ at }) => Date.parse(at)), [events]);
+  const news = useAnswer('news/counts', isAsset ? { subject, ...days, by } : undefined, 30).answer?.rows;
   const drawn = useTogether(
     [index, covered],
     ({ rows: points }, { rows: ranges }) => {
@@ -178,9 +176,10 @@ function IndexLines(props: {
       const lines = linesOf(rows);
       const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
       const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
-      return { rows, lines, shown, chart: indexChart(feed, shown, rows, ranges, { ...days, end, by }) };
+      const chart = indexChart(feed, shown, rows, ranges, { ...days, end, by });
+      return { rows, lines, shown, chart: { ...chart, lanes: lanesOf(chart, news) } };
     },
-    [address.value],
+    [address.value, news],
   );
   return (
     <Answered asked={drawn} empty={`No ${feed} of ${subject} is loaded from ${days.from} to ${days.to}.`}>
@@ -200,10 +199,9 @@ function IndexLines(props: {
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
-            events={moments}
             of={index}
             notes={[
-              moments && moments.length > 0 && 'A tick above the lines is an event.',
+              chart.lanes.length > 0 && `Lowest: news of ${subject}, the darker the more.`,
               lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
               rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
             ]}
@@ -214,6 +212,20 @@ function IndexLines(props: {
   );
 }
 
+const laneTitles = { event: 'events', headline: 'headlines', 'event headline': 'of events' };
+
+/** Puts the news of an asset into the buckets of its index, by kind. */
+function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []): Chart['lanes'] {
+  const buckets = starts.map((start) => bucketText(start, by));
+  return [...groupedBy(news, ({ kind }) => kind)].map(([kind, of]) => {
+    const counts = new Map(of.map(({ at, count }) => [at, count]));
+    return {
+      title: laneTitles[kind as keyof typeof laneTitles],
+      counts: buckets.map((at) => counts.get(at) ?? 0),
+    };
+  });
+}
+
 /** The most rows of an answer. */
 const mostRows = 50_000;
 
@@ -222,9 +234,7 @@ type IndexRow = SentimentRow & { readonly of: Pick<Point, 'match_type' | 'varian
 
 function asSentiment(country: string, point: Point): IndexRow {
   const { topic, match_type, variant, kind, at, mean, count } = point;
-  // The values of these two say what they are of.
-  const parameters = variant.split('&').map((one) => one.replace(/^(?:sentiment_type|model)=/, ''));
-  const line = [match_type, kind, ...parameters].filter(Boolean).join(' ');
+  const line = [match_type, kind, variantTitle(variant)].filter(Boolean).join(' ');
   const row = { country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null };
   return { ...row, directional_error: null, semantic_error: null, of: { match_type, variant } };
 }
@@ -295,12 +305,13 @@ const columns: Column<Row<'news'>>[] = [
 /** Lists events and headlines of an asset, or macro headlines of a country: of a period, or of the bucket that is open in the chart. */
 export function News(props: {
   subject: string;
+  name: string;
   days: { readonly from: string; readonly to: string };
   by: Bucket;
   /** What is listed if the address does not say. */
   usually: NewsKind | 'all';
 }) {
-  const { subject, days, by, usually } = props;
+  const { subject, name, days, by, usually } = props;
   const isMacro = usually === 'macro headline';
   const kind = isMacro ? usually : chosen('kind', kinds, usually);
   const at = address.value.get('at')?.slice(0, 10) ?? '';
@@ -311,10 +322,10 @@ export function News(props: {
   const named = kind === 'all' ? null : kind;
   const asked = useAnswer('news', { subject, kind: named, from: first, to: last, limit });
   return (
-    <section class="headlines panel" aria-label={`News of ${subject}`}>
+    <section class="headlines panel" aria-label={`News of ${name}`}>
       <div class="row">
         <h2>
-          News of {subject}
+          News of {name}
           {isOpen && ` of ${bucketTitle(first, unit)}`}
         </h2>
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
@@ -327,7 +338,7 @@ export function News(props: {
       </div>
       <Answered
         asked={asked}
-        empty={`No news of ${subject} is loaded from ${first} to ${last}. ${isMacro ? 'A job of macro-headlines loads it.' : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}`}
+        empty={`No news of ${name} is loaded from ${first} to ${last}. ${isMacro ? 'A job of macro-headlines loads it.' : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}`}
       >
         {({ rows }) => (
           <>
@@ -336,7 +347,9 @@ export function News(props: {
               label="News"
               kind="news"
               rows={rows}
-              columns={columns}
+              columns={columns.filter(
+                ({ title, by }) => title === 'text' || rows.some((row) => (by?.(row) ?? '') !== ''),
+              )}
               keyOf={(row) => `${row.kind} ${row.at} ${row.text} ${row.source} ${row.topic}`}
               sort="news"
               first={50}

@@ -1,25 +1,24 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
-import { addressOf, ask, useAnswer } from '../../api.ts';
 import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { moment, zone } from '../../time.ts';
-import { type Asked, feed } from './asked.ts';
+import type { Asked } from './asked.ts';
+
+/** Since when something is known, and when it last changed; `undefined` until it is answered. */
+type Known = Row<'loads/known'> | undefined;
 
 /** Switches to the moment before the last load that changed something, and back to now. */
-export function AsOfSwitch({ asOf }: { asOf: string | null }) {
-  const flip = async () => {
-    if (asOf !== null) return go({ as_of: null });
-    const known = await ask<'loads/known'>(addressOf('loads/known', { feed })).catch(() => undefined);
-    go({ as_of: textOf(Date.parse(known?.rows[0]?.changed_at ?? '') || Date.now()) });
-  };
+export function AsOfSwitch({ asOf, known }: { asOf: string | null; known: Known }) {
+  const before = () => textOf(Date.parse(known?.changed_at ?? '') || Date.now());
   return (
     <button
       type="button"
       class="as-of-switch"
       aria-pressed={asOf !== null}
       title="What this warehouse knew at a past moment"
-      onClick={() => void flip()}
+      disabled={!known}
+      onClick={() => go({ as_of: asOf === null ? before() : null })}
     >
       as of …
     </button>
@@ -27,9 +26,14 @@ export function AsOfSwitch({ asOf }: { asOf: string | null }) {
 }
 
 /** Shows the moment, and a slider and the named moments to change it. */
-export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly Row<'moments'>[] }) {
-  const { asOf, show, named } = props;
-  const first = useAnswer('loads/known', { feed }, 300).answer?.rows[0]?.first_at;
+export function AsOf(props: {
+  asOf: string;
+  known: Known;
+  show: Asked['show'];
+  named: readonly Row<'moments'>[];
+}) {
+  const { asOf, known, show, named } = props;
+  const first = known?.first_at;
   const box = useRef<HTMLDivElement>(null);
   useFocusBack(box, '.chips, .as-of-switch');
   const [now] = useState(Date.now);
@@ -46,10 +50,10 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
   return (
     <div class="row marked refused apart as-of" ref={box}>
       <span role="status">
-        {show === 'lines' ? 'Strong lines show' : 'This shows'} what this warehouse knew on{' '}
+        {show === 'lines' ? 'Strong lines:' : 'This shows'} what this warehouse knew on{' '}
         <strong>{moment(at, step < 60_000)}</strong> {zone.value}
         {first && at + 1_000 <= Date.parse(first) && ', before its first load'}
-        {show === 'lines' ? ', pale lines what it knows now, and dots mark what changed.' : '.'}
+        {show === 'lines' ? '. Pale lines: what it knows now. Dots: what changed.' : '.'}
       </span>
       <span class="row">
         <input
@@ -62,6 +66,9 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
           onInput={(event) => setSlid(momentOf(Number(event.currentTarget.value)))}
           onChange={(event) => go({ as_of: textOf(momentOf(Number(event.currentTarget.value))) }, 'replace')}
         />
+        <button type="button" onClick={() => go({ as_of: null })}>
+          Back to now
+        </button>
         <span>
           <span class="quiet">UTC</span>{' '}
           <Field
@@ -86,9 +93,6 @@ export function AsOf(props: { asOf: string; show: Asked['show']; named: readonly
             onChange={(as_of) => go({ as_of })}
           />
         )}
-        <button type="button" onClick={() => go({ as_of: null })}>
-          Back to now
-        </button>
       </span>
     </div>
   );

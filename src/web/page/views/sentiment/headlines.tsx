@@ -7,6 +7,7 @@ import { counted, number, percent, score } from '../../numbers.ts';
 import {
   Answered,
   Field,
+  Flowing,
   Noted,
   Select,
   SignedBar,
@@ -75,6 +76,7 @@ export function Headlines(props: { chart: Chart; index: number; asOf: string | n
           Close
         </button>
       </div>
+      <Rules topic={topic} />
       {list === 'stories' && <Stories parameters={{ ...of, model }} model={model} />}
       {list === 'latest' && (
         <Answered
@@ -109,6 +111,22 @@ export function Headlines(props: { chart: Chart; index: number; asOf: string | n
         </Answered>
       )}
     </section>
+  );
+}
+
+/** Explains the scores of a topic in the words of the service. */
+function Rules({ topic }: { topic: string }) {
+  const rules = useAnswer('topics/rules', { topic }, 300).answer?.rows ?? [];
+  return (
+    <details>
+      <summary>What the scores mean</summary>A score is how probably positive a headline is, less how probably
+      negative: from −1 to +1.
+      {rules.map(({ model, rule }) => (
+        <div key={model}>
+          <b>{model}</b>: {rule}
+        </div>
+      ))}
+    </details>
   );
 }
 
@@ -266,7 +284,8 @@ function storyOf(row: Row<'headlines/stories'>) {
     <>
       <HeadlineText {...row} text={row.headline} />
       <span class="quiet">
-        {` · ${moment(last_at)}${headlines > 1 ? ` · ${number(headlines)} headlines` : ''}`}
+        <Flowing text={` · ${moment(last_at)}`} />
+        {headlines > 1 && ` · ${number(headlines)} headlines`}
         {` · directional ${score(directional)}, semantic ${score(semantic)}`}
       </span>
     </>

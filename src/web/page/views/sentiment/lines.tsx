@@ -99,13 +99,11 @@ type Notes = readonly (string | false | undefined)[];
 export function Drawn(props: {
   chart: Chart;
   label: string;
-  /** When events happened, marked above the lines. */
-  events?: readonly number[] | undefined;
   /** The question that the chart answers. */
   of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
 }) {
-  const { chart, label, events, of, notes } = props;
+  const { chart, label, of, notes } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -125,7 +123,7 @@ export function Drawn(props: {
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, open, events };
+      const size = { width, height, open };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -149,7 +147,7 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, open, dark, zone.value, events]);
+  }, [chart, width, height, open, dark, zone.value]);
 
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
@@ -170,13 +168,14 @@ export function Drawn(props: {
     <>
       <figure class="chart">
         <figcaption class="quiet">
-          Mean score of the {chart.counted}s: <strong>+1</strong> if all are wholly positive,{' '}
-          <strong>−1</strong> if all are wholly negative. Below: {chart.counted}s per {chart.by}.
+          {chart.lines[0]?.model === 'mean' ? 'Index: mean' : 'Mean'} score of the {chart.counted}s:{' '}
+          <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if all are wholly negative.
+          Below: {chart.counted}s per {chart.by}.
         </figcaption>
         <div
           ref={box}
           class="canvas"
-          style={{ minHeight: `${height + 96}px` }}
+          style={{ minHeight: `${height + 96 + 15 * chart.lanes.length}px` }}
           role="application"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
           tabIndex={0}
@@ -242,6 +241,12 @@ function ReadOut(props: { chart: Chart; index: number; left: number; width: numb
               </Read>
             )),
           )}
+          {chart.lanes.map(({ title, counts }) => (
+            <tr key={title}>
+              <th scope="row">{title}</th>
+              <td class="number">{number(counts[index]!)}</td>
+            </tr>
+          ))}
         </tbody>
       </table>
     </div>

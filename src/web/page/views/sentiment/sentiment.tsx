@@ -30,6 +30,7 @@ export function Sentiment() {
   const feeds = useAnswer('feeds', {}, 30);
   const listed = useAnswer('series', {}, 60);
   const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
+  const known = useAnswer('loads/known', { feed }, 30).answer?.rows[0];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
   const coverage = useAnswer(
@@ -118,10 +119,10 @@ export function Sentiment() {
             <Toggle name="difference" title="difference" />
           )}
           {asked.show === 'lines' && asked.smooth === 1 && <Toggle name="band" title="uncertainty" />}
-          <AsOfSwitch asOf={asked.asOf} />
+          <AsOfSwitch asOf={asked.asOf} known={known} />
         </div>
       </Controls>
-      {asked.asOf && <AsOf asOf={asked.asOf} show={asked.show} named={named} />}
+      {asked.asOf && <AsOf asOf={asked.asOf} {...{ known, named }} show={asked.show} />}
       {asked.show === 'lines' && <Lines asked={asked} />}
       {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
       {asked.show === 'map' && <WorldMap asked={asked} countries={listOf(countryNames, countries)} />}

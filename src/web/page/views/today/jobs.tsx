@@ -3,8 +3,8 @@ import { Meter, Section, Swatch } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
+import { isComplete, isNeverLoaded, isSpent } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
-import { isComplete, isNeverLoaded, isSpent } from './causes.ts';
 
 type Job = Row<'jobs'>;
 
@@ -71,17 +71,12 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
     },
     {
       title: 'series complete',
-      show: ({ series, complete, failed, refused }) => (
-        <>
-          {series === null ? (
-            <span class="quiet">not known</span>
-          ) : (
-            `${number(complete ?? 0)} of ${number(series)}`
-          )}
-          {failed ? <div class="bad">{number(failed)} windows failed</div> : null}
-          {refused ? <div>{number(refused)} windows refused</div> : null}
-        </>
-      ),
+      show: ({ series, complete }) =>
+        series === null ? (
+          <span class="quiet">not known</span>
+        ) : (
+          `${number(complete ?? 0)} of ${number(series)}`
+        ),
     },
     { title: 'to', show: ({ complete_to }) => complete_to ?? <span class="quiet">–</span> },
     {

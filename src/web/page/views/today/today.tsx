@@ -1,16 +1,18 @@
+import { Fragment } from 'preact';
 import { type Answering, useAnswer } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
-import { Answered, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
+import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
 import { moment, today } from '../../time.ts';
+import { Causes, causesOf, type Known, summaryOf } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
-import { type Cause, causesOf, type Known, summaryOf } from './causes.ts';
 import { Jobs, Loads, Running } from './jobs.tsx';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
   const month = today().slice(0, 7);
   const asked = {
+    feeds: useAnswer('feeds', {}),
     jobs: useAnswer('jobs', {}, 5, 60),
     workers: useAnswer('workers', {}, 5, 30),
     failures: useAnswer('failures', {}),
@@ -21,42 +23,40 @@ export function Today() {
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', { month }),
   };
-  const { loads, requests, checks } = asked;
+  const { requests, checks } = asked;
   const known = Object.fromEntries(
     Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
   ) as Known;
-  const { jobs = [], workers } = known;
+  const { jobs = [], loads = [], workers } = known;
   useTitle('Today');
   return (
     <>
       {Object.entries(asked).map(
         ([what, { error }]) => error && what !== 'loads' && <Problem key={what} error={error} />,
       )}
-      <Answered asked={loads}>
-        {({ rows }) => (
-          <>
-            {rows.length > 0 ? (
-              <p class="summary">{summaryOf(known)}</p>
-            ) : (
-              known.jobs && <NothingYet jobs={jobs} />
-            )}
-            <Banner causes={causesOf(known)} />
-            <Running loads={rows} jobs={jobs} />
-            <div class="sides">
-              <Jobs {...{ jobs, loads: rows }} hasWorkers={workers?.length !== 0} />
-              <Budget {...{ jobs, requests, month }} />
-            </div>
-            {checks.answer && rows.length + checks.answer.rows.length > 0 && (
-              <Checks asked={checks} jobs={jobs} />
-            )}
-            {rows.length > 0 && (
-              <Section title="Last loads" beside={<Source of={loads} />}>
-                <Loads loads={rows} />
-              </Section>
-            )}
-          </>
-        )}
+      <Answered asked={asked.loads}>
+        {({ rows }) =>
+          rows.length > 0 ? (
+            <p class="summary">
+              <Flowing text={summaryOf(known)} />
+            </p>
+          ) : (
+            known.jobs && <NothingYet jobs={jobs} />
+          )
+        }
       </Answered>
+      <Causes causes={causesOf(known)} />
+      <Running loads={loads} jobs={jobs} />
+      <div class="sides">
+        <Jobs {...{ jobs, loads }} hasWorkers={workers?.length !== 0} />
+        <Budget {...{ jobs, requests, month }} />
+      </div>
+      {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} jobs={jobs} />}
+      {loads.length > 0 && (
+        <Section title="Last loads" beside={<Source of={asked.loads} />}>
+          <Loads loads={loads} />
+        </Section>
+      )}
     </>
   );
 }
@@ -78,25 +78,6 @@ function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
   );
 }
 
-/** Shows what is wrong: cause, count, and the command that cures it with its cost. */
-function Banner({ causes }: { causes: readonly Cause[] }) {
-  if (causes.length === 0) return null;
-  return (
-    <ul class="banner stack apart" aria-label="What is wrong, and what to do about it">
-      {causes.map(({ isFailure, what, why, where = [], command, cost }) => (
-        <li key={`${what} ${why} ${where}`} class={`row problem marked ${isFailure ? 'failed' : 'refused'}`}>
-          <strong>{what}</strong>
-          <div class="anywhere">
-            {why}
-            <div class="quiet">{where.join(' · ')}</div>
-          </div>
-          <div>{command && <Copied text={command} cost={cost} />}</div>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 /** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
 export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: readonly Row<'jobs'>[] }) {
   const { rows } = asked.answer!;
@@ -115,34 +96,39 @@ export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: read
   );
 }
 
-/** Shows the requests of the month for each API key: the server's own key against the budget of the jobs. */
+/** Shows the requests of the month for each API key against the budget of the jobs; only of the server's own, a forecast is known. */
 export function Budget(props: {
   jobs: readonly Row<'jobs'>[];
   requests: Answering<'requests'>;
   month: string;
 }) {
   const { jobs, requests, month } = props;
-  const { answer } = requests;
-  const own = answer?.rows.find(({ is_own }) => is_own);
-  const others = answer?.rows.filter(({ is_own }) => !is_own) ?? [];
-  // The most that any job allows: the banner names jobs that must stop earlier.
+  const rows = requests.answer?.rows;
+  const hasOwn = rows?.some(({ is_own }) => is_own);
+  // The most that any job allows: causes name jobs that must stop earlier.
   const [most] = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   return (
     <Section title={`Requests in ${month}`} beside={<Source of={requests} />}>
-      {answer && most && <Bullet job={most} used={own?.requests ?? 0} />}
-      {own && !most && (
-        <p>
-          <b>{number(own.requests)}</b> requests. No job sets a budget.
-        </p>
-      )}
-      {others.map(({ key, requests }) => (
-        <p key={key}>
-          <b>{number(requests)}</b> requests with {own ? 'another' : 'the'} key <code>{key}</code>
-        </p>
+      {rows && most && !hasOwn && <Bullet job={most} used={0} />}
+      {rows?.map(({ key, requests, is_own }) => (
+        <Fragment key={key}>
+          {!is_own && (
+            <p class="quiet">
+              {hasOwn ? 'Another' : 'The'} key <code>{key}</code>:
+            </p>
+          )}
+          {most ? (
+            <Bullet job={is_own ? most : { ...most, projected: null, spent_by: null }} used={requests} />
+          ) : (
+            <p>
+              <b>{number(requests)}</b> requests. No job sets a budget.
+            </p>
+          )}
+        </Fragment>
       ))}
-      {answer?.rows.length === 0 && !most && <p class="quiet">None yet.</p>}
+      {rows?.length === 0 && !most && <p class="quiet">None yet.</p>}
     </Section>
   );
 }

@@ -1,7 +1,9 @@
-import { counted, number, share } from '../../numbers.ts';
-import { groupedBy, type Row } from '../../rows.ts';
-import { moment } from '../../time.ts';
-import { costOf, free, quoted } from '../commands.tsx';
+import { counted, number, share } from '../numbers.ts';
+import { Flowing, Swatch } from '../parts.tsx';
+import { daysOfFeeds, groupedBy, type Row } from '../rows.ts';
+import { Table } from '../table.tsx';
+import { moment } from '../time.ts';
+import { Copied, costOf, free, quoted } from './commands.tsx';
 
 /** Something that is wrong, and the command that cures it. */
 export interface Cause {
@@ -13,6 +15,45 @@ export interface Cause {
   readonly where?: readonly string[];
   readonly command?: string;
   readonly cost?: string;
+}
+
+/** Shows what is wrong: cause, count, and the command that cures it with its cost. */
+export function Causes({ causes }: { causes: readonly Cause[] }) {
+  if (causes.length === 0) return null;
+  return (
+    <Table
+      label="What is wrong, and what to do about it"
+      kind="causes"
+      rows={causes}
+      keyOf={({ what, why, where }) => `${what} ${why} ${where}`}
+      columns={[
+        {
+          title: 'what is wrong',
+          show: ({ isFailure, what }) => (
+            <strong class={isFailure ? 'failed' : 'refused'}>
+              <Swatch kind={isFailure ? 'failed' : 'refused'} />
+              {what}
+            </strong>
+          ),
+        },
+        {
+          title: 'why',
+          show: ({ why, where = [] }) => (
+            <div class="anywhere">
+              {why}
+              <div class="quiet">
+                <Flowing text={where.join(' · ')} />
+              </div>
+            </div>
+          ),
+        },
+        {
+          title: 'what to do',
+          show: ({ command, cost }) => command && <Copied text={command} cost={cost} />,
+        },
+      ]}
+    />
+  );
 }
 
 /** Returns all that is wrong, failures first. */
@@ -91,7 +132,12 @@ function endedLoads({ loads = [], jobs = [], alerts = [] }: Known): Cause[] {
   });
 }
 
-function failedWindows({ failures = [], jobs = [], loads = [] }: Known): Cause[] {
+/** Finds windows that failed or were refused, with one command for all of a kind. */
+export function failedWindows({
+  failures = [],
+  jobs = [],
+  loads = [],
+}: Pick<Known, 'failures' | 'jobs' | 'loads'>): Cause[] {
   return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
@@ -151,7 +197,7 @@ function noWorker({ jobs = [], workers }: Known): Cause[] {
       what: 'No worker',
       why: `Nothing runs what is scheduled: ${listed(scheduled.map(({ job }) => job))}.`,
       command: 'npx gmsi work',
-      cost: cost === null ? costOf(null) : `${costOf(cost)} until the month ends`,
+      cost: cost === 0 ? free : cost === null ? costOf(null) : `${costOf(cost)} until the month ends`,
     },
   ];
 }
@@ -189,9 +235,16 @@ function changedFields({ fields = [] }: Known): Cause[] {
 
 /** What the view knows so far. A list is `undefined` until it is answered, or if the server's user may not see it. */
 export type Known = {
-  readonly [Of in 'jobs' | 'loads' | 'failures' | 'requests' | 'workers' | 'checks' | 'fields' | 'alerts']:
-    | readonly Row<Of>[]
-    | undefined;
+  readonly [Of in
+    | 'feeds'
+    | 'jobs'
+    | 'loads'
+    | 'failures'
+    | 'requests'
+    | 'workers'
+    | 'checks'
+    | 'fields'
+    | 'alerts']: readonly Row<Of>[] | undefined;
 };
 
 /** True if every series has all days that no longer change. */
@@ -210,8 +263,13 @@ export function isSpent({ requests_used, requests_per_month }: Row<'jobs'>): boo
 }
 
 /** Says in one sentence how complete the warehouse is, what failed, when it was last loaded, and what is left of the budget. */
-export function summaryOf({ jobs = [], loads = [], failures, requests }: Known): string {
-  const parts = [completeness(jobs), failures && failed(failures), lastLoad(loads), budget(jobs, requests)];
+export function summaryOf({ feeds = [], jobs, loads = [], failures, requests }: Known): string {
+  const parts = [
+    jobs && (completeness(jobs) ?? completenessOf(feeds)),
+    failures && failed(failures),
+    lastLoad(loads),
+    budget(jobs ?? [], requests),
+  ];
   const sentence = parts.filter(Boolean).join('; ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
 }
@@ -228,6 +286,13 @@ function completeness(jobs: NonNullable<Known['jobs']>): string | undefined {
   const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
   const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
   return `${number(sum('complete'))} of ${number(sum('series'))} series complete${until ? ` to ${until}` : ''}`;
+}
+
+/** The same where no file of a job is known: of the days that any job has requested. */
+function completenessOf(feeds: NonNullable<Known['feeds']>): string | undefined {
+  const newest = daysOfFeeds(feeds).newest;
+  const sum = (of: 'series' | 'complete') => feeds.reduce((total, feed) => total + feed[of], 0);
+  return newest && `${number(sum('complete'))} of ${number(sum('series'))} series complete to ${newest}`;
 }
 
 function failed(failures: NonNullable<Known['failures']>): string {
