@@ -14,6 +14,7 @@ const period = { start_date: '2025-01-01', end_date: '2025-12-31' };
 const days = 'from=2025-01-01&to=2025-12-31';
 const food = 'country=US&country=GB&topic=Inflation-Food';
 const desks = ['US', 'GB', 'DE', 'JP', 'IN', 'BR', 'MX', 'ZA'];
+const north = { countries: ['SE', 'PL', 'CZ'], start_date: '2025-07-01' };
 const topics = ['Inflation-*', 'Labour Market-*', 'Market Stress', 'Elections'];
 
 // The pictures of the documentation: npm run pictures.
@@ -30,28 +31,29 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
       ...{ limits: null, volume: 0.25 },
       faults: { script: [{ kind: 'refuse', status: 422, times: 500, match }] },
     });
-    const load = (overrides: Record<string, unknown>, fullRefresh = false, from = sandbox) =>
+    const load = (name: string, overrides: Record<string, unknown>, fullRefresh = false, from = sandbox) =>
       runBackfill({
-        job: { ...aJob({ ...period, ...overrides }), name: 'desks' },
+        job: { ...aJob({ ...period, ...overrides }), name },
         db: warehouse.db,
         sandbox: from,
         clock: () => new Date(),
         plan: { fullRefresh, retryRefused: false },
       });
-    await load({ countries: desks, topics });
-    await load({ countries: ['SE', 'PL', 'CZ'], topics, start_date: '2025-07-01' });
+    await load('desks', { countries: desks, topics });
+    await load('north', { ...north, topics });
     const before = new Date().toISOString();
     await using later = await startSandbox({
       ...{ limits: null, volume: 0.25, changes: { revised: 0.06, withdrawn: 0.02 } },
     });
     await load(
+      'desks',
       { countries: ['US', 'GB'], topics: ['Inflation-Food'], start_date: '2025-11-01' },
       true,
       later,
     );
     /** What is pictured, and what it shows once it is drawn. */
     const views = {
-      coverage: { view: `view=coverage&${days}`, shows: 'failed' },
+      coverage: { view: `view=coverage&${days}`, shows: 'windows refused' },
       today: { view: 'view=today', shows: 'Last loads' },
       changes: { view: 'view=changes&span=week&to=2025-12-28', shows: 'Mexico' },
       sentiment: { view: `view=sentiment&${food}&${days}&smooth=7`, shows: 'Below: headlines per' },
@@ -62,10 +64,11 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     };
     await using served = await aPage(warehouse.db, { page: inPackage('dist/page') });
     await mkdir(join(served.folder, 'jobs'));
-    await writeFile(
-      join(served.folder, 'jobs', 'desks.yaml'),
-      JSON.stringify({ feed: 'gmsi-headlines', countries: desks, topics, ...period }),
-    );
+    for (const [name, part] of Object.entries({ desks: { countries: desks }, north }))
+      await writeFile(
+        join(served.folder, 'jobs', `${name}.yaml`),
+        JSON.stringify({ feed: 'gmsi-headlines', topics, ...period, ...part }),
+      );
     const browser = await aBrowser();
     try {
       for (const [name, { view, shows }] of Object.entries(views)) {
