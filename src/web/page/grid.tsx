@@ -52,11 +52,9 @@ export function Grid(props: {
   onMove?: (place: Place) => void;
   /** Called with a group whose head was clicked. */
   onFold?: (group: string) => void;
-  /** Called with a row whose title was clicked. */
-  onRow?: (row: number) => void;
 }) {
   const { label, rows, columns, cell, said, down, widest = Number.POSITIVE_INFINITY, start, open } = props;
-  const { onOpen, onMove, onFold, onRow } = props;
+  const { onOpen, onMove, onFold } = props;
   const isReport = useIsReport();
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
@@ -155,17 +153,11 @@ export function Grid(props: {
         class="rows"
         style={{ lineHeight: high, fontSize: `${Math.max(9, Math.min(11.5, layout.down))}px` }}
       >
-        {rows.map(({ title, isHeading }, row) =>
-          onRow && !isHeading ? (
-            <button key={row} type="button" class="flat" title={title} onClick={() => onRow(row)}>
-              {title}
-            </button>
-          ) : (
-            <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: high }}>
-              {title}
-            </span>
-          ),
-        )}
+        {rows.map(({ title, isHeading }, row) => (
+          <span key={row} class={isHeading ? 'heading' : undefined} style={{ height: high }} title={title}>
+            {title}
+          </span>
+        ))}
       </div>
       {isReport ? (
         <div class="cells" role="img" aria-label={label}>

@@ -28,8 +28,6 @@ export function Table<Row>(props: {
   keyOf: (row: Row) => string | number;
   /** The parameter of the address that names the sorted column, with `-` before it if turned round. */
   sort?: string;
-  /** The column that is sorted if the address names none. */
-  usually?: string;
   /** How many rows are shown at first. */
   first?: number;
   /** Returns what is shown below a row. */
@@ -39,12 +37,12 @@ export function Table<Row>(props: {
   isCurrent?: (row: Row) => boolean;
   kind?: string;
 }) {
-  const { label, rows, columns, keyOf, sort, usually = '', first = Number.POSITIVE_INFINITY } = props;
+  const { label, rows, columns, keyOf, sort, first = Number.POSITIVE_INFINITY } = props;
   const { detail, isFolded, isCurrent, kind } = props;
   const isReport = useIsReport();
   const [isAll, setAll] = useState(false);
   const [open, setOpen] = useState<readonly (string | number)[]>([]);
-  const asked = (sort && address.value.get(sort)) || usually;
+  const asked = (sort && address.value.get(sort)) || '';
   const sorted = columns.find(({ title, by }) => by && title === asked.replace(/^-/, ''));
   const isDescending = (sorted?.kind === 'number') !== asked.startsWith('-');
   const inOrder = sorted ? inOrderOf(rows, sorted.by!, isDescending) : rows;

@@ -75,11 +75,6 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
             />
           )}
           <Period from={from} to={to} oldest={oldest} newest={newest} />
-          {look && look.groups.length > 1 && (
-            <button type="button" onClick={() => go({ fold: look.folded.size > 0 ? [''] : look.groups })}>
-              {look.folded.size > 0 ? 'Unfold all' : 'Fold all'}
-            </button>
-          )}
           {look && (
             <Switch
               label="Which series"
@@ -114,7 +109,7 @@ function useLook(cells: Cells | undefined) {
     const all = shownOf(cells, only === 'asked', new Set());
     const usual = innerWidth < 600 && all.columns.length > 30 ? groups : [];
     const folded: ReadonlySet<string> = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
-    return { only, groups, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
+    return { only, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
   }, [cells, asked, fold.join('\n'), fold.length]);
 }
 

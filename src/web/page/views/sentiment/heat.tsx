@@ -126,8 +126,6 @@ function Drawn({ table, width }: { table: Table; width: number }) {
     const cells = rows.map((row) => row?.map((bucket) => cellOf(bucket, limit, full)));
     return (row, column) => cells[row]?.[column];
   }, [table]);
-  const openLine = (row: number, at: string | null = null) =>
-    go({ show: 'lines', topic: titles[row]!.title, by, at, of: null });
   return (
     <div style={{ '--titles': '250px' }}>
       <Grid
@@ -136,8 +134,9 @@ function Drawn({ table, width }: { table: Table; width: number }) {
         said={({ row, column }) => [titles[row]!.title, wordsOf(table, row, column)]}
         down={() => 18}
         start={{ row: rows.findIndex(Boolean), column: starts.length - 1 }}
-        onOpen={({ row, column }) => openLine(row, bucketText(starts[column]!, by))}
-        onRow={(row) => openLine(row)}
+        onOpen={({ row, column }) =>
+          go({ show: 'lines', topic: titles[row]!.title, by, at: bucketText(starts[column]!, by), of: null })
+        }
       />
     </div>
   );

@@ -152,7 +152,7 @@ function kindOf(one: Shown | undefined): string {
 }
 
 function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
-  const withNews = shown.filter(({ mean }) => mean !== null);
+  const withNews = shown.filter(({ mean }) => mean !== null).toSorted((a, b) => b.mean! - a.mean!);
   const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
   const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
   return (
@@ -162,7 +162,6 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
         rows={withNews}
         keyOf={({ code }) => code}
         sort="sort"
-        usually="mean"
         columns={[
           {
             title: 'country',
