@@ -18,7 +18,7 @@ export function aBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: browserPath!, args });
 }
 
-/** How a tab shows a page: 1600 × 1000 px and light, unless it says otherwise. */
+/** How a tab shows a page: 1440 × 900 px and light, unless it says otherwise. */
 export type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme'>;
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -30,7 +30,7 @@ const free = new WeakMap<Browser, Page>();
 export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {}) {
   const page = free.get(browser) ?? (await browser.newPage());
   free.delete(browser);
-  await page.setViewportSize(viewport ?? { width: 1600, height: 1000 });
+  await page.setViewportSize(viewport ?? { width: 1440, height: 900 });
   await page.emulateMedia({ colorScheme: colorScheme ?? 'light' });
   const complaints: string[] = [];
   const asking = new Set<Request>();

@@ -30,8 +30,8 @@ export const free = 'no requests';
 export function NoHeadlines() {
   return (
     <p class="empty">
-      No headlines are loaded yet. <code>npx gmsi backfill &lt;job&gt;</code> loads those of a job, and{' '}
-      <code>npx gmsi demo</code> tries it out with made-up ones; this page shows them as they come.
+      No headlines are loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs, and{' '}
+      <code>npx gmsi demo</code> tries it out with made-up ones: both without a request to the service.
     </p>
   );
 }

@@ -20,8 +20,8 @@ import { Series } from './series.tsx';
 
 const nothingYet = (
   <>
-    Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs,{' '}
-    <code>npx gmsi init</code> makes a job.
+    Nothing has been loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says what loading a job costs, without
+    a request; <code>npx gmsi init</code> makes a job, with about 5 requests.
   </>
 );
 

@@ -30,8 +30,9 @@ type Loaded = Answer<'feeds'>['rows'];
 
 const NothingLoaded = () => (
   <p class="empty">
-    No index and no news of assets or countries is loaded yet. <code>npx gmsi backfill &lt;job&gt;</code>{' '}
-    loads those of a job, such as <code>jobs/ticker-index.yaml</code> or <code>jobs/gmsi-index.yaml</code>.
+    No index and no news of assets or countries is loaded yet. <code>npx gmsi plan &lt;job&gt;</code> says
+    what loading a job costs, without a request: of <code>jobs/ticker-index.yaml</code> or{' '}
+    <code>jobs/gmsi-index.yaml</code>, for instance.
   </p>
 );
 
