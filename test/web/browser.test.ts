@@ -558,7 +558,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await today.load('food');
     await today.open();
     const summary = today.page.locator('.summary');
-    await expect.poll(() => summary.innerText()).toMatch(/^1 of 1 series complete to 2026-10-31; nothing/);
+    await expect
+      .poll(() => summary.innerText())
+      .toMatch(/^1 of 1 series complete; last requested day 2026-10-31; nothing failed;/);
     await today.page.route(/api.loads/, () => {});
     await today.page.reload();
     await today.page.getByText(/requests\. No job sets a budget\./).waitFor();

@@ -288,11 +288,14 @@ function completeness(jobs: NonNullable<Known['jobs']>): string | undefined {
   return `${number(sum('complete'))} of ${number(sum('series'))} series complete${until ? ` to ${until}` : ''}`;
 }
 
-/** The same where no file of a job is known: of the days that any job has requested. */
+/** The same where no file of a job is known: nobody can say then which days are still to be requested. */
 function completenessOf(feeds: NonNullable<Known['feeds']>): string | undefined {
   const newest = daysOfFeeds(feeds).newest;
   const sum = (of: 'series' | 'complete') => feeds.reduce((total, feed) => total + feed[of], 0);
-  return newest && `${number(sum('complete'))} of ${number(sum('series'))} series complete to ${newest}`;
+  return (
+    newest &&
+    `${number(sum('complete'))} of ${number(sum('series'))} series complete; last requested day ${newest}`
+  );
 }
 
 function failed(failures: NonNullable<Known['failures']>): string {

@@ -38,7 +38,7 @@ export function Today() {
         {({ rows }) =>
           rows.length > 0 ? (
             <p class="summary">
-              <Flowing text={summaryOf(known)} />
+              <Flowing text={summaryOf(asked.jobs.error ? { ...known, jobs: [] } : known)} />
             </p>
           ) : (
             known.jobs && <NothingYet jobs={jobs} />
