@@ -355,9 +355,8 @@ export function Toggle({ name, title }: { name: string; title: string }) {
 }
 
 /** A small sample of a colour or a pattern, before its name: by default the colour of a state of days. */
-export function Swatch(props: { kind: string; colour?: string; strength?: number }) {
-  const { kind, colour = `var(--${kind})`, strength = 1 } = props;
-  return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour, opacity: strength }} />;
+export function Swatch({ kind, colour = `var(--${kind})` }: { kind: string; colour?: string }) {
+  return <i class={`swatch ${kind}`} aria-hidden="true" style={{ '--colour': colour }} />;
 }
 
 /** Draws a value from -1 to 1 as a bar to the left or to the right of zero. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { fullOf, strengthOf } from '../../../src/web/page/draw/scales.ts';
 import { spansOf } from '../../../src/web/page/draw/states.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { calendarOf, cellOfDay, dayIn, steps } = await withoutBrowser(
+const { calendarOf, cellOfDay, dayIn } = await withoutBrowser(
   () => import('../../../src/web/page/draw/calendar.ts'),
 );
 const { daysBetween, plusDays } = await withoutBrowser(() => import('../../../src/web/page/time.ts'));
@@ -73,11 +74,11 @@ describe.each(machineZones)('the places of days, on a machine in %s', (zone) => 
 
 describe('a day', () => {
   const drawn = (state: Parameters<typeof cellOfDay>[0]['state'], count?: number) =>
-    cellOfDay({ state, count }, [1, 5]);
+    cellOfDay({ state, count }, 9);
 
   it('that is covered is stronger the more news it had, and hollow without', () => {
     expect(drawn('covered', 0)).toEqual({ parts: [], mark: 'hollow' });
-    expect([drawn('covered', 4).strength, drawn('covered', 5).strength]).toEqual([0.4, 0.6]);
+    expect([drawn('covered', 1).strength, drawn('covered', 9).strength]).toEqual([0.5, 1]);
   });
 
   it('has a mark if it failed or was refused', () => {
@@ -87,17 +88,12 @@ describe('a day', () => {
   });
 });
 
-describe('the shades of news', () => {
-  const of = (...counts: number[]) => steps(new Map(counts.map((count, day) => [String(day), count])));
-
-  it('have about as many days each', () => {
-    expect(of(8, 1, 7, 2, 6, 3, 5, 4)).toEqual([1, 3, 5, 7]);
-  });
-
-  it('are as many as there are counts to tell apart, which are compared as numbers', () => {
-    expect(steps(undefined)).toEqual([1]);
-    expect(of()).toEqual([1]);
-    expect(of(1)).toEqual([1]);
-    expect(of(10, 2)).toEqual([1, 2, 10]);
+describe('the strength of a colour', () => {
+  it('grows with the count up to one that few exceed', () => {
+    const full = fullOf([8, 1, 7, 2, 10, 6, 3, 5, 4, 900]);
+    expect(full).toBe(900);
+    expect(fullOf([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 900])).toBe(11);
+    expect([1, 3, 11, 900].map((count) => strengthOf(count, 11))).toEqual([0.5, 0.7, 1, 1]);
+    expect(fullOf([])).toBe(1);
   });
 });

@@ -1,5 +1,6 @@
 import { bandRows, type Cell, type Place } from '../grid-layout.ts';
 import { aDay, daysBetween, plusDays } from '../time.ts';
+import { strengthOf } from './scales.ts';
 import type { State } from './states.ts';
 
 /** The days of a period of a series. */
@@ -63,20 +64,6 @@ function weekAndDay(day: string): readonly [week: number, weekday: number] {
   return [Math.floor(index / 7), index % 7];
 }
 
-/** Returns the least count of each of up to four shades, chosen so that each has about as many days. */
-export function steps(news: SeriesDays['news']): readonly number[] {
-  const some = [...(news?.values() ?? [])].toSorted((a, b) => a - b);
-  const least = [1];
-  for (const part of [0.25, 0.5, 0.75]) {
-    const next = Math.max(some[Math.floor(some.length * part)] ?? 1, least.at(-1)! + 1);
-    if (next <= (some.at(-1) ?? 0)) least.push(next);
-  }
-  return least;
-}
-
-/** The opacity of each shade of a covered day. */
-export const shades = [0.4, 0.6, 0.8, 1];
-
 /** Returns the state of a day, and how much news it had. */
 export function dayIn({ from, states, news }: SeriesDays, day: string) {
   return { state: states[daysBetween(from, day) - 1] ?? 'never', count: news && (news.get(day) ?? 0) };
@@ -86,11 +73,10 @@ export function dayIn({ from, states, news }: SeriesDays, day: string) {
  * Returns how a day is drawn. A covered day is darker the more news it had, and hollow if it had none, because silence is not a
  * gap. Failed and refused also differ by shape.
  */
-export function cellOfDay({ state, count }: ReturnType<typeof dayIn>, least: readonly number[]): Cell {
+export function cellOfDay({ state, count }: ReturnType<typeof dayIn>, full: number): Cell {
   const parts = [[`var(--${state})`, 1]] as const;
   if (state === 'failed') return { parts, mark: 'cross' };
   if (state === 'refused') return { parts, mark: 'bar' };
   if (state !== 'covered' || count === undefined) return { parts };
-  const shade = least.filter((one) => count >= one).length - 1;
-  return shade < 0 ? { parts: [], mark: 'hollow' } : { parts, strength: shades[shade]! };
+  return count === 0 ? { parts: [], mark: 'hollow' } : { parts, strength: strengthOf(count, full) };
 }

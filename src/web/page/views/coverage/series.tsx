@@ -1,8 +1,9 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
-import { calendarOf, cellOfDay, dayIn, type SeriesDays, shades, steps } from '../../draw/calendar.ts';
+import { calendarOf, cellOfDay, dayIn, type SeriesDays } from '../../draw/calendar.ts';
 import type { SeriesAsked } from '../../draw/cells.ts';
+import { fullOf } from '../../draw/scales.ts';
 import { spansOf, stateOfWindow, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
@@ -73,10 +74,10 @@ function Calendar({ days, label, match_type }: { days: SeriesDays; label: string
   const [chosen, setChosen] = useState<string>();
   const calendar = useMemo(() => calendarOf(days), [days]);
   const cell = useMemo((): CellAt => {
-    const least = steps(days.news);
+    const full = fullOf([...(days.news?.values() ?? [])]);
     return (row, column) => {
       const day = calendar.dayAt(row, column);
-      return day === undefined ? undefined : cellOfDay(dayIn(days, day), least);
+      return day === undefined ? undefined : cellOfDay(dayIn(days, day), full);
     };
   }, [calendar]);
   return (
@@ -94,7 +95,9 @@ function Calendar({ days, label, match_type }: { days: SeriesDays; label: string
         onMove={({ row, column }) => setChosen(calendar.dayAt(row, column))}
       />
       <p class="said small">
-        {chosen ? `${chosen}: ${said(days, chosen)}` : <Shades news={days.news} />}{' '}
+        {chosen
+          ? `${chosen}: ${said(days, chosen)}`
+          : days.news && 'The darker, the more headlines; hollow: none.'}{' '}
         {chosen && days.news && (
           <Link to={{ view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' }}>its news</Link>
         )}
@@ -107,26 +110,6 @@ function said(days: SeriesDays, day: string): string {
   const { state, count } = dayIn(days, day);
   const told = count && `, ${number(count)} headlines`;
   return `${stateTitles[state][0]}${told || (state === 'covered' && count === 0 ? ', no headlines' : '')}`;
-}
-
-/** Explains the shades of covered days. */
-function Shades({ news }: Pick<SeriesDays, 'news'>) {
-  if (!news) return <>Choose a day to see its state.</>;
-  const least = steps(news);
-  return (
-    <span class="quiet">
-      covered: <Swatch kind="hollow" />
-      no news
-      {least.map((from, index) => (
-        <span key={from}>
-          <Swatch kind="covered" strength={shades[index]!} />
-          {number(from)}
-          {index === least.length - 1 ? '+' : ''}
-        </span>
-      ))}
-      {' headlines'}
-    </span>
-  );
 }
 
 type Windows = readonly Row<'windows'>[];

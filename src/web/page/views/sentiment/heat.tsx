@@ -2,8 +2,8 @@ import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
-import { colourOf, limitOf } from '../../draw/diverging.ts';
 import { isLoaded, type Model, stateOf, stateWords } from '../../draw/points.ts';
+import { colourOf, fullOf, limitOf, strengthOf } from '../../draw/scales.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
@@ -102,12 +102,10 @@ function tableOf(
     titles.push({ title: name });
   }
   const cells = titles.map(({ title, isHeading }) => (isHeading ? undefined : bucketsOf(title)));
-  const counts = rows.map(({ headlines }) => headlines).toSorted((a, b) => a - b);
   // Ignores extremes: a few weeks with hardly any headlines would make all others pale.
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
-  // How many headlines give a cell its full strength.
-  const full = counts[Math.floor(counts.length * 0.9)] ?? 1;
+  const full = fullOf(rows.map(({ headlines }) => headlines));
   return { by, end, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
@@ -146,8 +144,7 @@ function Drawn({ table, width }: { table: Table; width: number }) {
 function cellOf({ mean, headlines, state }: Bucket, limit: number, full: number): Cell {
   const mark = isLoaded(state) ? undefined : 'hatch';
   if (mean === null) return { parts: mark ? [['var(--never)', 1]] : [], mark };
-  const strength = Math.round(3 + 7 * Math.min(1, Math.sqrt(headlines / full))) / 10;
-  return { parts: [[colourOf(mean, limit), 1]], strength, mark };
+  return { parts: [[colourOf(mean, limit), 1]], strength: strengthOf(headlines, full), mark };
 }
 
 /** Returns the head of each column: its month, or its year if months are too narrow for that. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
-import { colourOf, limitOf } from '../../draw/diverging.ts';
+import { colourOf, limitOf } from '../../draw/scales.ts';
 import type { Shape } from '../../draw/world.ts';
 import { Hatching } from '../../grid.tsx';
 import { counted, score, share } from '../../numbers.ts';

@@ -13,3 +13,14 @@ export function colourOf(mean: number, limit: number): string {
   const part = Math.round(Math.min(1, Math.abs(mean) / limit) * 20) * 5;
   return `color-mix(in oklab, var(--${mean < 0 ? 'negative' : 'positive'}) ${part}%, var(--zero))`;
 }
+
+/** Returns the count that has the full strength: few are larger. */
+export function fullOf(counts: readonly number[]): number {
+  const sorted = counts.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.9)] ?? 1;
+}
+
+/** Returns how strong a colour is that stands for a count, in few enough steps. */
+export function strengthOf(count: number, full: number): number {
+  return Math.round(3 + 7 * Math.min(1, Math.sqrt(count / full))) / 10;
+}
