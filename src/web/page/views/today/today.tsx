@@ -51,7 +51,14 @@ export function Today() {
         <Jobs {...{ jobs, loads }} hasWorkers={workers?.length !== 0} />
         <Budget {...{ jobs, requests, month }} />
       </div>
-      {checks.answer && loads.length + checks.answer.rows.length > 0 && <Checks asked={checks} jobs={jobs} />}
+      {checks.answer && loads.length + checks.answer.rows.length > 0 && (
+        <Checks
+          asked={checks}
+          job={
+            jobs.find(({ last_load_at }) => last_load_at !== null)?.job ?? loads.find(({ job }) => job)?.job
+          }
+        />
+      )}
       {loads.length > 0 && (
         <Section title="Last loads" beside={<Source of={asked.loads} />}>
           <Loads loads={loads} />
@@ -79,9 +86,8 @@ function NothingYet({ jobs }: { jobs: readonly Row<'jobs'>[] }) {
 }
 
 /** Counts what `gmsi check` found in its last run, by result; the banner names what failed. */
-export function Checks({ asked, jobs }: { asked: Answering<'checks'>; jobs: readonly Row<'jobs'>[] }) {
+export function Checks({ asked, job }: { asked: Answering<'checks'>; job: string | undefined }) {
   const { rows } = asked.answer!;
-  const job = jobs.find(({ last_load_at }) => last_load_at !== null)?.job;
   const results = [...groupedBy(rows, ({ result }) => result)];
   const oldest = rows.map(({ checked_at }) => checked_at).toSorted()[0];
   return (
@@ -116,7 +122,7 @@ export function Budget(props: {
         <Fragment key={key}>
           {!is_own && (
             <p class="quiet">
-              {hasOwn ? 'Another' : 'The'} key <code>{key}</code>:
+              {hasOwn ? 'Another' : 'The'} key: <code>{key}</code>
             </p>
           )}
           {most ? (
