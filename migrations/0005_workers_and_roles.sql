@@ -102,7 +102,6 @@ create table gmsi.check_results (
   result text not null check (result in ('passed', 'failed', 'warned', 'skipped')),
   findings bigint not null,
   reason text,
-  settings jsonb not null,
   checked_at timestamptz not null default now(),
   primary key (job, check_name)
 );
@@ -114,7 +113,6 @@ comment on column gmsi.check_results.severity is 'fail, or warn if correct data 
 comment on column gmsi.check_results.result is 'passed: no findings · failed or warned, by its severity: findings, or it took too long · skipped: it is not for the job''s feed, or a table or set that it needs is empty.';
 comment on column gmsi.check_results.findings is 'Number of findings.';
 comment on column gmsi.check_results.reason is 'Why it was skipped or did not finish; else null.';
-comment on column gmsi.check_results.settings is 'The numbers that it compared with, by name.';
 comment on column gmsi.check_results.checked_at is 'When it was run.';
 
 -- Roles. Readers must not run functions that have another user's rights: with values of their choice, they could gain those rights.

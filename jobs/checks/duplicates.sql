@@ -2,8 +2,8 @@
 -- why: The same texts at one time in one series are one record. If ids changed from load to load, every record would be doubled.
 -- feeds: all
 -- needs: job_rows
--- setting: share = 0.02, share of a series' rows that may be duplicates, because wire services repeat themselves
--- setting: least = 5, this many duplicates in a series, or fewer, are not a finding
+-- 0.02: share of a series' rows that may be duplicates, because wire services repeat themselves
+-- 5: this many duplicates in a series, or fewer, are not a finding
 
 with grouped as (
   select country, topic, ticker, variant, at, text, count(*) as copies
@@ -16,7 +16,6 @@ select g.country, g.topic, g.ticker, g.variant, sum(g.copies) as rows, sum(g.cop
        min(g.at) filter (where g.copies > 1) as for_instance_at,
        (array_agg(g.text) filter (where g.copies > 1))[1] as for_instance
 from grouped g
-cross join setting
-group by g.country, g.topic, g.ticker, g.variant, setting.share, setting.least
-having sum(g.copies - 1) > setting.least and sum(g.copies - 1) > setting.share * sum(g.copies)
+group by g.country, g.topic, g.ticker, g.variant
+having sum(g.copies - 1) > 5 and sum(g.copies - 1) > 0.02 * sum(g.copies)
 order by doubled desc

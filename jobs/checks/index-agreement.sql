@@ -3,7 +3,7 @@
 -- feeds: gmsi-headlines, gmsi-index
 -- severity: warn
 -- needs: gmsi.gmsi_index, gmsi.sentiment_hourly
--- setting: tolerance = 0.01, how far the sums of an hour's scores may be apart
+-- 0.01: how far the sums of an hour's scores may be apart
 
 -- Only days that are covered in both feeds; an hour without a row has no headlines. If the index was loaded without
 -- align_to_period_end, its hours are taken to be stamped at their beginning.
@@ -34,10 +34,9 @@ full join rolled_up r using (country, topic, match_type, sentiment_type, hour, i
 join gmsi.coverage own using (country, topic, match_type)
 join gmsi.coverage c using (country, topic, match_type)
 cross join job_period p
-cross join setting
 cross join lateral (select (hour at time zone 'UTC')::date as day) as of
 where own.feed = 'gmsi-headlines' and c.feed = 'gmsi-index' and c.variant = index_variant
   and of.day between p.first_day and p.last_day and own.days @> of.day and c.days @> of.day
   and (coalesce(i.headlines, 0) <> coalesce(r.headlines, 0)
-    or abs(coalesce(i.sentiment_sum, 0) - coalesce(r.sentiment_sum, 0)) > setting.tolerance)
+    or abs(coalesce(i.sentiment_sum, 0) - coalesce(r.sentiment_sum, 0)) > 0.01)
 order by hour desc, country, topic

@@ -1,12 +1,10 @@
 -- check: No loaded row is missing
--- why: The program never deletes a row. These were deleted, moved or kept out. If that was intended, as with a detached month, check only later days: --set lost-rows.from=20250901
+-- why: The program never deletes a row. These were deleted, moved or kept out. If that was intended, as with a detached month, check only later days: --from 2025-09-01
 -- feeds: all
--- setting: from = 0, first day to check, written as 20250901
 
 select country, topic, ticker, variant, window_id, min(day) as first_day, max(day) as last_day, count(*) as days,
        sum(rows_met) as counted, sum(rows_held) as held
 from job_counted_days
-cross join setting
-where rows_held < rows_met and to_char(day, 'YYYYMMDD')::int >= setting.from
+where rows_held < rows_met
 group by country, topic, ticker, variant, window_id
 order by first_day desc, country, topic, ticker, variant

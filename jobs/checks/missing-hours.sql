@@ -3,8 +3,8 @@
 -- feeds: all
 -- needs: job_sums
 -- severity: warn
--- setting: days = 8, number of earlier covered days that a day is compared with
--- setting: least_days = 6, days with fewer of them are not checked
+-- 8: number of earlier covered days that a day is compared with
+-- 6: days with fewer of them are not checked
 
 -- An index that leaves out hours without news (sparse) does not have every hour on its usual days, and is not checked.
 with counted as (
@@ -24,12 +24,11 @@ with counted as (
   select country, topic, ticker, variant, text, day, hours,
          array_agg(hours) over (
            partition by country, topic, ticker, match_type, variant, text order by day
-           rows between (select days::bigint from setting) preceding and 1 preceding) as before
+           rows between 8 preceding and 1 preceding) as before
   from counted
 )
 select h.country, h.topic, h.ticker, h.variant, h.text, h.day, h.hours
 from compared h
-cross join setting
 cross join lateral (select percentile_cont(0.5) within group (order by n) as median from unnest(h.before) as n) as usual
-where h.hours < 24 and usual.median = 24 and cardinality(h.before) >= setting.least_days
+where h.hours < 24 and usual.median = 24 and cardinality(h.before) >= 6
 order by h.day desc

@@ -2,8 +2,8 @@
 -- why: If a column that used to be filled has nulls, a field was probably renamed. extra holds it under its new name.
 -- feeds: all
 -- needs: job_rows
--- setting: share = 0.2, share of a month's rows that may have null
--- setting: least = 100, months with fewer rows are not checked
+-- 0.2: share of a month's rows that may have null
+-- 100: months with fewer rows are not checked
 
 -- Undocumented columns count from the first month in which one was filled: the service may not send them at all.
 with columns as (
@@ -14,8 +14,7 @@ with columns as (
 )
 select c.month, c.column, c.rows, c.rows - c.filled as nulls, round((c.rows - c.filled)::numeric / c.rows, 4) as share
 from columns c
-cross join setting
 where c.is_known
-  and c.rows >= setting.least
-  and c.rows - c.filled > setting.share * c.rows
+  and c.rows >= 100
+  and c.rows - c.filled > 0.2 * c.rows
 order by c.month desc, c.column

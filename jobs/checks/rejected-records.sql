@@ -2,7 +2,7 @@
 -- why: Every number lacks the records that could not be read. gmsi replay reads them again once the cause is fixed.
 -- feeds: all
 -- severity: warn
--- setting: share = 0.01, share of the records of a series that may be rejected
+-- 0.01: share of the records of a series that may be rejected
 
 with rejected as (
   select country, topic, ticker, variant, count(*) as rejected, min(r.reason) as for_instance,
@@ -19,6 +19,5 @@ with rejected as (
 select r.country, r.topic, r.ticker, r.variant, r.rejected, l.records, r.for_instance, r.last_rejected_at
 from rejected r
 left join loaded l using (country, topic, ticker, variant)
-cross join setting
-where r.rejected > setting.share * coalesce(l.records, 0)
+where r.rejected > 0.01 * coalesce(l.records, 0)
 order by r.rejected desc

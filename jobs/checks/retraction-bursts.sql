@@ -2,8 +2,8 @@
 -- why: The service withdraws single rows. If most of a day is gone at once, its answer was probably incomplete.
 -- feeds: all
 -- needs: job_all_rows
--- setting: share = 0.5, share of a day's rows that may be retracted at once
--- setting: least = 10, this many retracted rows of a day, or fewer, are not a finding
+-- 0.5: share of a day's rows that may be retracted at once
+-- 10: this many retracted rows of a day, or fewer, are not a finding
 
 with moments as materialized (
   -- window_id and load_id of a retracted row are those that found it gone. A replay can have changed the row since.
@@ -12,10 +12,9 @@ with moments as materialized (
   from job_all_rows r
   left join gmsi.loads l using (load_id)
   cross join job_period p
-  cross join setting
   where r.retracted_at is not null and r.day <= p.last_day
   group by 1, 2, 3, 4, 5, 6
-  having count(*) > min(setting.least)
+  having count(*) > 10
 ), compared as (
   -- With the rows that stood when the load began: if all ids have changed, it brought as many as it retracted.
   select m.country, m.topic, m.ticker, m.variant, m.day, m.retracted_at, m.window_id, m.retracted, count(*) as rows
@@ -27,7 +26,6 @@ with moments as materialized (
 select c.country, c.topic, c.ticker, c.variant, c.retracted_at, min(c.window_id) as window_id, min(c.day) as first_day,
        max(c.day) as last_day, count(*) as days, sum(c.retracted) as retracted, sum(c.rows) as of_rows
 from compared c
-cross join setting
-where c.retracted > setting.share * c.rows
+where c.retracted > 0.5 * c.rows
 group by 1, 2, 3, 4, 5
 order by retracted desc

@@ -1,6 +1,6 @@
 -- check: Rollups equal the sums of the headlines
 -- why: Triggers update sentiment_hourly and sentiment_daily. If they are wrong, gmsi rollup --rebuild corrects them.
--- setting: tolerance = 1e-9, relative difference that a sum may have; absolute, if the sum is below 1
+-- 1e-9: relative difference that a sum may have; absolute, if the sum is below 1
 
 with scored as not materialized (
   select h.country, h.topic, h.published_at, m.sentiment_type, m.score,
@@ -41,12 +41,11 @@ select grain, country, topic, sentiment_type, begins, kept.all_n as kept_all, fr
        kept.sum as kept_sum, fresh.sum as fresh_sum, kept.std as kept_std, fresh.std as fresh_std
 from kept
 full join fresh using (grain, country, topic, sentiment_type, begins)
-cross join setting
 where kept.all_n is distinct from fresh.all_n or kept.n is distinct from fresh.n
-   or abs(kept.sum - fresh.sum) > setting.tolerance * greatest(1, fresh.abs_sum)
-   or abs(kept.abs_sum - fresh.abs_sum) > setting.tolerance * greatest(1, fresh.abs_sum)
-   or abs(kept.probabilities - fresh.probabilities) > setting.tolerance * greatest(1, fresh.probabilities)
-   or abs(kept.weighted - fresh.weighted) > setting.tolerance * greatest(1, fresh.abs_sum)
+   or abs(kept.sum - fresh.sum) > 1e-9 * greatest(1, fresh.abs_sum)
+   or abs(kept.abs_sum - fresh.abs_sum) > 1e-9 * greatest(1, fresh.abs_sum)
+   or abs(kept.probabilities - fresh.probabilities) > 1e-9 * greatest(1, fresh.probabilities)
+   or abs(kept.weighted - fresh.weighted) > 1e-9 * greatest(1, fresh.abs_sum)
    -- The deviation of nearly equal scores is the rest of a difference, so it has the noise of its square.
-   or abs(kept.std ^ 2 - fresh.std ^ 2) > setting.tolerance * greatest(1, fresh.abs_sum)
+   or abs(kept.std ^ 2 - fresh.std ^ 2) > 1e-9 * greatest(1, fresh.abs_sum)
 order by begins desc, grain, country, topic

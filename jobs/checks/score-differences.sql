@@ -3,9 +3,8 @@
 -- feeds: all
 -- severity: warn
 -- needs: job_models
--- setting: tolerance = 0.02, how far a score may be from the difference
+-- 0.02: how far a score may be from the difference
 
 select m.country, m.topic, m.ticker, m.variant, m.at, m.id, m.model, m.score, m.positive - m.negative as difference
 from job_models m
-cross join setting
-where abs(m.score - (m.positive - m.negative)) > setting.tolerance
+where abs(m.score - (m.positive - m.negative)) > 0.02

@@ -3,13 +3,12 @@
 -- feeds: all
 -- severity: warn
 -- needs: job_models
--- setting: least = 20, days of a series with fewer headlines are not checked
+-- 20: days of a series with fewer headlines are not checked
 
 select m.country, m.topic, m.ticker, m.variant, m.day, m.model, count(*) as headlines,
        min(m.positive) as positive, min(m.negative) as negative
 from job_models m
-cross join setting
 where m.positive is not null and m.negative is not null
-group by 1, 2, 3, 4, 5, 6, setting.least
-having count(*) >= setting.least and min(m.positive) = max(m.positive) and min(m.negative) = max(m.negative)
+group by 1, 2, 3, 4, 5, 6
+having count(*) >= 20 and min(m.positive) = max(m.positive) and min(m.negative) = max(m.negative)
 order by m.day desc, 1, 2

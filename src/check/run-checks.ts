@@ -80,7 +80,7 @@ async function outcomeOf(
   for (const needed of check.needs)
     if (!(await holdsRows(snapshot, needed, scope)))
       return skipped(reasonIfEmpty[needed] ?? `${needed} is empty`);
-  return judged(check, await findingsOfCheck(snapshot, check, scope, rows));
+  return judged(check, await findingsOfCheck(snapshot, check.query, scope, rows));
 }
 
 /** For sets that most feeds lack, in words that do not need the reference. */

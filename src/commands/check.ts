@@ -1,4 +1,4 @@
-import { type Check, withSettings } from '../check/check-file.ts';
+import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
 import { knownScope, openToRead, type Session, today } from '../compose.ts';
@@ -23,7 +23,6 @@ export interface CheckOptions extends JobPart {
   readonly list?: boolean;
   readonly checks?: string;
   readonly only?: readonly string[];
-  readonly set?: readonly string[];
   readonly rows?: number;
   readonly timeout: number;
 }
@@ -41,7 +40,7 @@ export async function checkCommand(
 ): Promise<number> {
   const feeds = [...catalog.keys()];
   const found = await findChecks({ cwd: process.cwd(), folder: options.checks }, feeds);
-  const checks = withSettings(onlyThese(found, options.only ?? []), options.set ?? []);
+  const checks = onlyThese(found, options.only ?? []);
   if (options.list) {
     if (session.json) printJson({ checks: checks.map(checkAsJson) });
     else print(`${listed(checks)}\n`);
@@ -86,8 +85,8 @@ export async function checkCommand(
 const notKept = 'The results are not stored, because this connection may only read.';
 
 function asKept({ name: job }: Job, { check, result, findings, reason }: CheckResult) {
-  const { name, title, severity, settings } = check;
-  return { job, check_name: name, title, severity, result, findings, reason, settings: settingsOf(settings) };
+  const { name, title, severity } = check;
+  return { job, check_name: name, title, severity, result, findings, reason };
 }
 
 interface Report {
@@ -104,12 +103,8 @@ function nextOf(reports: readonly Report[]): string {
   return nextStep(`export ${typedJob(reports[0]!.job.path)}`);
 }
 
-function checkAsJson({ name, path, settings, query: _, ...check }: Check) {
-  return { check: name, file: path, ...check, settings: settingsOf(settings) };
-}
-
-function settingsOf(settings: Check['settings']): Record<string, number> {
-  return Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+function checkAsJson({ name, path, query: _, ...check }: Check) {
+  return { check: name, file: path, ...check };
 }
 
 function reportAsJson({ job, scope, results }: Report) {
@@ -119,8 +114,8 @@ function reportAsJson({ job, scope, results }: Report) {
     series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
     checks: results.map(({ check, ...outcome }) => {
-      const { name, path, title, why, severity, settings } = check;
-      return { check: name, title, why, severity, file: path, settings: settingsOf(settings), ...outcome };
+      const { name, path, title, why, severity } = check;
+      return { check: name, title, why, severity, file: path, ...outcome };
     }),
   };
 }
@@ -172,14 +167,8 @@ function cell(value: unknown): string | null {
 }
 
 function listed(checks: readonly Check[]): string {
-  const overview = table(
+  return table(
     ['check', 'severity', 'what must hold'],
     checks.map(({ name, severity, title }) => [name, severity, title]),
   );
-  const settings = checks.flatMap((check) =>
-    check.settings.map(({ name, value, meaning }) => [`${check.name}.${name}`, String(value), meaning]),
-  );
-  return settings.length === 0
-    ? overview
-    : `${overview}\n\n${table(['setting', 'value', 'meaning'], settings)}`;
 }

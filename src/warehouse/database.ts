@@ -157,7 +157,6 @@ export interface Database {
     result: 'passed' | 'failed' | 'warned' | 'skipped';
     findings: number;
     reason: string | null;
-    settings: Json;
     checked_at: GeneratedTimestamp;
   };
   'gmsi.learned_facts': {

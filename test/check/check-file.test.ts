@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCheck, withSettings } from '../../src/check/check-file.ts';
+import { parseCheck } from '../../src/check/check-file.ts';
 
 const feeds = ['gmsi-headlines', 'ticker-headlines'];
 const parse = (text: string) => parseCheck('jobs/checks/own.sql', text, feeds);
@@ -9,13 +9,11 @@ function aFile(...head: string[]): string {
   return `${['-- check: Nothing is wrong', '-- why: It must not be.', ...head].join('\n')}\n\nselect 1 where false;\n`;
 }
 
-test('a check file says what it checks, why, for which feeds, how severely and with which settings', () => {
+test('a check file says what it checks, why, for which feeds and how severely', () => {
   const text = aFile(
     '-- feeds: gmsi-headlines, ticker-headlines',
     '-- severity: warn',
     '-- needs: gmsi.headlines',
-    '-- setting: share = 0.25, how much, in all',
-    '-- setting: tolerance = 1e-9',
     '-- Any other comment, such as https://example.com: it is left alone.',
   );
   expect(parse(text)).toEqual({
@@ -26,10 +24,6 @@ test('a check file says what it checks, why, for which feeds, how severely and w
     feeds,
     severity: 'warn',
     needs: ['gmsi.headlines'],
-    settings: [
-      { name: 'share', value: 0.25, meaning: 'how much, in all' },
-      { name: 'tolerance', value: 1e-9, meaning: '' },
-    ],
     query: text.trimEnd().slice(0, -1),
   });
 });
@@ -65,12 +59,6 @@ const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
     /:3: there is no feed/,
     /mean gmsi-headlines/,
   ],
-  [
-    'a setting without a number',
-    aFile('-- setting: share = much'),
-    /:3: a setting must be written/,
-    /reference\.md/,
-  ],
   ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" must name tables/, /reference\.md/],
   ['a header twice', aFile('-- check: again'), /:3: "-- check:" appears twice/, /reference\.md/],
 ];
@@ -84,37 +72,4 @@ test.for(broken)('a check file with %s is refused, with its name and line', ([, 
       hint: expect.stringMatching(hint),
     }),
   );
-});
-
-const checks = ['one', 'two'].map((name) => ({
-  ...parse(aFile('-- setting: share = 0.1', `-- setting: of_${name} = 1`)),
-  name,
-}));
-const valuesIn = (changes: string[]) =>
-  withSettings(checks, changes).map(({ settings }) => settings.map(({ value }) => value));
-
-test('a setting is changed in every check that has it, or in one', () => {
-  expect(valuesIn([])).toEqual([
-    [0.1, 1],
-    [0.1, 1],
-  ]);
-  expect(valuesIn(['share=0.2', 'of_two=-3'])).toEqual([
-    [0.2, 1],
-    [0.2, -3],
-  ]);
-  expect(valuesIn(['share=0.2', 'one.share=5e-3'])).toEqual([
-    [0.005, 1],
-    [0.2, 1],
-  ]);
-});
-
-test('a setting that there is not, and a change that is none, are refused', () => {
-  expect(() => valuesIn(['shore=1'])).toThrow(
-    expect.objectContaining({
-      message: 'No check has a setting "shore".',
-      hint: expect.stringContaining('share'),
-    }),
-  );
-  expect(() => valuesIn(['one.of_two=1'])).toThrow('No check has a setting "one.of_two".');
-  expect(() => valuesIn(['share=much'])).toThrow('--set takes name=number, not "share=much".');
 });

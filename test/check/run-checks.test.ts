@@ -93,14 +93,6 @@ test('job_series, job_days and job_period say what the job asks for, and what of
   expect((await outcomeOf(aCheck(query))).rows).toEqual([{ ...period, ...series, days: 31, covered: 31 }]);
 });
 
-test('settings are numbers that the query reads from "setting"', async () => {
-  const head = ['-- setting: most = 2', '-- setting: least = 1'];
-  const check = aCheck('select most from setting where most > 2', ...head);
-  expect(await outcomeOf(check)).toMatchObject({ result: 'passed' });
-  const settings = [{ name: 'most', value: 2.5, meaning: '' }];
-  expect(await outcomeOf({ ...check, settings })).toMatchObject({ rows: [{ most: 2.5 }] });
-});
-
 test('a check whose needs are not met is skipped, and so is one for another feed', async () => {
   const finding = 'select 1 as a';
   expect(await outcomeOf(aCheck(finding, '-- needs: gmsi.ticker_index'))).toMatchObject({
@@ -219,8 +211,7 @@ test('who may not take the role runs checks with their own rights, and reads onl
 
 test('the check that docs/reference.md shows runs as it is printed', async () => {
   const check = parseCheck('docs/reference.md', sqlMarked('check'), [...catalog.keys()]);
-  const settings = (value: number) => [{ ...check.settings[0]!, value }];
-  expect(await outcomeOf({ ...check, settings: settings(2) })).toMatchObject({ result: 'passed' });
-  const warned = { result: 'warned', findings: 23 };
-  expect(await outcomeOf({ ...check, settings: settings(1000) })).toMatchObject(warned);
+  expect(await outcomeOf(check)).toMatchObject({ result: 'passed' });
+  const query = check.query.replace('< 2', '< 1000');
+  expect(await outcomeOf({ ...check, query })).toMatchObject({ result: 'warned', findings: 23 });
 });

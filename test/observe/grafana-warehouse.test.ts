@@ -76,8 +76,8 @@ beforeAll(async () => {
     warehouse.db,
   );
   await sql`
-    insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
-    values ('test', 'nulls', 'No score is null.', 'fail', 'passed', 0, '{}')`.execute(warehouse.db);
+    insert into gmsi.check_results (job, check_name, title, severity, result, findings)
+    values ('test', 'nulls', 'No score is null.', 'fail', 'passed', 0)`.execute(warehouse.db);
   // The statements of psql aside, as they are in the compose file's PostgreSQL.
   const statements = textOf('login.sql')
     .replaceAll(/^\\.*$/gm, '')

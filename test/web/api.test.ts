@@ -39,11 +39,7 @@ beforeAll(async () => {
     title: 'Every settled day is loaded',
     severity: 'warn',
   } as const;
-  await keepCheckResults(
-    warehouse.db,
-    [{ ...check, result: 'warned', findings: 3, reason: null, settings: {} }],
-    true,
-  );
+  await keepCheckResults(warehouse.db, [{ ...check, result: 'warned', findings: 3, reason: null }], true);
   page = await aPage(warehouse.db);
   await mkdir(join(page.folder, 'jobs'));
   await writeFile(

@@ -293,8 +293,8 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await using odd = await aWarehouse();
     await using served = await aPage(odd.db, built);
     await sql`
-      insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
-      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1, '{}')`.execute(odd.db);
+      insert into gmsi.check_results (job, check_name, title, severity, result, findings)
+      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1)`.execute(odd.db);
     const { tab, page } = await open('', 'No gaps', undefined, served.url);
     await using _ = tab;
     const label = await page.getByRole('button', { name: /^Copy npx gmsi check/ }).getAttribute('aria-label');
@@ -723,8 +723,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await sql`insert into gmsi.alerts (kind, job, message, details) values ('key refused', 'food', 'The service refuses the key.', '{}')`.execute(
       today.db,
     );
-    await sql`insert into gmsi.check_results (job, check_name, title, severity, result, findings, settings)
-      values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1, '{}')`.execute(today.db);
+    await sql`insert into gmsi.check_results (job, check_name, title, severity, result, findings)
+      values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1)`.execute(today.db);
     await sql`update gmsi.loads set started_at = now() - interval '3 days'`.execute(today.db);
     await sql`insert into gmsi.loads (job, command, feed, run_by) values ('food', 'sync', 'gmsi-headlines', 'here')`.execute(
       today.db,

@@ -5,13 +5,6 @@ import { namedDatabaseError, SchemaGone } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
-/** The runnable part of a check. */
-export interface CheckQuery {
-  /** One query, a row for each finding. */
-  readonly query: string;
-  readonly settings: readonly { readonly name: string; readonly value: number }[];
-}
-
 export interface CheckFindings {
   readonly findings: number;
   /** The first of them, columns in the order of the query. */
@@ -35,18 +28,16 @@ export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** Runs a check's query over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
+/** Runs a check's query, which returns a row for each finding, over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
 export async function findingsOfCheck(
   snapshot: Snapshot,
-  { query, settings }: CheckQuery,
+  query: string,
   scope: CheckScope,
   atMost: number,
 ): Promise<CheckFindings> {
-  const columns = settings.map(({ name, value }) => sql`${value}::double precision as ${sql.ref(name)}`);
   const found = await run<{ finding: Record<string, unknown>; findings: number }>(
     snapshot,
     sql`with ${jobSets(scope)},
-      setting as not materialized (select ${sql.join(columns)}),
       found as (${sql.raw(query)}
 )
       select json_build_object('finding', to_json(found), 'findings', count(*) over ()) as row

@@ -18,9 +18,7 @@ export type FailedCheck = Pick<
   'check_name' | 'title' | 'findings'
 >;
 
-export type KeptResult = Omit<Insertable<Database['gmsi.check_results']>, 'settings'> & {
-  readonly settings: Readonly<Record<string, number>>;
-};
+export type KeptResult = Insertable<Database['gmsi.check_results']>;
 
 /**
  * Stores the results of a run of checks in place of those before it.
@@ -36,12 +34,12 @@ export async function keepCheckResults(
   try {
     await warehouse.transaction().execute(async (trx) => {
       await sql`
-        insert into gmsi.check_results (job, check_name, title, severity, result, findings, reason, settings)
-        select distinct on (job, check_name) job, check_name, title, severity, result, findings, reason, settings
+        insert into gmsi.check_results (job, check_name, title, severity, result, findings, reason)
+        select distinct on (job, check_name) job, check_name, title, severity, result, findings, reason
         from jsonb_populate_recordset(null::gmsi.check_results, ${JSON.stringify(results)}::jsonb)
         on conflict (job, check_name) do update
         set title = excluded.title, severity = excluded.severity, result = excluded.result, findings = excluded.findings,
-            reason = excluded.reason, settings = excluded.settings, checked_at = excluded.checked_at
+            reason = excluded.reason, checked_at = excluded.checked_at
       `.execute(trx);
       if (isWholeRun)
         await sql`delete from gmsi.check_results where job = any(${jobs}::text[]) and checked_at < now()`.execute(
