@@ -18,7 +18,7 @@ import {
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
 import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
-import { postToWebhook, usualPatience, type WebhookPatience } from './webhook.ts';
+import { postToWebhook } from './webhook.ts';
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
@@ -30,7 +30,6 @@ export interface AlertsOptions {
   readonly log: Log;
   /** Ends the message that is being sent. */
   readonly signal: AbortSignal;
-  readonly patience?: WebhookPatience;
 }
 
 /**
@@ -81,10 +80,10 @@ function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
 
 /** Sends a claimed alert; if the webhook does not accept it, a later check tries again. */
 async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promise<void> {
-  const { warehouse, log, signal, patience = usualPatience } = options;
+  const { warehouse, log, signal } = options;
   const about = { alert: alert.alert_id, kind: alert.kind, job: alert.job };
   try {
-    await postToWebhook(url, bodyOf(alert), patience, signal);
+    await postToWebhook(url, bodyOf(alert), signal);
     await markSent(warehouse, alert);
     log.info(about, alert.resolved_at ? 'reported that an alert is over' : 'sent an alert');
   } catch (error) {
