@@ -6,9 +6,10 @@ import { ConfigError } from '../../src/errors.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
-import { aFolder, gmsi } from '../cli/gmsi.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
 import { it } from '../support/serving.ts';
-import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
 
 const names = (await readdir(new URL('../../migrations', import.meta.url)))
   .filter((file) => file.endsWith('.sql'))
@@ -39,13 +40,6 @@ describe('migrating', () => {
     expect(applied.filter((list) => list.length > 0)).toHaveLength(1);
   });
 
-  it('gives the schema that a migrated template has', async () => {
-    await using database = await anEmptyDatabase();
-    await using template = await aWarehouse({ isNew: true });
-    await migrate(database.db);
-    expect(await relations(database.db)).toEqual(await relations(template.db));
-  });
-
   it('refuses a warehouse that a newer gmsi has migrated, and changes nothing', async ({ db }) => {
     await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
       db,
@@ -67,22 +61,6 @@ describe('migrating', () => {
     await expect(migrationStatus(db)).rejects.toThrow('from before the first release');
     const { rows } = await sql`select name from gmsi.kysely_migration order by name`.execute(db);
     expect(rows).toEqual([{ name: '0001_warehouse' }, { name: '0002_headlines' }]);
-  });
-
-  it('needs no privilege if there is nothing to migrate', async () => {
-    await using warehouse = await aWarehouse({ connections: 1 });
-    const { db } = warehouse;
-    await sql`create role gmsi_test_reader`.execute(db);
-    try {
-      await sql`grant usage on schema gmsi to gmsi_test_reader`.execute(db);
-      await sql`grant select on all tables in schema gmsi to gmsi_test_reader`.execute(db);
-      await sql`set role gmsi_test_reader`.execute(db);
-      expect(await migrate(db)).toEqual([]);
-    } finally {
-      await sql`reset role`.execute(db);
-      await sql`drop owned by gmsi_test_reader`.execute(db);
-      await sql`drop role gmsi_test_reader`.execute(db);
-    }
   });
 });
 
@@ -137,7 +115,7 @@ describe('a warehouse of somebody else', () => {
         .execute(db);
       await expect(migrate(database.db)).rejects.toThrow(`belongs to ${name}, not to`);
       await using folder = await aFolder();
-      const { code, stderr } = await gmsi(['migrate'], {
+      const { code, stderr } = await gmsiHere(['migrate'], {
         cwd: folder.path,
         env: { DATABASE_URL: database.url },
       });
@@ -157,12 +135,3 @@ describe('a warehouse of somebody else', () => {
     });
   });
 });
-
-async function relations(db: Warehouse) {
-  const { rows } = await sql`
-    select relname, attname, format_type(atttypid, atttypmod) as type, attnotnull
-    from pg_class join pg_attribute on attrelid = pg_class.oid
-    where relnamespace = 'gmsi'::regnamespace and attnum > 0 order by 1, attnum
-  `.execute(db);
-  return rows;
-}
