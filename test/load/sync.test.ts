@@ -61,8 +61,8 @@ describe('a sync', () => {
     expect(rows.find(({ late }) => !late)!.day).toBe('2026-11-17');
   });
 
-  it('leaves years that a backfill has still to drain to the backfill', async ({ db, sandbox }) => {
-    const job = aJobFor({ ...one, from: '2024-06-01' }, open);
+  it('leaves months that a backfill has still to drain to the backfill', async ({ db, sandbox }) => {
+    const job = aJobFor({ ...one, from: '2026-06-01' }, open);
     const requests = watchRequests(sandbox);
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
     expect(
