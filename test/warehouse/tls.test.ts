@@ -214,9 +214,8 @@ describe('gmsi doctor', () => {
     expect(line).toMatch(/✓ encryption +TLSv1\.[23], without verifying the server/);
     expect(stderr).toBe('');
     const verified = address({ sslmode: 'verify-full', sslrootcert: trusted }, 'localhost');
-    const checked = await doctor({ DATABASE_URL: verified }, gmsi);
+    const checked = await doctor({ DATABASE_URL: verified });
     expect(checked.line).toMatch(/✓ encryption +TLSv1\.[23], with a trusted certificate/);
-    expect(checked.stderr).toBe('');
   });
 
   test('takes the mode from the environment, as psql does, and says what is wrong there', async () => {
