@@ -7,13 +7,15 @@ import { anEmbeddedHome } from '../support/embedded-home.ts';
 import { webServer } from '../support/other-servers.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
-import { accessTo, aFolder, type Folder, gmsi } from './gmsi.ts';
+import { accessTo, aFolder, type Ended, type Folder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 let folder: Folder;
 let sandbox: Sandbox;
 let warehouse: TestWarehouse;
 let empty: TestWarehouse;
+/** Begun before the other tests, because both wait some seconds for the warehouse. */
+let withoutWarehouse: Promise<[Awaited<ReturnType<typeof doctor>>, Ended]>;
 
 beforeAll(async () => {
   [folder, sandbox, warehouse, empty] = await Promise.all([
@@ -21,6 +23,11 @@ beforeAll(async () => {
     startSandbox({ limits: null }),
     aWarehouse(),
     anEmptyDatabase(),
+  ]);
+  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: nowhere };
+  withoutWarehouse = Promise.all([
+    doctor({ DATABASE_URL: nowhere, GMSI_API_KEY: 'wrong' }, gmsi),
+    gmsi(['doctor', '--json'], { cwd: folder.path, env }),
   ]);
 });
 
@@ -159,12 +166,7 @@ describe('a new database', () => {
 });
 
 it('without a warehouse, what could not be looked at is neither good nor bad, and the key is tried; JSON has null for it', async () => {
-  const env = { ...accessTo(warehouse, sandbox), DATABASE_URL: nowhere };
-  // Both wait some seconds for the warehouse.
-  const [{ code, lines }, json] = await Promise.all([
-    doctor({ DATABASE_URL: nowhere, GMSI_API_KEY: 'wrong' }, gmsi),
-    gmsi(['doctor', '--json'], { cwd: folder.path, env }),
-  ]);
+  const [{ code, lines }, json] = await withoutWarehouse;
   expect(lines.key).toMatchObject({ sign: '✗' });
   expect(lines.warehouse).toMatchObject({
     sign: '✗',
