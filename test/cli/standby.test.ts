@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aPrimaryAndStandby } from '../support/a-standby.ts';
-import { accessTo, aFolder, type Folder, type Setting, startGmsi } from './gmsi.ts';
+import { accessTo, aFolder, type Ended, type Folder, gmsi, type Setting, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor, quarter } from './jobs.ts';
 
@@ -16,6 +16,8 @@ let folder: Folder;
 let setting: Setting & { readonly env: Readonly<Record<string, string>> };
 let primary: Warehouse;
 let standby: Warehouse;
+/** Begun before the tests, because it waits some seconds for an answer. */
+let withoutStandby: Promise<Ended>;
 
 beforeAll(async () => {
   servers = await aPrimaryAndStandby();
@@ -23,6 +25,8 @@ beforeAll(async () => {
   folder = await aFolder();
   const env = { ...accessTo(servers.primary, sandbox), GMSI_READ_DATABASE_URL: servers.standby.url };
   setting = { cwd: folder.path, env };
+  const nowhere = { ...env, GMSI_READ_DATABASE_URL: 'postgres://gmsi:geheim@127.0.0.1:1/gmsi' };
+  withoutStandby = gmsi(['export'], { ...setting, env: nowhere });
   await folder.write('jobs/us.yaml', jobFor(january));
   await folder.write('jobs/more.yaml', jobFor(quarter));
   const to = (url: string) => connect({ kind: 'url', url: new Secret(url) }, 2);
@@ -136,7 +140,7 @@ it('refuses a standby whose schema is older, and an address that is none', async
     code: 2,
     stderr: expect.stringContaining('GMSI_READ_DATABASE_URL is not the address'),
   });
-  expect(await exportFrom('postgres://gmsi:geheim@127.0.0.1:1/gmsi')).toMatchObject({
+  expect(await withoutStandby).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Check host and port in GMSI_READ_DATABASE_URL\.\n$/),
   });
