@@ -28,6 +28,8 @@ let folder: Folder;
 let sandbox: Sandbox;
 let warehouse: TestWarehouse;
 let own: Certificate;
+/** Begun before the tests, because they take some seconds. */
+let waits: Readonly<Record<'service' | 'warehouse', Promise<Ended[]>>>;
 
 beforeAll(async () => {
   [folder, sandbox, warehouse, own] = await Promise.all([
@@ -38,7 +40,30 @@ beforeAll(async () => {
   ]);
   await folder.write('jobs/job.yaml', jobFor(quarter));
   await folder.write('ca.pem', own.cert);
+  waits = { service: waitForService(), warehouse: waitForWarehouse() };
 });
+
+async function waitForService(): Promise<Ended[]> {
+  await using unwell = await webServer((_, response) => response.writeHead(503).end());
+  await using empty = await aWarehouse();
+  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 4 } }));
+  // Port 1 refuses.
+  const runs = [
+    { port: 1, flags: [] },
+    { port: unwell.port, flags: [] },
+    { port: unwell.port, flags: ['--quiet'] },
+  ].map(({ port, flags }) => {
+    const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(port) };
+    return gmsi(['backfill', patient, ...flags], { cwd: folder.path, env });
+  });
+  return await Promise.all(runs);
+}
+
+function waitForWarehouse(): Promise<Ended[]> {
+  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
+  const runs = [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env }));
+  return Promise.all(runs);
+}
 
 afterAll(async () => {
   await warehouse[Symbol.asyncDispose]();
@@ -144,14 +169,6 @@ describe('instead of the service', () => {
   it.each(wrong)('%s ends a command with 2, which says what to do', (name, _, __, what, hint) => {
     expectTwoLines(ends.get(name), what!, hint!);
   });
-
-  it('a web page ends gmsi lookups so', async () => {
-    await using other = await html(200)();
-    const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: http(other.port) };
-    const end = await gmsiHere(['lookups', '--quiet'], { cwd: folder.path, env });
-    expectTwoLines(end, 'without JSON: Please log in', 'login page');
-    expect(end.stdout).toBe('');
-  });
 });
 
 describe('a certificate', () => {
@@ -206,21 +223,8 @@ describe('a run whose first request is for a window', () => {
   });
 });
 
-it.concurrent('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
-  await using unwell = await webServer((_, response) => response.writeHead(503).end());
-  await using empty = await aWarehouse();
-  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 4 } }));
-  // Port 1 refuses.
-  const [refusing, plain, quiet] = await Promise.all(
-    [
-      { port: 1, flags: [] },
-      { port: unwell.port, flags: [] },
-      { port: unwell.port, flags: ['--quiet'] },
-    ].map(({ port, flags }) => {
-      const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(port) };
-      return gmsi(['backfill', patient, ...flags], { cwd: folder.path, env });
-    }),
-  );
+it('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
+  const [refusing, plain, quiet] = await waits.service;
   const waiting = /waiting for the service at http:\/\/127\.0\.0\.1:\d+\/v1: .*/;
   expect(refusing!.stderr).toMatch(new RegExp(`${waiting.source}ECONNREFUSED`));
   expect(plain!.stderr).toMatch(new RegExp(`${waiting.source}503`));
@@ -231,11 +235,8 @@ it.concurrent('what may pass: says after three seconds what it waits for, also o
   }
 });
 
-it.concurrent('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
-  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
-  const [plain, quiet] = await Promise.all(
-    [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env })),
-  );
+it('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
+  const [plain, quiet] = await waits.warehouse;
   const none =
     /gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/;
   expect(plain!.stderr).toMatch(
