@@ -227,18 +227,6 @@ describe('columns that stayed empty', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('are filled by the row of a record that has neither id nor text', async ({ db }) => {
-    const records = { ids: false, texts: false };
-    await using sandbox = await startSandbox({ limits: null, volume, clock, records });
-    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    expect(await repairAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
-    const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
-    const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
-    expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
-    expect(await countRows(db, 'headlines')).toBe(totals.rows_inserted);
-  });
-
   it('are left alone if the alias would make the row known by something else', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume, clock, records: { ids: false } });
     await using drifting = await aRewritingProxy(sandbox, renaming({ headline: 'caption' }));
