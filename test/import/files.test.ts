@@ -352,12 +352,3 @@ it.for([
     covered: { series: 1, days: 6 },
   });
 });
-
-it('refuses what is no file of records, before anything is loaded', async ({ db, folder }) => {
-  const text = await folder.write('notes.txt', 'x');
-  const placeless = await folder.write('records.csv', good);
-  await expect(runImport(db, [text])).rejects.toThrow(/notes.txt is not a file of records/);
-  await expect(runImport(db, [join(folder.path, 'gone.csv')])).rejects.toThrow(/cannot be read/);
-  await expect(runImport(db, [placeless])).rejects.toThrow(/does not say its feed/);
-  expect(await readFile(placeless, 'utf8')).toBe(good);
-});
