@@ -60,16 +60,3 @@ test('each of these privileges is needed: without it the doctor says so', async 
   expect(missing).toContain('EXECUTE on gmsi.ensure_month_partition');
   expect(missing).toContain('DELETE on gmsi.drain_sightings');
 });
-
-test('the privileges that are documented for a reader let it read and not write', async ({ warehouse }) => {
-  await using reader = await aUser(warehouse, 'reader');
-  await sql`select * from gmsi.headlines_as_of(now())`.execute(reader.db);
-  for (const view of [
-    ...'headlines_point_in_time sentiment_daily coverage_by_day sentiment_by_day'.split(' '),
-    ...'check_results coverage_gaps'.split(' '),
-  ])
-    await sql`select * from ${sql.table(`gmsi.${view}`)}`.execute(reader.db);
-  await expect(sql`delete from gmsi.headlines`.execute(reader.db)).rejects.toThrow('permission denied');
-  await expect(sql`select * from gmsi.api_usage`.execute(reader.db)).rejects.toThrow('permission denied');
-  await expect(sql`select gmsi.rebuild_rollups()`.execute(reader.db)).rejects.toThrow('permission denied');
-});
