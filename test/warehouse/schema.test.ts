@@ -2,14 +2,9 @@ import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { schemaDrift } from '../../src/warehouse/schema-objects.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 
 const warehouse = await aWarehouseForAll();
-
-it('is what migrations/objects.txt lists', async () => {
-  expect(await schemaDrift(warehouse.db)).toEqual({ gone: [], added: [] });
-});
 
 /** Tables and views of the warehouse: not its partitions, not Kysely's own. */
 const ours = sql`
