@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from './a-row.ts';
 
@@ -303,27 +304,24 @@ test('somebody with neither role cannot even look into the schema', async () => 
     expect(await refusalOf(stranger, statement)).toMatch(/permission denied for schema gmsi/);
 });
 
-const noPartition: [what: string, parent: string, month: string, reason: RegExp][] = [
-  [
-    'of a table that is not partitioned',
-    `'windows'`,
-    `'2026-01-01'`,
-    /gmsi\.windows is not a partitioned table/,
-  ],
-  ['of a partition', `'headlines_2026_09'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of a table elsewhere', `'pg_class'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of a name with SQL in it', `'headlines" cascade; --'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of nothing', 'null', `'2026-01-01'`, /is not a partitioned table/],
-  ['before 1900', `'headlines'`, `'1899-12-31'`, /not between 1900 and 2100/],
-  ['after 2100', `'headlines'`, `'2101-01-01'`, /not between 1900 and 2100/],
-  ['at the end of time', `'headlines'`, `'infinity'`, /not between 1900 and 2100/],
-  ['at its beginning', `'headlines'`, `'-infinity'`, /not between 1900 and 2100/],
-  ['before Christ', `'headlines'`, `'0044-03-15 BC'`, /not between 1900 and 2100/],
-  ['of no month', `'headlines'`, 'null', /not between 1900 and 2100/],
-];
+const noPartition = cases`
+  of a table that is not partitioned | 'windows' | '2026-01-01' | gmsi\.windows is not a partitioned table
+  of a partition | 'headlines_2026_09' | '2026-01-01' | is not a partitioned table
+  of a table elsewhere | 'pg_class' | '2026-01-01' | is not a partitioned table
+  of a name with SQL in it | 'headlines" cascade; --' | '2026-01-01' | is not a partitioned table
+  of nothing | null | '2026-01-01' | is not a partitioned table
+  before 1900 | 'headlines' | '1899-12-31' | not between 1900 and 2100
+  after 2100 | 'headlines' | '2101-01-01' | not between 1900 and 2100
+  at the end of time | 'headlines' | 'infinity' | not between 1900 and 2100
+  at its beginning | 'headlines' | '-infinity' | not between 1900 and 2100
+  before Christ | 'headlines' | '0044-03-15 BC' | not between 1900 and 2100
+  of no month | 'headlines' | null | not between 1900 and 2100
+`;
 
 test.for(noPartition)('a loader makes no partition %s', async ([, parent, month, reason]) => {
-  expect(await refusalOf(loader, `select gmsi.ensure_month_partition(${parent}, ${month})`)).toMatch(reason);
+  expect(await refusalOf(loader, `select gmsi.ensure_month_partition(${parent}, ${month})`)).toMatch(
+    new RegExp(reason!),
+  );
 });
 
 test('a loader makes one partition a month, whatever the day, and none of another owner’s table', async () => {
