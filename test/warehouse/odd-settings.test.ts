@@ -9,8 +9,7 @@ import { namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
-import { jobFor, quarter } from '../cli/jobs.ts';
-import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { jobFor } from '../cli/jobs.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
@@ -125,33 +124,6 @@ test('migrating, loading, syncing and revising do not notice odd settings, nor f
     await loadAndCompare(db);
   } finally {
     await db.destroy();
-  }
-});
-
-test('every command works in a database with odd settings', async ({ warehouse, db }) => {
-  await sql.raw(traps).execute(db);
-  await setOddly(warehouse);
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  await using folder = await aFolder();
-  await folder.write('job.yaml', jobFor({ ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' }));
-  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  for (const args of [
-    ['doctor'],
-    ['backfill', 'job.yaml'],
-    ['status', 'job.yaml'],
-    ['plan', 'job.yaml'],
-    ['check', 'job.yaml'],
-    ['repair', '--rollups'],
-    ['repair', 'job.yaml'],
-    ['lookups'],
-    ['migrate'],
-    ['export', 'job.yaml', '--out', 'out'],
-    ['export', 'job.yaml', '--out', 'as-of', '--as-of', new Date().toISOString()],
-  ]) {
-    // Nothing is written any more when a past moment is asked for.
-    if (args.includes('--as-of')) await setAsOfDelay(db, 0);
-    const { code, stderr, stdout } = await gmsiHere(args, setting);
-    expect([args.join(' '), code, code === 0 ? '' : stdout + stderr]).toEqual([args.join(' '), 0, '']);
   }
 });
 
