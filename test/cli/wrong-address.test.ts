@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
 import { unlimited } from '../../src/rate/permits.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import { fetchCodes } from '../../src/service/lookups.ts';
@@ -11,33 +10,21 @@ import { withoutMarks } from '../../src/terminal/style.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { cases } from '../support/cases.ts';
-import {
-  aCertificate,
-  type Certificate,
-  hangsUp,
-  mailServer,
-  type OtherServer,
-  webServer,
-} from '../support/other-servers.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Ended, type Folder, gmsi } from './gmsi.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aCertificate, hangsUp, mailServer, type OtherServer, webServer } from '../support/other-servers.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, type Ended, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
-let own: Certificate;
+const { folder, sandbox, warehouse } = await aPlaceForAll({ volume: 0.1 });
+const fresh = await aWarehouseForAll();
+const own = await aCertificate();
 /** Begun before the tests, because they take some seconds. */
 let waits: Readonly<Record<'service' | 'warehouse', Promise<Ended[]>>>;
 
 beforeAll(async () => {
-  [folder, sandbox, warehouse, own] = await Promise.all([
-    aFolder(),
-    startSandbox({ limits: null, volume: 0.1 }),
-    aWarehouse(),
-    aCertificate(),
-  ]);
   await folder.write('jobs/job.yaml', jobFor(quarter));
   await folder.write('ca.pem', own.cert);
   waits = { service: waitForService(), warehouse: waitForWarehouse() };
@@ -64,12 +51,6 @@ function waitForWarehouse(): Promise<Ended[]> {
   const runs = [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env }));
   return Promise.all(runs);
 }
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
-});
 
 const http = (port: number) => `http://127.0.0.1:${port}`;
 const https = (port: number) => `https://127.0.0.1:${port}`;
@@ -189,14 +170,11 @@ describe('a certificate', () => {
 describe('a run whose first request is for a window', () => {
   const period = { from: '2024-01-01', to: '2024-01-10' };
   const small = jobFor({ ...quarter, ...period, countries: ['US'], topics: ['Inflation-Food'] });
-  let fresh: TestWarehouse;
 
   beforeAll(async () => {
-    fresh = await aWarehouse();
     await folder.write('jobs/small.yaml', small);
     expect(await run(['lookups'], sandbox.url)).toMatchObject({ code: 0 });
   });
-  afterAll(() => fresh[Symbol.asyncDispose]());
 
   const run = (args: string[], url: string): Promise<Ended> =>
     gmsiHere(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
