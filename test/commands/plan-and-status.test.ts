@@ -60,7 +60,7 @@ test('plan suggests to load only with a key, and to set one up without', async (
     );
     return /^Next: (.*)$/m.exec(output)?.[1];
   };
-  expect(await suggested(true)).toMatch(/^gmsi backfill .*query.yaml'?$/);
+  expect(await suggested(true)).toMatch(/^gmsi backfill .*query.yaml"?$/);
   expect(await suggested(false)).toBe('gmsi init');
 });
 
