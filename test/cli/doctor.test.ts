@@ -184,16 +184,6 @@ it('without a key, the service is not asked, and the warehouse is looked at', as
   expect(code).toBe(2);
 });
 
-it('without a service, says what is wrong with its address', async () => {
-  const { code, lines } = await doctor({ GMSI_BASE_URL: 'https://nowhere.invalid' });
-  expect(lines.service).toMatchObject({
-    sign: '✗',
-    found: expect.stringContaining('no host nowhere.invalid'),
-  });
-  expect(lines.clock).toMatchObject({ sign: '✓' });
-  expect(code).toBe(2);
-});
-
 it('with the requests of the month used up, says so instead of nothing, and ends with 75', async () => {
   await using spent = await aWarehouse();
   await doctor({ DATABASE_URL: spent.url });
