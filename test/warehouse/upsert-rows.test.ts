@@ -276,16 +276,6 @@ describe('values', () => {
       { numRuns: 30 },
     );
   });
-
-  it.each([
-    ['2026-09-01T12:00:00Z', '2026-09-01T12:00:00.000Z'],
-    ['2026-09-01T12:00:00.123456Z', '2026-09-01T12:00:00.123Z'],
-    ['1999-12-31T23:59:59Z', '1999-12-31T23:59:59.000Z'],
-    ['2030-02-01T00:00:00Z', '2030-02-01T00:00:00.000Z'],
-  ])('of time %s stay that instant, in whatever zone the session is', async (published_at, instant) => {
-    await upsert(warehouse.db, [aRow({ published_at })]);
-    expect((await held())[0]!.published_at).toEqual(new Date(instant));
-  });
 });
 
 /** The headlines of all older versions, the oldest first. */
