@@ -315,32 +315,28 @@ it('a load that has lost its window does not make the one that has it now forget
   expect(totals.rows_retracted).toBe(0);
 });
 
-it.each(['first', 'last'])(
-  'if the %s page had a record that cannot be read, nothing is retracted: it may be one that was not met',
-  async (which) => {
-    await using service = await aService();
-    const { db, run } = service;
-    await runBackfill(run);
-    service.moveTo(after);
-    let pages = 0;
-    const { totals } = await runBackfill({
-      ...{ ...run, plan: refresh },
-      aroundPage: async (ask) => {
-        const page = await ask();
-        const isMeant = ++pages === 1 ? which === 'first' : page.nextToken === null && which === 'last';
-        return isMeant ? { ...page, records: ['unreadable', ...page.records] } : page;
-      },
-    });
-    expect(pages).toBeGreaterThan(2);
-    expect(totals.records_rejected).toBe(1);
-    expect(await retractedNow(db)).toBe(0);
+it('if the first page had a record that cannot be read, nothing is retracted: it may be one that was not met', async () => {
+  await using service = await aService();
+  const { db, run } = service;
+  await runBackfill(run);
+  service.moveTo(after);
+  let pages = 0;
+  const { totals } = await runBackfill({
+    ...{ ...run, plan: refresh },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      return ++pages === 1 ? { ...page, records: ['unreadable', ...page.records] } : page;
+    },
+  });
+  expect(pages).toBeGreaterThan(2);
+  expect(totals.records_rejected).toBe(1);
+  expect(await retractedNow(db)).toBe(0);
 
-    // The next drain reads all, and what the one before it rejected does not count any more.
-    await runBackfill({ ...run, plan: refresh });
-    expect((await windowsOf(db))[0]!.records_rejected).toBe(0);
-    expect(await heldBy(db, scope)).toEqual(servedBy(service.sandbox, scope));
-  },
-);
+  // The next drain reads all, and what the one before it rejected does not count any more.
+  await runBackfill({ ...run, plan: refresh });
+  expect((await windowsOf(db))[0]!.records_rejected).toBe(0);
+  expect(await heldBy(db, scope)).toEqual(servedBy(service.sandbox, scope));
+});
 
 it('what another load writes during a drain stays, though that drain does not meet it', async () => {
   await using service = await aService();
