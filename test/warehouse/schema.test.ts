@@ -121,12 +121,4 @@ describe('the schema gmsi', () => {
       }
     }
   });
-
-  it('lets a score be nothing but a double', async () => {
-    const { rows } = await sql`
-      select attname from pg_attribute where attrelid = 'gmsi.headlines'::regclass
-        and attname ~ '_(score|positive|neutral|negative|probability)$' and atttypid <> 'float8'::regtype
-    `.execute(warehouse.db);
-    expect(rows).toEqual([]);
-  });
 });
