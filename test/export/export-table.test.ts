@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { countTotals, exportColumns, inOneState, linesOf } from '../../src/warehouse/tables/export-rows.ts';
@@ -10,7 +10,7 @@ import { docPages, fencesOf } from '../docs/pages.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
 
 const formats = ['parquet', 'csv'] as const;
@@ -109,13 +109,9 @@ it('as of a moment is the table as it stood then', async () => {
   expect(seen.size).toBe(5);
 });
 
-describe('every row of each feed', () => {
-  let own: TestWarehouse;
-  beforeAll(async () => {
-    own = await aWarehouse();
-  });
-  afterAll(() => own[Symbol.asyncDispose]());
+const own = await aWarehouseForAll();
 
+describe('every row of each feed', () => {
   it.each([...catalog.values()])('is exported, by month: $name', async ({ name, table }) => {
     await using folder = await aFolder();
     const days = { start_date: '2026-09-27', end_date: '2026-10-04' };
