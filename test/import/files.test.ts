@@ -293,13 +293,9 @@ describe('an import that ends early', () => {
     async (nth, { warehouse, folder }) => {
       const path = await folder.write('many.ndjson', manyRecords(2500));
       await using proxy = await aCuttingProxy(warehouse.url);
-      const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-      try {
-        proxy.loseReplyTo(/refuse_late_commit/, nth);
-        expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
-      } finally {
-        await db.destroy();
-      }
+      await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+      proxy.loseReplyTo(/refuse_late_commit/, nth);
+      expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
       expect(proxy.lost).toBe(1);
       expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
       const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(
