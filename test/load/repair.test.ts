@@ -308,13 +308,9 @@ describe('a repair', () => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     await runBackfill({ job, db: warehouse.db, sandbox: drifting, clock });
     await using proxy = await aCuttingProxy(warehouse.url);
-    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-    try {
-      proxy.loseReplyTo(/commit/);
-      await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
-    } finally {
-      await db.destroy();
-    }
+    await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+    proxy.loseReplyTo(/commit/);
+    await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
     expect(proxy.lost).toBeGreaterThan(3);
     expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);
