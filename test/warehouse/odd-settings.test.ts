@@ -104,27 +104,19 @@ test('each connection has what the program relies on, whatever is set', async ({
     ).rows;
   const before = await ours(warehouse.db);
   await setOddly(warehouse);
-  const db = newConnections(warehouse);
-  try {
-    const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
-    expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
-    expect(unlike.length).toBe(16);
-  } finally {
-    await db.destroy();
-  }
+  await using db = newConnections(warehouse);
+  const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
+  expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
+  expect(unlike.length).toBe(16);
 });
 
 test('migrating, loading, syncing and revising do not notice odd settings, nor functions that somebody has put in the way', async () => {
   await using database = await anEmptyDatabase();
   await sql.raw(traps).execute(database.db);
   await setOddly(database);
-  const db = newConnections(database);
-  try {
-    await migrate(db);
-    await loadAndCompare(db);
-  } finally {
-    await db.destroy();
-  }
+  await using db = newConnections(database);
+  await migrate(db);
+  await loadAndCompare(db);
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(
@@ -167,17 +159,13 @@ async function localeProvider(db: Warehouse): Promise<string> {
 
 test('a user or a database that can only be read is named as such', async ({ warehouse }) => {
   await setOddly(warehouse, { default_transaction_read_only: 'on' });
-  const db = newConnections(warehouse);
-  try {
-    const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
-      .execute(db)
-      .catch(namedDatabaseError);
-    expect(refusal).toBeInstanceOf(ConfigError);
-    expect((refusal as ConfigError).message).toMatch(/can only be read/);
-    expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
-  } finally {
-    await db.destroy();
-  }
+  await using db = newConnections(warehouse);
+  const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
+    .execute(db)
+    .catch(namedDatabaseError);
+  expect(refusal).toBeInstanceOf(ConfigError);
+  expect((refusal as ConfigError).message).toMatch(/can only be read/);
+  expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
 });
 
 test.skipIf(!hasPgBouncer)(
