@@ -94,17 +94,13 @@ async function refusalOf(parameters: Record<string, string>, host?: string, user
 
 async function connecting(url: string): Promise<ConfigError | undefined> {
   try {
-    const db = connect({ kind: 'url', url: new Secret(url) }, 1);
-    try {
-      await checkServer(db);
-      const { rows } = await sql<{
-        ssl: boolean;
-      }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
-      expect(rows).toEqual([{ ssl: !/sslmode=(disable|allow)/.test(url) && url.includes('ssl') }]);
-      return undefined;
-    } finally {
-      await db.destroy();
-    }
+    await using db = connect({ kind: 'url', url: new Secret(url) }, 1);
+    await checkServer(db);
+    const { rows } = await sql<{
+      ssl: boolean;
+    }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
+    expect(rows).toEqual([{ ssl: !/sslmode=(disable|allow)/.test(url) && url.includes('ssl') }]);
+    return undefined;
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;
