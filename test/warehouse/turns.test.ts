@@ -53,26 +53,20 @@ it.concurrent.each(works)(
   '%s waits for another session, says for which, and ends at the stop signal',
   async (what, work) => {
     await using database = await (what === 'migrating' ? anEmptyDatabase() : aWarehouse());
-    const other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
-    try {
-      const { said, stop, waiting } = aWait();
-      {
-        await using holder = await kept(database.db, what);
-        const waits = work(other, waiting).catch((error: Error) => error);
-        await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
-        expect(said[0]).toMatch(
-          new RegExp(
-            `^waiting for process ${holder.pid} of \\w+ \\(.+\\), which holds the lock for ${what}$`,
-          ),
-        );
-        stop.abort();
-        expect(await waits).toMatchObject({ name: 'AbortError' });
-      }
-      // Nothing is left of it.
-      await work(other, {});
-    } finally {
-      await other.destroy();
+    await using other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
+    const { said, stop, waiting } = aWait();
+    {
+      await using holder = await kept(database.db, what);
+      const waits = work(other, waiting).catch((error: Error) => error);
+      await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
+      expect(said[0]).toMatch(
+        new RegExp(`^waiting for process ${holder.pid} of \\w+ \\(.+\\), which holds the lock for ${what}$`),
+      );
+      stop.abort();
+      expect(await waits).toMatchObject({ name: 'AbortError' });
     }
+    // Nothing is left of it.
+    await work(other, {});
   },
 );
 
