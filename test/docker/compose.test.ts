@@ -110,16 +110,6 @@ it('gives the program a user that owns its databases and is no superuser', async
   );
 });
 
-it('takes image, password and ports from .env', async () => {
-  const set = { POSTGRES_IMAGE: 'mirror/postgres:17', POSTGRES_PASSWORD: 'chosen', POSTGRES_PORT: '15432' };
-  const { postgres } = (await composeFile(set)).services;
-  expect(postgres).toMatchObject({
-    image: 'mirror/postgres:17',
-    environment: { POSTGRES_PASSWORD: 'chosen' },
-    ports: ['127.0.0.1:15432:5432'],
-  });
-});
-
 it('.env.example sets nothing but what the program or the compose file reads', async () => {
   const example = await textOf('.env.example');
   const readers = await Promise.all(['src/config/environment.ts', 'docker-compose.yml'].map(textOf));
