@@ -6,9 +6,9 @@ import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
+import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -22,24 +22,10 @@ const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', 
 
 /** A warehouse and a service that withdraws a share of its headlines some days after they appeared. */
 async function aService({ withdrawn = 0.3 } = {}) {
-  let now = before;
-  const clock = () => new Date(now);
-  const warehouse = await aWarehouse();
-  const changes = { withdrawn, late: 0, revised: 0 };
-  const sandbox = await startSandbox({ limits: null, clock, volume: 0.5, changes });
-  const { db } = warehouse;
-  return {
-    ...{ db, sandbox, clock },
-    /** A backfill of the job: of what is missing, or with `plan: refresh` of all of it. */
-    run: { job, db, sandbox, clock },
-    moveTo: (instant: string) => {
-      now = instant;
-    },
-    async [Symbol.asyncDispose]() {
-      await sandbox.stop();
-      await warehouse[Symbol.asyncDispose]();
-    },
-  };
+  const service = await aMovingService(before, { volume: 0.5, changes: { withdrawn, late: 0, revised: 0 } });
+  const { db, sandbox, clock } = service;
+  /** A backfill of the job: of what is missing, or with `plan: refresh` of all of it. */
+  return { ...service, run: { job, db, sandbox, clock } };
 }
 
 describe('a headline that the service no longer returns', () => {
