@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCheck } from '../../src/check/check-file.ts';
+import { cases } from '../support/cases.ts';
 
 const feeds = ['gmsi-headlines', 'ticker-headlines'];
 const parse = (text: string) => parseCheck('jobs/checks/own.sql', text, feeds);
@@ -42,34 +43,22 @@ test('comments after the beginning of the query are no head', () => {
   expect(parse(`${aFile()}-- severity: warn`).severity).toBe('fail');
 });
 
-const broken: [what: string, text: string, says: RegExp, hints: RegExp][] = [
-  ['no title', '-- why: x\nselect 1', /own\.sql: it has no comment "-- check: …"/, /reference\.md/],
-  ['no reason', '-- check: x\nselect 1', /own\.sql: it has no comment "-- why: …"/, /reference\.md/],
-  ['no query', '-- check: x\n-- why: y\n\n', /own\.sql: it contains no query/, /reference\.md/],
-  [
-    'a header that there is not',
-    aFile('-- severty: warn'),
-    /:3: "-- severty:" is not a header/,
-    /mean severity/,
-  ],
-  ['another severity', aFile('-- severity: error'), /:3: the severity must be fail or warn/, /reference\.md/],
-  [
-    'a feed that there is not',
-    aFile('-- feeds: gmsi-headline'),
-    /:3: there is no feed/,
-    /mean gmsi-headlines/,
-  ],
-  ['needs that are no table', aFile('-- needs: a b'), /:3: "-- needs:" must name tables/, /reference\.md/],
-  ['a header twice', aFile('-- check: again'), /:3: "-- check:" appears twice/, /reference\.md/],
-];
-
-test.for(broken)('a check file with %s is refused, with its name and line', ([, text, says, hint]) => {
+test.each(cases`
+  no title | why: x\nselect 1 | own\.sql: it has no comment "-- check: …" | reference\.md
+  no reason | check: x\nselect 1 | own\.sql: it has no comment "-- why: …" | reference\.md
+  no query | check: x\n-- why: y\n\n | own\.sql: it contains no query | reference\.md
+  a header that there is not | severty: warn | :3: "-- severty:" is not a header | mean severity
+  another severity | severity: error | :3: the severity must be fail or warn | reference\.md
+  a feed that there is not | feeds: gmsi-headline | :3: there is no feed | mean gmsi-headlines
+  needs that are no table | needs: a b | :3: "-- needs:" must name tables | reference\.md
+  a header twice | check: again | :3: "-- check:" appears twice | reference\.md
+`)('a check file with %s is refused, with its name and line', (_, head, says, hint) => {
+  const text = head!.includes('\\n') ? `-- ${head!.replaceAll('\\n', '\n')}` : aFile(`-- ${head}`);
   expect(() => parse(text)).toThrow(
     expect.objectContaining({
-      name: 'BrokenCheck',
-      kind: 'fatal',
-      message: expect.stringMatching(says),
-      hint: expect.stringMatching(hint),
+      ...{ name: 'BrokenCheck', kind: 'fatal' },
+      message: expect.stringMatching(says!),
+      hint: expect.stringMatching(hint!),
     }),
   );
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -8,6 +7,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { sqlMarked } from '../docs/pages.ts';
+import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 
@@ -116,26 +116,17 @@ test('a series that the warehouse does not know yet cannot be checked', async ()
 });
 
 test('the rights of an analyst are enough', async () => {
-  const name = `gmsi_analyst_${randomUUID().slice(0, 8)}`;
-  await sql.raw(`create role ${name} login password 'secret'`).execute(warehouse.db);
-  await sql.raw(sqlMarked('reader').replace('analyst', name)).execute(warehouse.db);
-  const url = new URL(warehouse.url);
-  url.username = name;
-  url.password = 'secret';
-  try {
-    const byOwner = await run('check', 'month');
-    const byAnalyst = await gmsiHere(['check', 'month'], {
-      cwd: folder.path,
-      env: { DATABASE_URL: url.href },
-    });
-    const told = 'The results are not stored, because this connection may only read.\n\n';
-    expect({ ...byAnalyst, stdout: byAnalyst.stdout.replace(told, '') }).toEqual(byOwner);
-    expect(byAnalyst.stdout).toContain(told);
-    expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);
-  } finally {
-    await sql.raw(`drop owned by ${name}`).execute(warehouse.db);
-    await sql.raw(`drop role ${name}`).execute(warehouse.db);
-  }
+  await using analyst = await aLogin(warehouse);
+  await sql.raw(sqlMarked('reader').replace('analyst', analyst.name)).execute(warehouse.db);
+  const byOwner = await run('check', 'month');
+  const byAnalyst = await gmsiHere(['check', 'month'], {
+    cwd: folder.path,
+    env: { DATABASE_URL: analyst.url },
+  });
+  const told = 'The results are not stored, because this connection may only read.\n\n';
+  expect({ ...byAnalyst, stdout: byAnalyst.stdout.replace(told, '') }).toEqual(byOwner);
+  expect(byAnalyst.stdout).toContain(told);
+  expect(byAnalyst.stdout).toMatch(/checks: 1\d passed, /);
 });
 
 test('the last result of each check is kept; a run of all checks removes those that are gone', async () => {

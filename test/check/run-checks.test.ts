@@ -1,12 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { type Check, parseCheck } from '../../src/check/check-file.ts';
 import { type CheckedJob, runChecks } from '../../src/check/run-checks.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { sqlMarked } from '../docs/pages.ts';
+import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aJob } from '../support/run-backfill.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
@@ -194,19 +192,11 @@ test('what a check sets does not reach the next one, nor the program', async () 
 });
 
 test('who may not take the role runs checks with their own rights, and reads only', async () => {
-  const name = `someone_${randomUUID().replaceAll('-', '')}`;
-  await sql.raw(`create role ${name} login password 'x' in role gmsi_loader`).execute(warehouse.db);
-  const url = new URL(warehouse.url);
-  Object.assign(url, { username: name, password: 'x' });
-  const db: Warehouse = connect({ kind: 'url', url: new Secret(url.href) }, 2);
-  try {
-    expect(await rowsOf('select current_user::text as name', db)).toEqual([{ name }]);
-    for (const write of ["ensure_month_partition('headlines', '2050-01-01')::text", 'rebuild_rollups()'])
-      await expect(rowsOf(`select gmsi.${write} as x`, db)).rejects.toThrow(/read-only transaction/);
-  } finally {
-    await db.destroy();
-    await sql.raw(`drop role ${name}`).execute(warehouse.db);
-  }
+  await using login = await aLogin(warehouse, 'gmsi_loader');
+  const { db, name } = login;
+  expect(await rowsOf('select current_user::text as name', db)).toEqual([{ name }]);
+  for (const write of ["ensure_month_partition('headlines', '2050-01-01')::text", 'rebuild_rollups()'])
+    await expect(rowsOf(`select gmsi.${write} as x`, db)).rejects.toThrow(/read-only transaction/);
 });
 
 test('the check that docs/reference.md shows runs as it is printed', async () => {

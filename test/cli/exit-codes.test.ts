@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aPlace } from './place.ts';
@@ -20,7 +19,7 @@ it('1: some windows failed, and a rerun takes them up again', async () => {
   const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
   sandbox.script([{ kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 }]);
 
-  const first = await backfill({}, gmsi);
+  const first = await backfill();
   expect(first).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/not complete, 1 window left[\s\S]*1 failed/),
@@ -78,7 +77,7 @@ async function aBench(overrides: object = {}) {
   const change = (to: object) =>
     folder.write('jobs/job.yaml', jobFor(january, { step: 'P10D', service: { page_size: 10 }, ...to }));
   await change(overrides);
-  const backfill = (env: Record<string, string> = {}, start = gmsiHere) =>
-    start(['backfill', 'job'], { ...setting, env: { ...setting.env, ...env } });
+  const backfill = (env: Record<string, string> = {}) =>
+    gmsiHere(['backfill', 'job'], { ...setting, env: { ...setting.env, ...env } });
   return { ...place, change, backfill };
 }

@@ -1,38 +1,30 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { type OtherServer, webServer } from '../support/other-servers.ts';
-import { aFolder, type Folder } from './gmsi.ts';
+import { webServer } from '../support/other-servers.ts';
+import { aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 const escapes = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u2066\u200b\u{e0041}\x7f';
 const forged = `\r\ngmsi: forged\r\nWARN: forged${escapes}`;
 
-let folder: Folder;
+const folder = await aFolder();
 const warehouse = await aWarehouseForAll();
-let service: OtherServer;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  folder = await aFolder();
-  service = await aHostileService();
-  env = {
-    DATABASE_URL: warehouse.url,
-    GMSI_BASE_URL: service.url,
-    GMSI_API_KEY: 'k',
-    // No psql there.
-    PATH: join(folder.path, 'bin'),
-  };
-  await folder.write('jobs/job.yaml', {
-    ...{ countries: 'all', topics: 'all', start_date: '2024-01-01', end_date: '2024-01-31' },
-    service: { rate: 'unlimited', max_attempts: 1 },
-  });
+const service = await aHostileService();
+const env = {
+  DATABASE_URL: warehouse.url,
+  GMSI_BASE_URL: service.url,
+  GMSI_API_KEY: 'k',
+  // No psql there.
+  PATH: join(folder.path, 'bin'),
+};
+await folder.write('jobs/job.yaml', {
+  ...{ countries: 'all', topics: 'all', start_date: '2024-01-01', end_date: '2024-01-31' },
+  service: { rate: 'unlimited', max_attempts: 1 },
 });
-
 afterAll(async () => {
-  await service[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
+  for (const own of [service, folder]) await own[Symbol.asyncDispose]();
 });
 
 it('prints nothing that a terminal would obey, whatever the service calls things and says of errors', async () => {

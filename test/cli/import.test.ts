@@ -129,6 +129,7 @@ it('names a broken file and its line, in one line whatever it is called, and end
 it.each([
   [['import'], /missing required argument 'file'/],
   [['import', 'gone.csv'], /gone\.csv cannot be read/],
+  [['import', 'notes.txt'], /notes\.txt is not a file of records/],
   [['import', '.', '--from', '2024-01-01'], /--to is missing/],
   [
     ['import', '.', '--from', '2024-02-01', '--to', '2024-01-01'],
@@ -138,6 +139,7 @@ it.each([
   [['import', 'few.csv'], /few\.csv has a name that does not say its feed: use --feed/],
 ])('%j is refused with 2', async (args, what) => {
   await folder.write('few.csv', 'a,b\n1,2\n');
+  await folder.write('notes.txt', 'x');
   const { code, stderr } = await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: warehouse.url } });
   expect(stderr).toMatch(what);
   expect(stderr).toMatch(/^ {2}→ /m);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { columnsOf } from '../../src/terminal/text.ts';
-import { aFolder, gmsi } from './gmsi.ts';
+import { aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
 import { aPlace } from './place.ts';
@@ -12,7 +12,7 @@ const down = '\x1b[B';
 
 it('says what to do instead if nobody can answer', async () => {
   await using folder = await aFolder();
-  const { code, stderr } = await gmsi(['init'], { cwd: folder.path });
+  const { code, stderr } = await gmsiHere(['init'], { cwd: folder.path });
   expect(code).toBe(2);
   expect(stderr).toMatch(/needs a terminal.*\n {2}→ .*\.env\.example/);
 });
@@ -42,7 +42,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answer('Address of the service', [`${sandbox.url}`, '\r']);
     await answer('API key', ['the-wrong-key', '\r']);
     await answer('Where should the headlines go?', [down, '\r']);
-    await answer('Database URL', ['postgres://me:the-wrong-password@127.0.0.1:9/nowhere', '\r']);
+    const wrong = Object.assign(new URL(warehouse.url), { password: 'the-wrong-password' });
+    await answer('Database URL', [wrong.href, '\r']);
     await answer('Where should the headlines go?', [down, '\r']);
     await answer('Database URL', [warehouse.url, '\r']);
     await answer('Do you have an API key', ['\r']);
@@ -57,7 +58,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answer('Name of the job', ['\r']);
     expect(await terminal.ended).toBe(0);
 
-    expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*127\.0\.0\.1:9/);
+    expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*refuses the user/);
     expect(terminal.written).toMatch(/The service does not work yet[\s\S]*401/);
     expect(terminal.written).not.toMatch(/INFO|WARN/);
     const said = stripVTControlCharacters(terminal.written).match(/^(■|◆ {2}Service|│ +→).*/gm) ?? [];

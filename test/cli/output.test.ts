@@ -1,8 +1,11 @@
 import { beforeAll, expect, it, vi } from 'vitest';
-import { aWarehouse } from '../support/test-warehouse.ts';
+import { runCommand } from '../../src/commands/run-command.ts';
+import type { Session } from '../../src/compose.ts';
+import { type ProgressView, showProgress } from '../../src/terminal/progress.ts';
+import { aLog } from '../support/a-log.ts';
 import { aFolder, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
-import { january, jobFor, scope } from './jobs.ts';
+import { january, jobFor } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
 
 const { folder, setting } = await aPlaceForAll({ volume: 0.1 });
@@ -29,8 +32,7 @@ it.each([
   for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
 });
 
-// While it runs, so does the next one, which waits for most of its time.
-it.concurrent('prints the address of a sandbox as one line of JSON with --json', async () => {
+it('prints the address of a sandbox as one line of JSON with --json', async () => {
   const running = startGmsi(['sandbox', '--port', '0', '--json'], { cwd: folder.path });
   await vi.waitFor(() => expect(running.stdout).toContain('\n'), 90_000);
   const { url, keys } = JSON.parse(running.stdout);
@@ -84,26 +86,35 @@ it('prints completion scripts that may be sourced twice, and completes the names
   expect((await gmsiHere(['complete', '--', 'status', ''], setting)).stdout).toMatch(/^job\t/m);
 });
 
-it.concurrent('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
-  // More than it gets done by the time that this test has seen what it waits for.
-  const slow = jobFor(scope, { service: { rate: 1, burst: 1, concurrency: 2 } });
-  await using other = await aWarehouse();
-  // A short lease beats often.
-  const quietly = { ...setting, env: { ...setting.env, DATABASE_URL: other.url, GMSI_LEASE_SECONDS: '6' } };
-  await folder.write('jobs/slow.yaml', slow);
-  const talking = startGmsi(['backfill', 'slow'], setting);
-  const quiet = startGmsi(['backfill', 'slow', '--quiet'], quietly);
-
-  await vi.waitFor(() => expect(talking.stderr).toMatch(/"msg":"slow: \d+ of \d+ windows, /), 90_000);
-  // By then the quiet one has had its time as well.
-  await vi.waitFor(async () => {
-    const [load] = await other.db.selectFrom('gmsi.loads').selectAll().execute();
-    expect(load!.heartbeat_at.getTime() - load!.started_at.getTime()).toBeGreaterThan(5_000);
-  }, 90_000);
-  expect(quiet.stderr).toBe('');
-  for (const running of [talking, quiet]) running.kill('SIGINT');
-  for (const running of [talking, quiet]) {
-    expect(await running.ended).toMatchObject({ code: 130, stdout: expect.stringContaining('interrupted') });
+it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
+  const viewOf = async (options: { quiet: boolean }) => {
+    let view: ProgressView | undefined;
+    const command = async ({ progress }: Session) => {
+      view = progress;
+      return 0;
+    };
+    await runCommand(async () => command, [], options, false);
+    return view!;
+  };
+  const { log, lines } = aLog();
+  const totals = { records: 1_200, requests: 3, windows_failed: 0 };
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    for (const [quiet, said] of [
+      [false, 2],
+      [true, 0],
+    ] as const) {
+      lines.length = 0;
+      {
+        using _ = showProgress('job', () => ({ totals, done: 3, all: 12 }), log, await viewOf({ quiet }));
+        vi.advanceTimersByTime(10_000);
+      }
+      vi.advanceTimersByTime(60_000);
+      expect(lines).toHaveLength(said);
+      for (const { msg } of lines) expect(msg).toMatch(/^job: 3 of 12 windows, 1,200 records /);
+    }
+  } finally {
+    vi.useRealTimers();
   }
 });
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, gmsi } from './gmsi.ts';
+import { gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlace } from './place.ts';
 
 const burst = 20;
 /** Some twenty requests with two topics, some ten with one: about a burst, or half of one. */
@@ -37,16 +36,14 @@ describe('processes on one key', () => {
 
 /** Two jobs, a warehouse of their own, and a sandbox that judges the limit. */
 async function aSetting(perSecond: number, topics?: string[]) {
-  const folder = await aFolder();
-  const warehouse = await aWarehouse();
-  const sandbox = await startSandbox({ limits: { perSecond, burst }, volume: 0.1 });
+  const place = await aPlace({ limits: { perSecond, burst }, volume: 0.1 });
+  const { folder, sandbox, warehouse, setting } = place;
   for (const country of ['US', 'DE'])
     await folder.write(`jobs/${country}.yaml`, jobOf(country, perSecond, topics));
-  const run = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   const begun = new Date();
   return {
-    sandbox,
-    backfill: (job: string, start = gmsi) => start(['backfill', job], run),
+    ...place,
+    backfill: (job: string, start = gmsi) => start(['backfill', job], setting),
     statuses: () => Object.keys(sandbox.stats().byStatus),
     /** What is in the one bucket of all, and at most what has leaked out of it. */
     async permitsTaken() {
@@ -54,11 +51,6 @@ async function aSetting(perSecond: number, topics?: string[]) {
       expect(buckets).toHaveLength(1);
       const [{ in_bucket, counted_at }] = buckets as [(typeof buckets)[0]];
       return in_bucket + ((counted_at.getTime() - begun.getTime()) / 1000) * perSecond;
-    },
-    async [Symbol.asyncDispose]() {
-      await sandbox.stop();
-      await warehouse[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
     },
   };
 }

@@ -2,41 +2,38 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aPrimaryAndStandby } from '../support/a-standby.ts';
-import { accessTo, aFolder, type Folder, type Setting, startGmsi } from './gmsi.ts';
+import { aSandboxForAll } from '../support/for-all.ts';
+import { accessTo, aFolder, gmsi, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor, quarter } from './jobs.ts';
 
-let servers: Awaited<ReturnType<typeof aPrimaryAndStandby>>;
-let sandbox: Sandbox;
-let folder: Folder;
-let setting: Setting & { readonly env: Readonly<Record<string, string>> };
-let primary: Warehouse;
-let standby: Warehouse;
+const servers = await aPrimaryAndStandby();
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.1 });
+const folder = await aFolder();
+const env = { ...accessTo(servers.primary, sandbox), GMSI_READ_DATABASE_URL: servers.standby.url };
+const setting = { cwd: folder.path, env };
+const [primary, standby] = [servers.primary, servers.standby].map(({ url }) =>
+  connect({ kind: 'url', url: new Secret(url) }, 2),
+) as [Warehouse, Warehouse];
+/** Begun before the tests, because it waits some seconds for an answer. */
+const withoutStandby = gmsi(['export'], {
+  cwd: folder.path,
+  env: { ...env, GMSI_READ_DATABASE_URL: 'postgres://gmsi:geheim@127.0.0.1:1/gmsi' },
+});
 
 beforeAll(async () => {
-  servers = await aPrimaryAndStandby();
-  sandbox = await startSandbox({ limits: null, volume: 0.1 });
-  folder = await aFolder();
-  const env = { ...accessTo(servers.primary, sandbox), GMSI_READ_DATABASE_URL: servers.standby.url };
-  setting = { cwd: folder.path, env };
   await folder.write('jobs/us.yaml', jobFor(january));
   await folder.write('jobs/more.yaml', jobFor(quarter));
-  const to = (url: string) => connect({ kind: 'url', url: new Secret(url) }, 2);
-  primary = to(servers.primary.url);
-  standby = to(servers.standby.url);
   expect(await gmsiHere(['backfill', 'us'], setting)).toMatchObject({ code: 0 });
   await caughtUp();
 });
 afterAll(async () => {
-  await primary?.destroy();
-  await standby?.destroy();
-  await sandbox?.stop();
-  await folder?.[Symbol.asyncDispose]();
-  await servers?.[Symbol.asyncDispose]();
+  await primary.destroy();
+  await standby.destroy();
+  for (const own of [folder, servers]) await own[Symbol.asyncDispose]();
 });
 
 async function caughtUp(): Promise<void> {
@@ -136,7 +133,7 @@ it('refuses a standby whose schema is older, and an address that is none', async
     code: 2,
     stderr: expect.stringContaining('GMSI_READ_DATABASE_URL is not the address'),
   });
-  expect(await exportFrom('postgres://gmsi:geheim@127.0.0.1:1/gmsi')).toMatchObject({
+  expect(await withoutStandby).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Check host and port in GMSI_READ_DATABASE_URL\.\n$/),
   });

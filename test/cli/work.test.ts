@@ -11,10 +11,11 @@ import { aSetting, atWork, isLoaded } from './working.ts';
 /** Eight windows of some three pages. */
 const pages = { step: 'P16D', service: { concurrency: 4, page_size: 10 } };
 
-it('loads a job by one of two workers, of which only the other has the job file, and all can be watched', async () => {
+it('loads a job by one of two workers, of which only the other has the job file and makes its export, and all can be watched', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, bare, folder } = setting;
-  await folder.write('jobs/shared.yaml', jobFor(january, pages));
+  const exported = join(folder.path, 'exported');
+  await folder.write('jobs/shared.yaml', jobFor(january, { ...pages, exports: [{ to: exported }] }));
   const watch = setting.start(['status', 'shared', '--watch', '--json'], cli);
   const lines = () =>
     watch.stdout
@@ -40,6 +41,7 @@ it('loads a job by one of two workers, of which only the other has the job file,
       { job: 'shared', command: 'backfill', is_loading: false, outcome: 'done', windows_drained: 8 },
     ]);
   }, 90_000);
+  await vi.waitFor(() => expect(existsSync(join(exported, manifestName)), other.stderr).toBe(true), 90_000);
   const worker = { url: /http:[^"]+(?=","msg":"serving)/.exec(other.stderr)![0] };
   await vi.waitFor(async () => expect(await scrape(worker)).toMatchObject({ gmsi_workers: 2 }), 20_000);
   expect((await fetch(`${worker.url}/readyz`)).status).toBe(200);
@@ -54,17 +56,6 @@ it('loads a job by one of two workers, of which only the other has the job file,
   expect(await warehouse.db.selectFrom('gmsi.workers').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
-});
-
-it('exports what its own job file says once a load is over', async () => {
-  await using setting = await aSetting();
-  const { warehouse, cli, folder } = setting;
-  const exported = join(folder.path, 'exported');
-  await folder.write('jobs/kept.yaml', jobFor(january, { exports: [{ to: exported }] }));
-  const worker = setting.start(['work'], cli);
-  await atWork(warehouse, 1);
-  expect(await gmsiHere(['backfill', 'kept', '--enqueue'], cli)).toMatchObject({ code: 0 });
-  await vi.waitFor(() => expect(existsSync(join(exported, manifestName)), worker.stderr).toBe(true), 90_000);
 });
 
 it('does not start with a bad job file, or with a named one that has no schedule', async () => {

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
 import { unlimited } from '../../src/rate/permits.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import { fetchCodes } from '../../src/service/lookups.ts';
@@ -11,40 +10,47 @@ import { withoutMarks } from '../../src/terminal/style.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { cases } from '../support/cases.ts';
-import {
-  aCertificate,
-  type Certificate,
-  hangsUp,
-  mailServer,
-  type OtherServer,
-  webServer,
-} from '../support/other-servers.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, aFolder, type Ended, type Folder, gmsi } from './gmsi.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aCertificate, hangsUp, mailServer, type OtherServer, webServer } from '../support/other-servers.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { accessTo, type Ended, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
+import { aPlaceForAll } from './place.ts';
 
-let folder: Folder;
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
-let own: Certificate;
+const { folder, sandbox, warehouse } = await aPlaceForAll({ volume: 0.1 });
+const fresh = await aWarehouseForAll();
+const own = await aCertificate();
+/** Begun before the tests, because they take some seconds. */
+let waits: Readonly<Record<'service' | 'warehouse', Promise<Ended[]>>>;
 
 beforeAll(async () => {
-  [folder, sandbox, warehouse, own] = await Promise.all([
-    aFolder(),
-    startSandbox({ limits: null, volume: 0.1 }),
-    aWarehouse(),
-    aCertificate(),
-  ]);
   await folder.write('jobs/job.yaml', jobFor(quarter));
   await folder.write('ca.pem', own.cert);
+  waits = { service: waitForService(), warehouse: waitForWarehouse() };
 });
 
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
-  await folder[Symbol.asyncDispose]();
-});
+async function waitForService(): Promise<Ended[]> {
+  await using unwell = await webServer((_, response) => response.writeHead(503).end());
+  await using empty = await aWarehouse();
+  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 4 } }));
+  // Port 1 refuses.
+  const runs = [
+    { port: 1, flags: [] },
+    { port: unwell.port, flags: [] },
+    { port: unwell.port, flags: ['--quiet'] },
+  ].map(({ port, flags }) => {
+    const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(port) };
+    return gmsi(['backfill', patient, ...flags], { cwd: folder.path, env });
+  });
+  return await Promise.all(runs);
+}
+
+function waitForWarehouse(): Promise<Ended[]> {
+  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
+  const runs = [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env }));
+  return Promise.all(runs);
+}
 
 const http = (port: number) => `http://127.0.0.1:${port}`;
 const https = (port: number) => `https://127.0.0.1:${port}`;
@@ -144,14 +150,6 @@ describe('instead of the service', () => {
   it.each(wrong)('%s ends a command with 2, which says what to do', (name, _, __, what, hint) => {
     expectTwoLines(ends.get(name), what!, hint!);
   });
-
-  it('a web page ends gmsi lookups so', async () => {
-    await using other = await html(200)();
-    const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: http(other.port) };
-    const end = await gmsiHere(['lookups', '--quiet'], { cwd: folder.path, env });
-    expectTwoLines(end, 'without JSON: Please log in', 'login page');
-    expect(end.stdout).toBe('');
-  });
 });
 
 describe('a certificate', () => {
@@ -172,14 +170,11 @@ describe('a certificate', () => {
 describe('a run whose first request is for a window', () => {
   const period = { from: '2024-01-01', to: '2024-01-10' };
   const small = jobFor({ ...quarter, ...period, countries: ['US'], topics: ['Inflation-Food'] });
-  let fresh: TestWarehouse;
 
   beforeAll(async () => {
-    fresh = await aWarehouse();
     await folder.write('jobs/small.yaml', small);
     expect(await run(['lookups'], sandbox.url)).toMatchObject({ code: 0 });
   });
-  afterAll(() => fresh[Symbol.asyncDispose]());
 
   const run = (args: string[], url: string): Promise<Ended> =>
     gmsiHere(args, { cwd: folder.path, env: { ...accessTo(fresh, sandbox), GMSI_BASE_URL: url } });
@@ -206,21 +201,8 @@ describe('a run whose first request is for a window', () => {
   });
 });
 
-it.concurrent('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
-  await using unwell = await webServer((_, response) => response.writeHead(503).end());
-  await using empty = await aWarehouse();
-  const patient = await folder.write('patient.yaml', jobFor(quarter, { service: { max_attempts: 4 } }));
-  // Port 1 refuses.
-  const [refusing, plain, quiet] = await Promise.all(
-    [
-      { port: 1, flags: [] },
-      { port: unwell.port, flags: [] },
-      { port: unwell.port, flags: ['--quiet'] },
-    ].map(({ port, flags }) => {
-      const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: http(port) };
-      return gmsi(['backfill', patient, ...flags], { cwd: folder.path, env });
-    }),
-  );
+it('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
+  const [refusing, plain, quiet] = await waits.service;
   const waiting = /waiting for the service at http:\/\/127\.0\.0\.1:\d+\/v1: .*/;
   expect(refusing!.stderr).toMatch(new RegExp(`${waiting.source}ECONNREFUSED`));
   expect(plain!.stderr).toMatch(new RegExp(`${waiting.source}503`));
@@ -231,11 +213,8 @@ it.concurrent('what may pass: says after three seconds what it waits for, also o
   }
 });
 
-it.concurrent('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
-  const env = { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/db' };
-  const [plain, quiet] = await Promise.all(
-    [[], ['--quiet']].map((flags) => gmsi(['status', ...flags], { cwd: folder.path, env })),
-  );
+it('says after three seconds that it waits for the warehouse, also off a terminal, and then that none answers', async () => {
+  const [plain, quiet] = await waits.warehouse;
   const none =
     /gmsi: No PostgreSQL answers at the warehouse's address: .*ECONNREFUSED.*\n {2}→ Is the server running\? .*\n$/;
   expect(plain!.stderr).toMatch(

@@ -1,15 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { backfillCommand, syncCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { planCommand } from '../../src/commands/plan.ts';
 import { statusCommand } from '../../src/commands/status.ts';
 import type { Session } from '../../src/compose.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aPlace } from '../cli/place.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 import { runCommand } from './run-command.ts';
@@ -24,31 +20,17 @@ const limit = before({ days: 100 });
 const wanted = `countries: [US, DE]\ntopics: [Inflation-Food]\nstart_date: ${start}\nend_date: today\n`;
 const learned = JSON.stringify({ answered: limit, refused: before({ days: 101 }), asked_on: `${today}` });
 
-let folder: string;
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
-
+let place: Awaited<ReturnType<typeof aPlace>>;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
-  warehouse = await aWarehouse();
-  sandbox = await startSandbox({ limits: null, clock, historyLimitDays: 100, volume: 0.1 });
+  place = await aPlace({ clock, historyLimitDays: 100, volume: 0.1 });
   await run((session) => lookupsCommand(session, undefined));
-});
-
-afterEach(async () => {
-  await sandbox.stop();
-  await warehouse[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
+  return () => place[Symbol.asyncDispose]();
 });
 
 const run = (command: (session: Session) => Promise<number>, json = false) =>
-  runCommand({ warehouse, sandbox, json, clock }, command);
+  runCommand({ ...place, json, clock }, command);
 
-async function aFile(more: string): Promise<string> {
-  const path = join(folder, 'job.yaml');
-  await writeFile(path, `${wanted}${more}`);
-  return path;
-}
+const aFile = (more: string) => place.folder.write('job.yaml', `${wanted}${more}`);
 
 const commands = (path: string) => ({
   plan: (session: Session) => planCommand(session, [path], {}),
@@ -75,24 +57,17 @@ async function expectNamed(
 
 it('from the job file ends runs well, and is named in every plan and result', async () => {
   const path = await aFile(`history_limit: ${limit}\n`);
-  const requests = watchRequests(sandbox);
+  const requests = watchRequests(place.sandbox);
   const line = `${limit}, from the job file: 900 earlier days are not requested`;
   await expectNamed(commands(path), line, { firstDay: limit, by: 'job', days: 900 });
   expect(requests.every(({ query }) => (query.start_date ?? limit) >= limit)).toBe(true);
   const loaded = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: limit, to: `${today}` };
-  expect(await heldBy(warehouse.db, loaded)).toEqual(servedBy(sandbox, loaded));
-});
-
-it('from the job file may be a time before today', async () => {
-  const firstDay = before({ weeks: 10, days: 5 });
-  const line = `${firstDay}, from the job file: 925 earlier days are not requested`;
-  const path = await aFile('history_limit: P10W5D\n');
-  await expectNamed({ plan: commands(path).plan }, line, { firstDay, by: 'job', days: 925 });
+  expect(await heldBy(place.warehouse.db, loaded)).toEqual(servedBy(place.sandbox, loaded));
 });
 
 it('that a probe has learned is named as such', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
-  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
+  await place.warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
   const line = `${limit}, as a probe has learned: 900 earlier days are not requested`;
   const { plan, status } = commands(await aFile(''));
   await expectNamed({ plan, status }, line, { firstDay: limit, by: 'probe', days: 900 });
@@ -100,10 +75,10 @@ it('that a probe has learned is named as such', async () => {
 
 it('that lies after a fixed end asks for nothing, and says so', async () => {
   const fact = { feed: 'gmsi-headlines', fact: 'history_limit', value: learned, evidence: 'a test' };
-  await warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
-  const path = join(folder, 'old.yaml');
-  await writeFile(path, wanted.replace('end_date: today', `end_date: ${before({ days: 501 })}`));
-  const requests = watchRequests(sandbox);
+  await place.warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
+  const text = wanted.replace('end_date: today', `end_date: ${before({ days: 501 })}`);
+  const path = await place.folder.write('old.yaml', text);
+  const requests = watchRequests(place.sandbox);
   const { output, code } = await run(commands(path).backfill);
   expect(output).toContain('old: nothing to request');
   expect(output).toContain(

@@ -1,27 +1,9 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
+import { expect, it } from 'vitest';
 import { gmsiHere } from '../cli/in-process.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aPlaceForAll } from '../cli/place.ts';
 
-let sandbox: Sandbox;
-let warehouse: TestWarehouse;
-let folder: Folder;
-const list = (...args: string[]) =>
-  gmsiHere(['jobs', ...args], { cwd: folder.path, env: accessTo(warehouse, sandbox) });
-
-beforeAll(async () => {
-  [sandbox, warehouse, folder] = await Promise.all([
-    startSandbox({ limits: null, volume: 0.01 }),
-    aWarehouse(),
-    aFolder(),
-  ]);
-});
-afterAll(async () => {
-  await sandbox.stop();
-  await warehouse[Symbol.asyncDispose]();
-  await folder[Symbol.asyncDispose]();
-});
+const { sandbox, folder, setting } = await aPlaceForAll({ volume: 0.01 });
+const list = (...args: string[]) => gmsiHere(['jobs', ...args], setting);
 
 it('lists the examples of the program if there is no folder of jobs', async () => {
   const { code, stdout } = await list();
@@ -49,8 +31,7 @@ it('says how far each job is covered, and suggests the one that is not', async (
   const schedule = { sync: '15 * * * *', backfill: '0 1 * * *', timezone: 'Asia/Tokyo' };
   await folder.write('jobs/z.yaml', { ...job, countries: ['NO'], start_date: '2024-03-01', schedule });
   expect((await list()).stdout).toMatch(/Next: gmsi lookups\n$/);
-  const env = accessTo(warehouse, sandbox);
-  expect(await gmsiHere(['backfill', 'done'], { cwd: folder.path, env })).toMatchObject({ code: 0 });
+  expect(await gmsiHere(['backfill', 'done'], setting)).toMatchObject({ code: 0 });
 
   const requests = sandbox.stats().requests;
   const { code, stdout } = await list();

@@ -1,14 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
 import { planCommand } from '../../src/commands/plan.ts';
 import { statusCommand } from '../../src/commands/status.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aPlaceForAll } from '../cli/place.ts';
 import { runCommand } from './run-command.ts';
 
 const period = 'start_date: 2026-10-01\nend_date: 2026-10-02\n';
@@ -18,31 +15,20 @@ const files = {
   query: `feed: event-metrics-query\nbody: { tickers: [BTC_CRY] }\n${period}`,
 };
 
-let folder: string;
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
-const pathOf = (name: keyof typeof files) => join(folder, `${name}.yaml`);
+// Two series fail, so that status has something to report.
+const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
+  path.endsWith('/USA_IND') || (path.endsWith('/NO') && query.sentiment_type === 'directional');
+const script = [{ kind: 'refuse' as const, status: 422, times: 1000, match }];
+// The database's: days are covered only if all clocks agree.
+const clock = () => new Date();
+const { folder, warehouse, sandbox } = await aPlaceForAll({ clock, faults: { script } });
+const pathOf = (name: keyof typeof files) => join(folder.path, `${name}.yaml`);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, `${name}.yaml`), text);
-  warehouse = await aWarehouse();
-  // Two series fail, so that status has something to report.
-  const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
-    path.endsWith('/USA_IND') || (path.endsWith('/NO') && query.sentiment_type === 'directional');
-  const script = [{ kind: 'refuse' as const, status: 422, times: 1000, match }];
-  // The database's: days are covered only if all clocks agree.
-  const clock = () => new Date();
-  sandbox = await startSandbox({ limits: null, clock, faults: { script } });
+  for (const [name, text] of Object.entries(files)) await folder.write(`${name}.yaml`, text);
   const place = { warehouse, sandbox, clock };
   await runCommand(place, (session) => lookupsCommand(session, undefined));
   await runCommand(place, (session) => backfillCommand(session, [pathOf('events'), pathOf('index')], {}));
-});
-
-afterAll(async () => {
-  await sandbox.stop();
-  await warehouse[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
 });
 
 const plan = async (name: keyof typeof files, json = false) =>
@@ -74,7 +60,7 @@ test('plan suggests to load only with a key, and to set one up without', async (
     );
     return /^Next: (.*)$/m.exec(output)?.[1];
   };
-  expect(await suggested(true)).toMatch(/^gmsi backfill .*query.yaml$/);
+  expect(await suggested(true)).toMatch(/^gmsi backfill .*query.yaml"?$/);
   expect(await suggested(false)).toBe('gmsi init');
 });
 

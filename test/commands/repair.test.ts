@@ -1,36 +1,25 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
 import { repairCommand } from '../../src/commands/repair.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aWarehouseForAll } from '../support/for-all.ts';
+import { aFolder } from '../cli/gmsi.ts';
+import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { runCommand } from './run-command.ts';
 
 const job = 'countries: [US]\ntopics: [Inflation-Food]\nstart_date: 2026-10-01\nend_date: 2026-10-02\n';
 const clock = () => new Date('2026-11-20T12:00:00Z');
 
-let folder: string;
 const warehouse = await aWarehouseForAll();
-let sandbox: Sandbox;
-let path: string;
+// The first record has a field by another name, the second no time.
+const script = [{ kind: 'drift' as const, drifts: ['renamed-field', 'no-time'] as const }];
+const sandbox = await aSandboxForAll({ limits: null, clock, faults: { script } });
+const folder = await aFolder();
+afterAll(() => folder[Symbol.asyncDispose]());
+const path = await folder.write('food.yaml', job);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gmsi-jobs-'));
-  path = join(folder, 'food.yaml');
-  await writeFile(path, job);
-  // The first record has a field by another name, the second no time.
-  const script = [{ kind: 'drift' as const, drifts: ['renamed-field', 'no-time'] as const }];
-  sandbox = await startSandbox({ limits: null, clock, faults: { script } });
   await runCommand({ warehouse, sandbox }, (session) => backfillCommand(session, [path], {}));
-  await writeFile(path, `${job}fields: { topic_probability: [topicProbability] }\n`);
-});
-
-afterAll(async () => {
-  await sandbox[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true });
+  await folder.write('food.yaml', `${job}fields: { topic_probability: [topicProbability] }\n`);
 });
 
 const repaired = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>

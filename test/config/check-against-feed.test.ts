@@ -68,14 +68,6 @@ test.each(['bullish_probability', 'extra'])('%s, which nothing is read into, is 
   ]);
 });
 
-test('a feed that there is not is refused with the nearest one', () => {
-  expect(refusal('ticker-event', 'tickers: all\n')).toEqual([
-    expect.stringMatching(
-      /:1:7 feed found "ticker-event"; did you mean "ticker-events"\? Expected a feed: .*$/,
-    ),
-  ]);
-});
-
 test('a job may set the match type, the body and the fields of its feed', () => {
   expect(read('ticker-index', 'tickers: all\n').matchType).toBe('COMBINED');
   expect(read('ticker-index', 'tickers: all\nmatch_type: IMPLICIT\n').matchType).toBe('IMPLICIT');

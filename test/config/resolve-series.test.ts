@@ -52,10 +52,6 @@ describe('what a job selects', () => {
     expect(topicsOf('all')).toEqual(lookups.topics.map(({ name }) => name));
   });
 
-  test('NO is Norway', () => {
-    expect(countriesOf('[NO]')).toEqual(['NO']);
-  });
-
   test.each([
     ['["Inflation-*"]', ['Inflation-Energy', 'Inflation-Food']],
     ['["*/*"]', ['Governance/Corruption']],

@@ -13,12 +13,6 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('makes a file that only its user can read', async () => {
-  const path = await writeDotenv(folder, { GMSI_API_KEY: 'k-1', GMSI_BASE_URL: 'https://api.example/v1' });
-  expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect(await readFile(path, 'utf8')).toBe('GMSI_API_KEY=k-1\nGMSI_BASE_URL=https://api.example/v1\n');
-});
-
 it('changes the given lines, keeps the others, and closes a file that others could read', async () => {
   const path = join(folder, '.env');
   await writeFile(

@@ -9,40 +9,11 @@ import { readJob } from '../../src/config/read-job.ts';
 import { exitCodes } from '../../src/exit.ts';
 import { version } from '../../src/package.ts';
 
-interface Port {
+/** A variable of a container, or a key of a Secret. */
+interface Named {
   readonly name: string;
-  readonly containerPort: number;
-}
-interface Probe {
-  readonly httpGet: { readonly path: string; readonly port: string };
-}
-interface Variable {
-  readonly name: string;
-  readonly value?: string;
-  readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
-}
-interface Container {
-  readonly image: string;
-  readonly args: readonly string[];
-  readonly env: readonly Variable[];
-  readonly ports?: readonly Port[];
-  readonly startupProbe?: Probe;
-  readonly livenessProbe?: Probe;
-  readonly readinessProbe?: Probe;
-}
-interface Pod {
-  readonly metadata?: { readonly labels: object; readonly annotations: Readonly<Record<string, string>> };
-  readonly spec: {
-    readonly terminationGracePeriodSeconds: number;
-    readonly securityContext: object;
-    readonly containers: readonly [Container];
-    readonly volumes: readonly [
-      object,
-      {
-        readonly secret: { readonly secretName: string; readonly items: readonly { readonly key: string }[] };
-      },
-    ];
-  };
+  readonly key: string;
+  readonly valueFrom?: { readonly secretKeyRef: Named };
 }
 
 const root = new URL('../..', import.meta.url);
@@ -52,10 +23,8 @@ const kubernetes = (name: string) => parse(read(`docs/deploying/kubernetes/${nam
 const secret = kubernetes('secret');
 const workers = kubernetes('workers');
 const cronJob = kubernetes('sync');
-const pods: readonly Pod[] = [workers.spec.template, cronJob.spec.jobTemplate.spec.template];
-const compose: Readonly<
-  Record<string, { image: string; command?: string[]; environment?: Record<string, string> }>
-> = parse(read('docker-compose.yml'), { merge: true }).services;
+const pods = [workers.spec.template, cronJob.spec.jobTemplate.spec.template];
+const compose = parse(read('docker-compose.yml'), { merge: true }).services;
 const dockerfile = read('Dockerfile');
 const page = read('docs/deploying.md');
 
@@ -69,8 +38,8 @@ const common = units.find(({ name }) => name.endsWith('common.conf'))!.text;
 function commandLines(): string[][] {
   const inContainers = [
     ...pods.map(({ spec }) => spec.containers[0].args),
-    ...Object.values(compose).flatMap(({ command, image }) =>
-      command && image.includes('gmsi-etl') ? [command] : [],
+    ...Object.values<Record<string, string & string[]>>(compose).flatMap(({ command, image }) =>
+      command && image?.includes('gmsi-etl') ? [command] : [],
     ),
     JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!) as string[],
   ];
@@ -105,7 +74,7 @@ test('every variable that is set is one that the program reads', () => {
   // The last three are read by pg and by Node.js.
   const known = new Set([...ours, 'PGUSER', 'PGPASSWORD', 'HOME']);
   const set = [
-    ...pods.flatMap(({ spec }) => spec.containers[0].env.map(({ name }) => name)),
+    ...pods.flatMap(({ spec }) => spec.containers[0].env.map(({ name }: Named) => name)),
     ...['worker', 'demo-worker'].flatMap((name) => Object.keys(compose[name]!.environment!)),
     ...[...common.matchAll(/^Environment=(\w+)=/gm)].map((match) => match[1]!),
     ...[...dockerfile.matchAll(/\b(GMSI_\w+)=/g)].map((match) => match[1]!),
@@ -119,8 +88,10 @@ test('every secret that a pod takes is in the Secret', () => {
   const taken = pods.flatMap(({ spec }) => {
     const { secretName, items } = spec.volumes[1].secret;
     return [
-      ...spec.containers[0].env.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : [])),
-      ...items.map(({ key }) => ({ name: secretName, key })),
+      ...spec.containers[0].env.flatMap(({ valueFrom }: Named) =>
+        valueFrom ? [valueFrom.secretKeyRef] : [],
+      ),
+      ...items.map(({ key }: Named) => ({ name: secretName, key })),
     ];
   });
   expect(taken).not.toHaveLength(0);
@@ -141,7 +112,7 @@ test('pods run this version as the user of the image, who is not root', () => {
 });
 
 test('workers are selected by their labels, and probed and scraped where they serve', () => {
-  const { metadata, spec } = workers.spec.template as Pod;
+  const { metadata, spec } = workers.spec.template;
   expect(metadata!.labels).toMatchObject(workers.spec.selector.matchLabels);
   const { ports, env, startupProbe, livenessProbe, readinessProbe } = spec.containers[0];
   const [port] = ports!;

@@ -23,14 +23,20 @@ test('the migration that CONTRIBUTING.md prints for a feed is enough', async ({ 
   );
   await sql`
     insert into gmsi.example_index (variant, entry_id, published_at, sentiment_sum, changed_at, is_backfilled, load_id)
-    values ('align_to_period_end=true', gen_random_uuid(), '2026-09-01 10:00Z', 1, '2026-09-02', true, 1)`.execute(
+    values ('align_to_period_end=true', gen_random_uuid(), '2026-09-01 10:00Z', 1, '2026-09-02Z', true, 1)`.execute(
     db,
   );
-  await sql`update gmsi.example_index set sentiment_sum = 2, changed_at = '2026-09-03'`.execute(db);
+  await sql`update gmsi.example_index set sentiment_sum = 2, changed_at = '2026-09-03Z'`.execute(db);
+  // At the very instant of a change, the new version counts.
   const { rows } = await sql`
-    select sentiment_sum, hour_stamp, has_table_privilege('gmsi_reader', 'gmsi.example_index_2026_09', 'select') as readable
-    from gmsi.example_index_as_of('2026-09-02 12:00Z')`.execute(db);
-  expect(rows).toEqual([{ sentiment_sum: 1, hour_stamp: 'end', readable: true }]);
+    select past.sentiment_sum, hour_stamp, has_table_privilege('gmsi_reader', 'gmsi.example_index_2026_09', 'select') as readable
+    from unnest(array['2026-09-02Z', '2026-09-03Z']::timestamptz[]) as moment
+    cross join lateral gmsi.example_index_as_of(moment) as past order by moment`.execute(db);
+  const isSo = { hour_stamp: 'end', readable: true };
+  expect(rows).toEqual([
+    { sentiment_sum: 1, ...isSo },
+    { sentiment_sum: 2, ...isSo },
+  ]);
   const { rows: silent } = await sql`
     select attname from pg_attribute
     where attrelid = 'gmsi.example_index'::regclass and attnum > 0 and col_description(attrelid, attnum) is null`.execute(

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect } from '../../src/warehouse/connect.ts';
-import type { Database } from '../../src/warehouse/database.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
 import { registerWorker } from '../../src/warehouse/tables/workers.ts';
+import { aLogin } from '../support/a-login.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
@@ -14,28 +11,11 @@ import { sqlMarked } from './pages.ts';
 
 /** A user of the test's own with the privileges that docs/operating.md grants to `mark`, and a connection as it. */
 async function aUser(warehouse: TestWarehouse, mark: 'loader' | 'reader') {
-  const name = `gmsi_${mark}_${randomUUID().slice(0, 8)}`;
-  await sql.raw(`create role ${name} login password 'secret'`).execute(warehouse.db);
-  const grants = sqlMarked(mark).replace(mark === 'loader' ? 'etl' : 'analyst', name);
-  for (const statement of grants.split(';').filter((text) => text.trim() !== '')) {
+  const login = await aLogin(warehouse);
+  const grants = sqlMarked(mark).replace(mark === 'loader' ? 'etl' : 'analyst', login.name);
+  for (const statement of grants.split(';').filter((text) => text.trim() !== ''))
     await sql.raw(statement).execute(warehouse.db);
-  }
-  const url = new URL(warehouse.url);
-  url.username = name;
-  url.password = 'secret';
-  const db = connect({ kind: 'url', url: new Secret(url.href) }, 2);
-  return {
-    db,
-    async [Symbol.asyncDispose]() {
-      await db.destroy();
-      await dropRole(warehouse.db, name);
-    },
-  };
-}
-
-async function dropRole(db: Kysely<Database>, name: string): Promise<void> {
-  await sql.raw(`drop owned by ${name}`).execute(db);
-  await sql.raw(`drop role ${name}`).execute(db);
+  return login;
 }
 
 test('the documented privileges of a loader are enough to load and to work', async ({ warehouse }) => {
@@ -59,17 +39,4 @@ test('each of these privileges is needed: without it the doctor says so', async 
   expect(missing).toContain('DELETE on gmsi.windows');
   expect(missing).toContain('EXECUTE on gmsi.ensure_month_partition');
   expect(missing).toContain('DELETE on gmsi.drain_sightings');
-});
-
-test('the privileges that are documented for a reader let it read and not write', async ({ warehouse }) => {
-  await using reader = await aUser(warehouse, 'reader');
-  await sql`select * from gmsi.headlines_as_of(now())`.execute(reader.db);
-  for (const view of [
-    ...'headlines_point_in_time sentiment_daily coverage_by_day sentiment_by_day'.split(' '),
-    ...'check_results coverage_gaps'.split(' '),
-  ])
-    await sql`select * from ${sql.table(`gmsi.${view}`)}`.execute(reader.db);
-  await expect(sql`delete from gmsi.headlines`.execute(reader.db)).rejects.toThrow('permission denied');
-  await expect(sql`select * from gmsi.api_usage`.execute(reader.db)).rejects.toThrow('permission denied');
-  await expect(sql`select gmsi.rebuild_rollups()`.execute(reader.db)).rejects.toThrow('permission denied');
 });

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { docPages, fencesOf } from './pages.ts';
 
 /**
@@ -20,8 +20,7 @@ const jobsOfFeeds = docPages()
   .flatMap(fencesOf)
   .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
 
-let warehouse: TestWarehouse;
-let sandbox: Sandbox;
+const warehouse = await aWarehouseForAll();
 
 beforeAll(async () => {
   // After the last day loaded, so that a fortnight later some of its scores have been revised.
@@ -29,8 +28,8 @@ beforeAll(async () => {
   const clock = () => now;
   const key = 'sandbox-key';
   const changes = { late: 0, revised: 0.2, withdrawn: 0 };
-  sandbox = await startSandbox({ seed: 'demo', volume: 0.4, keys: [key], limits: null, clock, changes });
-  warehouse = await aWarehouse();
+  const world = { seed: 'demo', volume: 0.4, keys: [key], limits: null, clock, changes };
+  await using sandbox = await startSandbox(world);
   const topics = ['Inflation-Food', 'Market Stress'];
   const period = { start_date: '2025-10-01', end_date: '2025-12-31' };
   const job = aJob({ countries: ['US', 'NO'], topics, ...period }, '2026-01-03');
@@ -43,11 +42,6 @@ beforeAll(async () => {
     const { outcome } = await runBackfill({ ...run, job: printed });
     expect([place, outcome]).toEqual([place, 'done']);
   }
-});
-
-afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
-  await sandbox.stop();
 });
 
 test('the documentation has queries in it', () => {

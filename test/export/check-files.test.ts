@@ -19,6 +19,8 @@ const counted: ExportPlan['totals'] = ['NO', 'US'].map((series) => ({
   ...{ series, month: '2025-01', rows: 3, sums: { score: 800_000_000n } },
 }));
 
+const [no, us] = [counted[0]!, counted[1]!];
+
 let folder: Folder;
 let duckdb: DuckDB;
 beforeEach(async () => {
@@ -57,25 +59,24 @@ describe.each(['parquet', 'csv'] as const)('files of %s', (format) => {
   it.each([
     [
       'a row less than counted',
-      [counted[0]!, { ...counted[1]!, rows: 4 }],
-      'The files of country US in 2025-01 have 3 rows, the warehouse 4.',
+      [no, { ...us, rows: 4 }],
+      'country US in 2025-01 have 3 rows, the warehouse 4.',
     ],
     [
       'another sum',
-      [{ ...counted[0]!, sums: { score: 800_000_001n } }, counted[1]!],
-      'The files of country NO in 2025-01 have a sum of score of 0.8, the warehouse 0.800000001.',
+      [{ ...no, sums: { score: 800_000_001n } }, us],
+      'have a sum of score of 0.8, the warehouse 0.800000001.',
     ],
     [
       'nothing of a month',
-      [...counted, { ...counted[0]!, month: '2025-02' }],
-      'The files of country NO in 2025-02 have 0 rows, the warehouse 3.',
+      [...counted, { ...no, month: '2025-02' }],
+      'country NO in 2025-02 have 0 rows, the warehouse 3.',
     ],
-    [
-      'a country too many',
-      [counted[0]!],
-      'The files have rows of country US in 2025-01, the warehouse none.',
-    ],
+    ['a country too many', [no], 'The files have rows of country US in 2025-01, the warehouse none.'],
   ])('that hold %s are refused', async (_, totals, message) => {
-    await expect(check(aPlan(totals))).rejects.toMatchObject({ message, kind: 'retryable' });
+    await expect(check(aPlan(totals))).rejects.toMatchObject({
+      message: expect.stringContaining(message),
+      kind: 'retryable',
+    });
   });
 });

@@ -32,26 +32,30 @@ const [us, no] = [
   { country: 'NO', topic: 'Inflation-Food' },
 ];
 const norway = { model: 'macro_1', country_preset: 'norway' };
-const components = {
-  sentiment_sum: 'sentiment_sum',
-  sentiment_abs_sum: 'sentiment_abs_sum',
-  sentiment_std: 'sentiment_std',
-};
+/** Columns that have the names of the fields that they are read from. */
+const named = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, name]));
+const components = named('sentiment_sum sentiment_abs_sum sentiment_std');
+const hours = { topic: 'topic_name', ...named('headline_count') };
 
 const ofHeadlines = ['index-agreement', 'rollups'];
 const ofModels = ['score-differences', 'score-sums', 'stuck-scores'];
 const ofSums = ['index-sums', 'missing-hours'];
+const wrongDeviation: Wrong = ['index-sums', 'sentiment_std = 1.5', 1];
+
+/** What the macro indices have in common. */
+const macroIndex: Pick<FeedCase, 'columns' | 'value' | 'unchecked' | 'wrong'> = {
+  columns: { ...hours, ...named('sentiment_avg sentiment_sum sentiment_std') },
+  value: 'sentiment_avg',
+  unchecked: [...ofHeadlines, ...ofModels],
+  wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+};
+const withCountry = { ...macroIndex.columns, country_name: 'country' };
 
 export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'gmsi-headlines': {
     job: food,
     series: [us, no],
-    columns: {
-      headline: 'headline',
-      topic_probability: 'topic_probability',
-      directional_positive: 'directional_positive',
-      semantic_negative: 'semantic_negative',
-    },
+    columns: named('headline topic_probability directional_positive semantic_negative'),
     value: 'topic_probability',
     unchecked: ofSums,
     wrong: [['score-sums', 'directional_positive = 0.5 + directional_positive', 1]],
@@ -59,54 +63,30 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'gmsi-index': {
     job: food,
     series: [
-      { ...us, sentiment_type: 'directional' },
-      { ...us, sentiment_type: 'semantic_sentiment' },
-      { ...no, sentiment_type: 'directional' },
-      { ...no, sentiment_type: 'semantic_sentiment' },
+      ...([
+        { ...us, sentiment_type: 'directional' },
+        { ...us, sentiment_type: 'semantic_sentiment' },
+      ] as const),
+      ...[
+        { ...no, sentiment_type: 'directional' },
+        { ...no, sentiment_type: 'semantic_sentiment' },
+      ],
     ],
-    columns: { topic_name: 'topic_name', headline_count: 'headline_count', ...components },
+    columns: { ...named('topic_name headline_count'), ...components },
     value: 'sentiment_std',
     unchecked: ['rollups', ...ofModels],
-    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
+    wrong: [wrongDeviation],
   },
-  'regional-index': {
-    job: { parameters: norway },
-    series: [norway],
-    columns: {
-      country_name: 'country',
-      topic: 'topic_name',
-      headline_count: 'headline_count',
-      sentiment_avg: 'sentiment_avg',
-      sentiment_sum: 'sentiment_sum',
-      sentiment_std: 'sentiment_std',
-    },
-    value: 'sentiment_std',
-    unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
-  },
+  'regional-index': { job: { parameters: norway }, series: [norway], ...macroIndex, columns: withCountry },
   'global-index': {
     job: { parameters: { model: 'macro_1' } },
     series: [{ model: 'macro_1' }],
-    columns: {
-      topic: 'topic_name',
-      headline_count: 'headline_count',
-      sentiment_avg: 'sentiment_avg',
-      sentiment_sum: 'sentiment_sum',
-      sentiment_std: 'sentiment_std',
-    },
-    value: 'sentiment_std',
-    unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+    ...macroIndex,
   },
   'macro-headlines': {
     job: { parameters: norway },
     series: [norway],
-    columns: {
-      country_name: 'country',
-      headline: 'headline',
-      topic: 'topic_name',
-      bearish_probability: 'bearish_probability',
-    },
+    columns: { country_name: 'country', topic: 'topic_name', ...named('headline bearish_probability') },
     value: 'bearish_probability',
     unchecked: [...ofHeadlines, ...ofSums],
     wrong: [['score-sums', 'bearish_probability = 0.5 + bearish_probability', 1]],
@@ -114,12 +94,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'ticker-headlines': {
     job: { tickers },
     series: ofTickers,
-    columns: {
-      ticker: 'ticker',
-      headline: 'headline',
-      topic: 'topic_name',
-      bearish_probability: 'bearish_probability',
-    },
+    columns: { topic: 'topic_name', ...named('ticker headline bearish_probability') },
     value: 'bearish_probability',
     unchecked: [...ofHeadlines, ...ofSums],
     wrong: [
@@ -131,15 +106,15 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'ticker-index': {
     job: { tickers },
     series: ofTickers,
-    columns: { topic: 'topic_name', headline_count: 'headline_count', ...components },
+    columns: { ...hours, ...components },
     value: 'sentiment_std',
     unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
+    wrong: [wrongDeviation],
   },
   'ticker-events': {
     job: { tickers },
     series: ofTickers,
-    columns: { event_name: 'event_name', direction: 'direction', impact: 'impact', summary: 'summary' },
+    columns: named('event_name direction impact summary'),
     value: 'impact',
     unchecked: [...ofHeadlines, ...ofModels, ...ofSums, 'score-ranges'],
     wrong: [['future-times', "first_seen_at = event_at - interval '1 day'", 1]],
@@ -147,12 +122,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'ticker-event-headlines': {
     job: { tickers },
     series: ofTickers,
-    columns: {
-      headline: 'headline',
-      event_name: 'event_name',
-      event_id: 'event_id',
-      event_type: 'event_type',
-    },
+    columns: named('headline event_name event_id event_type'),
     value: 'event_type',
     unchecked: [...ofHeadlines, ...ofModels, ...ofSums],
     wrong: [['score-ranges', 'sentiment_score = 7', 1]],
@@ -160,45 +130,24 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   'ticker-event-metrics': {
     job: { tickers },
     series: ofTickers,
-    columns: { event_type: 'event_type', event_count: 'event_count', ...components },
+    columns: { ...named('event_type event_count'), ...components },
     value: 'event_count',
     unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_std = 1.5', 1]],
+    wrong: [wrongDeviation],
   },
   'event-metrics-query': {
     job: { body: { tickers, event_types: ['Realised', 'Anticipated'] } },
     series: [{ tickers: tickers.join(), event_types: 'Realised,Anticipated' }],
-    columns: { ticker: 'ticker', event_type: 'event_type', event_count: 'event_count', ...components },
+    columns: { ...named('ticker event_type event_count'), ...components },
     value: 'event_count',
     unchecked: [...ofHeadlines, ...ofModels],
     wrong: [['score-ranges', 'sentiment_abs_sum = -1', 1]],
   },
-  'regional-index-query': {
-    job: { body: norway },
-    series: [norway],
-    columns: {
-      country_name: 'country',
-      topic: 'topic_name',
-      headline_count: 'headline_count',
-      sentiment_avg: 'sentiment_avg',
-      sentiment_sum: 'sentiment_sum',
-    },
-    value: 'sentiment_avg',
-    unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
-  },
+  'regional-index-query': { job: { body: norway }, series: [norway], ...macroIndex, columns: withCountry },
   'global-index-query': {
     job: { body: { model: 'macro_2' } },
     series: [{ model: 'macro_2' }],
-    columns: {
-      topic: 'topic_name',
-      headline_count: 'headline_count',
-      sentiment_avg: 'sentiment_avg',
-      sentiment_sum: 'sentiment_sum',
-    },
-    value: 'sentiment_avg',
-    unchecked: [...ofHeadlines, ...ofModels],
-    wrong: [['index-sums', 'sentiment_avg = sentiment_sum / headline_count + 0.5', 1]],
+    ...macroIndex,
   },
 };
 

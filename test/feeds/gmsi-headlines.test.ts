@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
-import { aRecord, without } from './a-record.ts';
+import { aRecord } from './a-record.ts';
 
 const read = (record: unknown) => gmsiHeadlines.reader().read(record);
 
@@ -85,18 +85,5 @@ describe('a GMSI headline', () => {
 
   test.each([[null], [undefined], ['text'], [7], [[aRecord()]]])('is not read from %j', (record) => {
     expect(read(record)).toEqual({ rejected: 'not a JSON object' });
-  });
-
-  test.each([
-    ['missing', without(aRecord(), 'publication_time')],
-    ['null', aRecord({ publication_time: null })],
-    ['no date', aRecord({ publication_time: '2026-02-30T00:00:00' })],
-  ])('is rejected where its time is %s', (_what, record) => {
-    expect(read(record)).toEqual({ rejected: 'no readable publication time' });
-  });
-
-  test('is rejected without any score, for a topic’s probability is none', () => {
-    const record = { publication_time: '2026-05-21', topic_probability: 0.9, directional_positive: 'n/a' };
-    expect(read(record)).toEqual({ rejected: 'no directional or semantic score' });
   });
 });

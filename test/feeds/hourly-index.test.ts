@@ -64,13 +64,6 @@ describe.each([
     expect(id(asset)).toBe(id());
   });
 
-  test('is read from numbers in texts, and without a deviation', () => {
-    expect(read(anHour({ headline_count: '1', sentiment_std: null })).row).toMatchObject({
-      headline_count: 1,
-      sentiment_std: null,
-    });
-  });
-
   test('keeps a count that is not whole in extra', () => {
     expect(read(anHour({ headline_count: 1.5 })).row).toMatchObject({
       headline_count: null,

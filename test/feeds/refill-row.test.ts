@@ -113,30 +113,9 @@ describe('a row that is filled from its extra', () => {
   test('keeps the value that a column has, and the other one in extra', () => {
     expect(refill(aRecord({ tp: 0.5 })).result).toEqual({ outcome: 'unchanged' });
   });
-
-  test('keeps what a column cannot take in extra', () => {
-    const sent = without(aRecord({ tp: 'n/a' }), 'topic_probability');
-    expect(refill(sent).result).toEqual({ outcome: 'unchanged' });
-  });
 });
 
 describe('a row that its aliases would make known by something else', () => {
-  test.each([
-    ['an id', { ref: 'r-1' }, ['id']],
-    ['a text', { caption: 'Food prices ease' }, ['id', 'headline']],
-    ['a source beside its text', { press: { name: 'Reuters' } }, ['id', 'source']],
-  ])('by %s is left alone', (_what, more, gone) => {
-    expect(refill(without(aRecord({ ...more, tp: 0.5 }), ...gone, 'topic_probability')).result).toEqual({
-      outcome: 'another identity',
-    });
-  });
-
-  test('is filled if it is known by an id of the service, which texts do not change', () => {
-    const sent = without(aRecord({ caption: 'Food prices ease' }), 'headline');
-    expect(refill(sent).result).toMatchObject({ outcome: 'refilled', filled: ['headline'] });
-    expect(refill({ ...sent, id: 'no-uuid' }).result).toMatchObject({ outcome: 'refilled' });
-  });
-
   test('is left alone if it is an aggregate, known by its time and topic', () => {
     const sent = { publication_time: '2026-05-21T13:00:00', subject: 'Inflation', sentiment_sum: 1, n: 4 };
     const row = gmsiIndex.reader().read(sent).row!;

@@ -57,36 +57,9 @@ describe('a headline of a ticker', () => {
     },
   );
 
-  test('may have no countries, and says so', () => {
-    const { row } = read(aTickerRecord({ countries: null }));
-    expect(JSON.parse(row?.extra as string)).toEqual({ ticker: 'BTC_CRY', countries: null });
-  });
-
   test('without a score has that of its probabilities', () => {
     expect(read(aTickerRecord({ sentiment_score: null })).row?.sentiment_score).toBe(0.2 - 0.6);
     expect(read(without(aTickerRecord(), 'sentiment_score')).row?.sentiment_score).toBe(0.2 - 0.6);
-  });
-
-  test('without probabilities has the score alone', () => {
-    const record = without(
-      aTickerRecord(),
-      'bearish_probability',
-      'neutral_probability',
-      'bullish_probability',
-    );
-    expect(read(record).row).toMatchObject({ sentiment_score: -0.4, bullish_probability: null });
-  });
-
-  test('that lacks one of the probabilities has no score made up', () => {
-    const record = aTickerRecord({ sentiment_score: null, bearish_probability: null });
-    expect(read(record).row).toMatchObject({ sentiment_score: null, bullish_probability: 0.2 });
-  });
-
-  test('is read from numbers in texts', () => {
-    expect(read(aTickerRecord({ sentiment_score: '-0.4', topic_probability: '0.9' })).row).toMatchObject({
-      sentiment_score: -0.4,
-      topic_probability: 0.9,
-    });
   });
 
   test('is rejected without any score or a time', () => {

@@ -20,17 +20,17 @@ const feeds = [
   {
     feed: 'ticker-headlines',
     table: 'ticker_headlines',
-    archive: 'asset_headlines_',
+    zip: 'asset_headlines_',
     types: ['EXPLICIT', 'IMPLICIT'],
   },
   {
     feed: 'ticker-index',
     table: 'ticker_index',
-    archive: 'asset_index_',
+    zip: 'asset_index_',
     types: ['COMBINED', 'EXPLICIT', 'IMPLICIT'],
   },
-  { feed: 'gmsi-headlines', table: 'headlines', archive: 'gmsi_headlines_', types: ['COMBINED'] },
-  { feed: 'gmsi-index', table: 'gmsi_index', archive: 'gmsi_index_', types: ['COMBINED'] },
+  { feed: 'gmsi-headlines', table: 'headlines', zip: 'gmsi_headlines_', types: ['COMBINED'] },
+  { feed: 'gmsi-index', table: 'gmsi_index', zip: 'gmsi_index_', types: ['COMBINED'] },
 ];
 
 function jobFor(feed: string, match_type: string, overrides: object = {}) {
@@ -38,14 +38,8 @@ function jobFor(feed: string, match_type: string, overrides: object = {}) {
     ? { tickers: ['BTC_CRY'], countries: undefined, topics: undefined }
     : { countries: ['US'], topics: ['Governance/Corruption'] };
   const period = { start_date: days.from, end_date: days.to };
-  return aJob({
-    feed,
-    match_type,
-    ...selection,
-    ...period,
-    service: { end_date: 'inclusive' },
-    ...overrides,
-  });
+  const service = { end_date: 'inclusive' };
+  return aJob({ feed, match_type, ...selection, ...period, service, ...overrides });
 }
 
 const sandbox = await aSandboxForAll(world);
@@ -61,12 +55,12 @@ afterAll(async () => {
 
 const archiveOf = (name: string) => archives.filter((path) => path.includes(`/${name}`));
 
-describe.each(feeds)('an archive of $feed', ({ feed, table, archive, types }) => {
+describe.each(feeds)('an archive of $feed', ({ feed, table, zip, types }) => {
   it('becomes the rows of a backfill; a backfill then asks only for the year that was not over, and changes nothing', async () => {
     await using imported = await aWarehouse();
     await using drained = await aWarehouse();
     for (const type of types) await runBackfill({ job: jobFor(feed, type), db: drained.db, sandbox, clock });
-    const result = await runImport(imported.db, archiveOf(archive));
+    const result = await runImport(imported.db, archiveOf(zip));
     expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { days: expect.any(Number) } });
     const rows = await rowsIn(imported.db, table);
     expect(rows.length).toBeGreaterThan(5);

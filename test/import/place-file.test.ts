@@ -23,45 +23,18 @@ const wars = 'country=US/topic_name=Wars/match_type=COMBINED';
 const uuid = '0a1b2c3d-0000-4000-8000-00000000000f';
 
 describe('a name says the feed, the series and the columns', () => {
-  test.each([
-    [
-      `asset_headlines_${uuid}_BZ_COM.zip/match_type=EXPLICIT/any/2023.csv.gz`,
-      { feed: 'ticker-headlines', ticker: 'BZ_COM', match_type: 'EXPLICIT', variant: '' },
-      { ticker: 'BZ_COM', match_type: 'EXPLICIT' },
-    ],
-    [
-      'BTC_CRY.zip/index_type=IMPLICIT/topic=Security%2FHacks/part-0.csv.gz',
-      { feed: 'ticker-index', ticker: 'BTC_CRY', match_type: 'IMPLICIT' },
-      { ticker: 'BTC_CRY', topic: 'Security/Hacks', index_type: 'IMPLICIT' },
-    ],
-    [
-      'country=US/topic_name=Labour Market-Employment/match_type=COMBINED/2023.csv.gz',
-      { feed: 'gmsi-headlines', country: 'US', topic: 'Labour Market-Employment', match_type: 'COMBINED' },
-      { topic_name: 'Labour Market-Employment' },
-    ],
-    [
-      'x/country=US/topic_name=Wars/index_type=COMBINED/sentiment_type=directional/region=EU/a.parquet',
-      { feed: 'gmsi-index', country: 'US', topic: 'Wars', variant: 'sentiment_type=directional' },
-      { topic_name: 'Wars', region: 'EU' },
-    ],
-    [
-      `macro_geopolitical_sentiment_${uuid}_Bosnia and Herzegovina.zip/topic_name=Wars/index_type=DOMESTIC/p.c000.csv.gz`,
-      { feed: 'regional-index', match_type: 'DOMESTIC', variant: 'country_preset=bosnia+and+herzegovina' },
-      { country: 'Bosnia and Herzegovina', topic_name: 'Wars' },
-    ],
-    [
-      `model=macro_2/align_to_period_end=true/macro_geopolitical_sentiment_${uuid}_Japan/topic_name=Wars/index_type=INTERNATIONAL/p.csv`,
-      { variant: 'align_to_period_end=true&country_preset=japan&model=macro_2' },
-      { country: 'Japan', topic_name: 'Wars' },
-    ],
-    [
-      'sparse=true/BTC_CRY.zip/index_type=IMPLICIT/topic=Hacks/part-0.csv.gz',
-      { feed: 'ticker-index', ticker: 'BTC_CRY', match_type: 'IMPLICIT', variant: 'sparse=true' },
-      { ticker: 'BTC_CRY', topic: 'Hacks', index_type: 'IMPLICIT' },
-    ],
-  ])('%s', (path, series, columns) => {
-    expect(place(path)).toMatchObject({ series, columns, fromRecords: [], partOf: undefined });
-    expect(place(path).columns).toEqual(columns);
+  test.each(cases`
+    asset_headlines_${uuid}_BZ_COM.zip/match_type=EXPLICIT/any/2023.csv.gz | {"feed": "ticker-headlines", "ticker": "BZ_COM", "match_type": "EXPLICIT", "variant": ""} | {"ticker": "BZ_COM", "match_type": "EXPLICIT"}
+    BTC_CRY.zip/index_type=IMPLICIT/topic=Security%2FHacks/part-0.csv.gz | {"feed": "ticker-index", "ticker": "BTC_CRY", "match_type": "IMPLICIT"} | {"ticker": "BTC_CRY", "topic": "Security/Hacks", "index_type": "IMPLICIT"}
+    country=US/topic_name=Labour Market-Employment/match_type=COMBINED/2023.csv.gz | {"feed": "gmsi-headlines", "country": "US", "topic": "Labour Market-Employment", "match_type": "COMBINED"} | {"topic_name": "Labour Market-Employment"}
+    x/country=US/topic_name=Wars/index_type=COMBINED/sentiment_type=directional/region=EU/a.parquet | {"feed": "gmsi-index", "country": "US", "topic": "Wars", "variant": "sentiment_type=directional"} | {"topic_name": "Wars", "region": "EU"}
+    macro_geopolitical_sentiment_${uuid}_Bosnia and Herzegovina.zip/topic_name=Wars/index_type=DOMESTIC/p.c000.csv.gz | {"feed": "regional-index", "match_type": "DOMESTIC", "variant": "country_preset=bosnia+and+herzegovina"} | {"country": "Bosnia and Herzegovina", "topic_name": "Wars"}
+    model=macro_2/align_to_period_end=true/macro_geopolitical_sentiment_${uuid}_Japan/topic_name=Wars/index_type=INTERNATIONAL/p.csv | {"variant": "align_to_period_end=true&country_preset=japan&model=macro_2"} | {"country": "Japan", "topic_name": "Wars"}
+    sparse=true/BTC_CRY.zip/index_type=IMPLICIT/topic=Hacks/part-0.csv.gz | {"feed": "ticker-index", "ticker": "BTC_CRY", "match_type": "IMPLICIT", "variant": "sparse=true"} | {"ticker": "BTC_CRY", "topic": "Hacks", "index_type": "IMPLICIT"}
+  `)('%s', (path, series, columns) => {
+    const placed = place(path!);
+    expect(placed).toMatchObject({ series: JSON.parse(series!), fromRecords: [], partOf: undefined });
+    expect(placed.columns).toEqual(JSON.parse(columns!));
   });
 
   test('the user says what it does not', () => {
@@ -88,30 +61,18 @@ describe('a name says the feed, the series and the columns', () => {
 });
 
 describe('refuses', () => {
-  test.each<[path: string, stated: Partial<Stated>, message: string]>([
-    [`macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz`, {}, 'use --feed'],
-    ['topic_name=Wars/index_type=DOMESTIC/p.csv.gz', {}, 'use --feed'],
-    [
-      'model=macro_4/a.csv',
-      { feed: 'regional-index' },
-      '"macro_4" is not a model of regional-index: macro_1',
-    ],
-    ['records.csv', {}, 'use --feed'],
-    [`${wars}/a.csv`, { country: 'GB' }, '--country is GB, but the name of the file says US'],
-    [
-      'BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv',
-      { matchType: 'COMBINED' },
-      '--match-type is COMBINED, but the name of the file says EXPLICIT',
-    ],
-    [
-      'BZ_COM.zip/match_type=BOTH/a.csv',
-      {},
-      '"BOTH" is not a match type of ticker-headlines: COMBINED, EXPL',
-    ],
-    [wars.replace('US', 'United States').concat('/a.csv'), {}, 'has no country "United States"'],
-    ['a.csv', { feed: 'event-metrics-query' }, 'is your own query'],
-  ])('%s', (path, stated, message) => {
-    expect(() => place(path, stated)).toThrow(message);
+  test.each(cases`
+    macro_geopolitical_sentiment_${uuid}_Japan (1).zip/index_type=DOMESTIC/p.csv.gz | {} | use --feed
+    topic_name=Wars/index_type=DOMESTIC/p.csv.gz | {} | use --feed
+    model=macro_4/a.csv | {"feed": "regional-index"} | "macro_4" is not a model of regional-index: macro_1
+    records.csv | {} | use --feed
+    ${wars}/a.csv | {"country": "GB"} | --country is GB, but the name of the file says US
+    BZ_COM.zip/index_type=EXPLICIT/topic=a/a.csv | {"matchType": "COMBINED"} | --match-type is COMBINED, but the name of the file says EXPLICIT
+    BZ_COM.zip/match_type=BOTH/a.csv | {} | "BOTH" is not a match type of ticker-headlines: COMBINED, EXPL
+    country=United States/topic_name=Wars/match_type=COMBINED/a.csv | {} | has no country "United States"
+    a.csv | {"feed": "event-metrics-query"} | is your own query
+  `)('%s', (path, stated, message) => {
+    expect(() => place(path!, JSON.parse(stated!))).toThrow(message);
   });
 
   test('what the service does not list, once its lists are known', () => {

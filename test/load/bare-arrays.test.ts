@@ -41,8 +41,8 @@ it('covers no window whose bare array is as long as the page asked for', async (
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it.for([true, false])('reads a live feed that answers with an envelope: %s', async (envelope, { db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope } });
+it('reads a live feed that answers with an envelope', async ({ db }) => {
+  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const job = aJobFor(today, { end_date: 'today' });
   const result = await runSync({ job, db, sandbox, clock });

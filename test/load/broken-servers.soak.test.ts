@@ -18,33 +18,29 @@ it('a server that is away while a page that broke its connection twice is to be 
 }, async () => {
   await using server = await aRestartableServer();
   await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
-  const db = connect({ kind: 'url', url: server.url }, 6);
-  try {
-    await migrate(db);
-    await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
-    const { log, lines } = aLog();
-    let asked = 0;
-    const result = await runBackfill({
-      ...{ job, db, sandbox, clock, log },
-      aroundPage: async (ask) => {
-        const page = await ask();
-        if (++asked !== 9) return page;
-        await server.stop();
-        // Other pages have tried for seconds by then, more often than a connection may break.
-        await vi.waitFor(
-          () => expect(lines.some(({ msg }) => msg.startsWith('waiting for the warehouse'))).toBe(true),
-          { timeout: 60_000 },
-        );
-        await server.start();
-        return page;
-      },
-    });
-    expect(asked).toBeGreaterThan(9);
-    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
-    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(Object.keys(await coverageOf(db))).toHaveLength(2);
-  } finally {
-    await db.destroy();
-  }
+  await using db = connect({ kind: 'url', url: server.url }, 6);
+  await migrate(db);
+  await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
+  const { log, lines } = aLog();
+  let asked = 0;
+  const result = await runBackfill({
+    ...{ job, db, sandbox, clock, log },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      if (++asked !== 9) return page;
+      await server.stop();
+      // Other pages have tried for seconds by then, more often than a connection may break.
+      await vi.waitFor(
+        () => expect(lines.some(({ msg }) => msg.startsWith('waiting for the warehouse'))).toBe(true),
+        { timeout: 60_000 },
+      );
+      await server.start();
+      return page;
+    },
+  });
+  expect(asked).toBeGreaterThan(9);
+  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(Object.keys(await coverageOf(db))).toHaveLength(2);
 });

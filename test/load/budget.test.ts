@@ -23,7 +23,8 @@ function open(db: Warehouse, key: string, budget: number, at = clock) {
 const it = serving({ limits: null, clock, volume: 0.3 });
 
 describe('the request budget', () => {
-  it.for([25, 26])('of %i requests is spent to the last and never passed', async (least, { db, sandbox }) => {
+  it('is spent to the last and never passed', async ({ db, sandbox }) => {
+    const least = 25;
     // The last page that is paid for is still under way when the next request finds the budget spent.
     let asked = 0;
     const isLast = ({ path }: { path: string }) => path.includes('/feed/') && ++asked === least;

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -30,20 +31,19 @@ const rejected: Record<string, string> = {
 
 const it = serving({ limits: null, clock, volume: 0.5 });
 
+const warehouse = await aWarehouseForAll();
+
 describe('records that drift', () => {
   const drifts = [...kept, ...(Object.keys(rejected) as DriftKind[])];
-  let warehouse: TestWarehouse;
   /** The records of the days, those that drift first. */
   let served: TruthRecord[];
   let result: Awaited<ReturnType<typeof runBackfill>>;
   beforeAll(async () => {
-    warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
     served = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).toReversed();
     sandbox.script([{ kind: 'drift', drifts }]);
     result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
   });
-  afterAll(() => warehouse[Symbol.asyncDispose]());
 
   const drifted = (drift: string) => served[drifts.indexOf(drift as DriftKind)]!;
 

@@ -3,7 +3,6 @@ import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { BudgetSpent, KeyRefused } from '../../src/service/errors.ts';
-import { WarehouseFull } from '../../src/warehouse/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -48,28 +47,6 @@ describe('a run in which windows fail', () => {
     const result = await runSync({ job, db, sandbox, clock });
     expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
-  });
-
-  it('on the way out, because the warehouse is full, still ends as budget', async ({ db, sandbox }) => {
-    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
-    let spend = () => {};
-    const whenSpent = new Promise<void>((resolve) => {
-      spend = resolve;
-    });
-    let asked = 0;
-    const result = await runBackfill({
-      ...{ job, db, sandbox, clock },
-      async aroundPage() {
-        if (++asked === 1) {
-          await whenSpent;
-          throw new WarehouseFull('No room.');
-        }
-        setTimeout(spend);
-        throw new BudgetSpent({ used: 1, limit: 1, resumesAt: new Date('2026-12-01T00:00:00Z') });
-      },
-    });
-    expect(asked).toBe(2);
-    expect(result).toMatchObject({ outcome: 'budget', error: expect.any(BudgetSpent) });
   });
 
   it('and that meets a refused key on its way out ends as failed (2)', async ({ db, sandbox }) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type RecordLook, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
@@ -16,36 +16,27 @@ const scope: TruthScope = {
   ...{ from: '2026-08-25', to: '2026-09-13' },
 };
 
-const looks: Record<string, Partial<RecordLook>> = {
-  'ids and texts': {},
-  'ids but no texts': { texts: false },
-  'texts but no ids': { ids: false },
-  'neither ids nor texts': { ids: false, texts: false },
-  'nested scores sent as strings': { scores: 'nested', numbers: 'string' },
-  'times with another zone': { times: 'offset' },
-  'every time rounded to the hour, without ids': { hourShare: 1, ids: false },
-  'many scores missing': { missingScores: 0.4 },
+/** What a service may be like, each with a reading of `end_date`, an order and pages of its own. */
+const services: Record<string, [SandboxOptions, job?: Record<string, unknown>]> = {
+  'ids and texts': [{ order: 'oldest-first', volume: 0.03 }, { service: { page_size: 1 } }],
+  'ids but no texts': [{ records: { texts: false }, order: 'newest-first' }, { service: { page_size: 7 } }],
+  'texts but no ids': [{ records: { ids: false }, endDate: 'exclusive' }, { step: 'P9D' }],
+  'neither ids nor texts': [
+    { records: { ids: false, texts: false }, endDate: 'exclusive' },
+    { step: 'P9D', service: { end_date: 'exclusive' } },
+  ],
+  'nested scores sent as strings': [
+    { records: { scores: 'nested', numbers: 'string' } },
+    { step: 'P9D', service: { end_date: 'exclusive' } },
+  ],
+  'times with another zone': [{ records: { times: 'offset' }, order: 'oldest-first', volume: 0.3 }],
+  'every time rounded to the hour, without ids': [{ records: { hourShare: 1, ids: false } }],
+  'many scores missing': [{ records: { missingScores: 0.4 } }],
 };
 
 describe('what is held after a backfill is exactly what is served', () => {
-  it.each(Object.entries(looks))('for records with %s', async (_, records) => {
-    await holdsTheTruth({ records, volume: 0.1 });
-  });
-
-  it.each([
-    ['exclusive', 'unknown'],
-    ['exclusive', 'exclusive'],
-    ['inclusive', 'exclusive'],
-  ] as const)('where end_date is %s and the job reads it as %s', async (endDate, reading) => {
-    await holdsTheTruth({ endDate, volume: 0.1 }, { step: 'P9D', service: { end_date: reading } });
-  });
-
-  it.each([
-    ['oldest-first', 1, 0.03],
-    ['newest-first', 7, 0.1],
-    ['oldest-first', 1000, 0.3],
-  ] as const)('for records %s on pages of %i', async (order, pageSize, volume) => {
-    await holdsTheTruth({ order, volume }, { service: { page_size: pageSize } });
+  it.each(Object.entries(services))('for records with %s', async (_, [options, ofJob]) => {
+    await holdsTheTruth({ volume: 0.1, ...options }, ofJob);
   });
 
   it.for([[true], [false]] as const)(

@@ -4,14 +4,14 @@ import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { plannedDays } from '../../src/plan/days.ts';
 import { forecast } from '../../src/plan/forecast.ts';
 import { scopeOf } from '../../src/plan/scope.ts';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';
+import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { runProbe } from '../support/run-probe.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { aWindowIn, countRows, coverageOf, coverIn, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -23,23 +23,9 @@ const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-08-01',
 const all = { ...one, to: today };
 const ignored = { end_date: 'ignored', concurrency: 1, page_size: 200 };
 
-/** A warehouse, a service that ignores `end_date`, and a clock that both have. */
-async function aService(options: SandboxOptions = {}) {
-  let instant = now;
-  const clock = () => new Date(instant);
-  const warehouse = await aWarehouse();
-  const sandbox = await startSandbox({ limits: null, clock, volume: 0.3, endDate: 'ignored', ...options });
-  return {
-    ...{ db: warehouse.db, sandbox, clock },
-    moveTo: (next: string) => {
-      instant = next;
-    },
-    async [Symbol.asyncDispose]() {
-      await sandbox.stop();
-      await warehouse[Symbol.asyncDispose]();
-    },
-  };
-}
+/** A service that ignores `end_date`. */
+const aService = (options: SandboxOptions = {}) =>
+  aMovingService(now, { volume: 0.3, endDate: 'ignored', ...options });
 
 describe.each(['newest-first', 'oldest-first'] as const)('a service that ignores end_date (%s)', (order) => {
   it('fails a window at its first page of other days, before another request, and says what to do', async () => {

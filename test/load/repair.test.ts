@@ -227,18 +227,6 @@ describe('columns that stayed empty', () => {
     expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
-  it('are filled by the row of a record that has neither id nor text', async ({ db }) => {
-    const records = { ids: false, texts: false };
-    await using sandbox = await startSandbox({ limits: null, volume, clock, records });
-    await using drifting = await aRewritingProxy(sandbox, renaming(scoresRenamed));
-    const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });
-    expect(await repairAll(db, scoreAliases)).toMatchObject({ rowsFilled: totals.records });
-    const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
-    const again = await runBackfill({ job: knowing, db, sandbox: drifting, clock, plan: refresh });
-    expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
-    expect(await countRows(db, 'headlines')).toBe(totals.rows_inserted);
-  });
-
   it('are left alone if the alias would make the row known by something else', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, volume, clock, records: { ids: false } });
     await using drifting = await aRewritingProxy(sandbox, renaming({ headline: 'caption' }));
@@ -320,13 +308,9 @@ describe('a repair', () => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     await runBackfill({ job, db: warehouse.db, sandbox: drifting, clock });
     await using proxy = await aCuttingProxy(warehouse.url);
-    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-    try {
-      proxy.loseReplyTo(/commit/);
-      await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
-    } finally {
-      await db.destroy();
-    }
+    await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
+    proxy.loseReplyTo(/commit/);
+    await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
     expect(proxy.lost).toBeGreaterThan(3);
     expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);

@@ -20,7 +20,7 @@ const faults: Record<string, Fault> = {
   'a 500': { kind: 'server-error', status: 500 },
   'a 503': { kind: 'server-error', status: 503 },
   'a 504': { kind: 'server-error', status: 504 },
-  'a 429 that names seconds': { kind: 'rate-limited', retryAfter: 'seconds', seconds: 1 },
+  'a 429 that names seconds': { kind: 'rate-limited', retryAfter: 'seconds', seconds: 0.1 },
   'a 429 that names a date': { kind: 'rate-limited', retryAfter: 'date', seconds: 1 },
   'a 429 that names nothing': { kind: 'rate-limited', retryAfter: 'none' },
 };

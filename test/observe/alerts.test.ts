@@ -62,7 +62,10 @@ describe('a webhook gets', () => {
     ]);
   });
 
-  it('once of windows that fail ten times, and once when they no longer do', async ({ db, sandbox }) => {
+  it('once of windows that fail again and again, and once when they no longer do', async ({
+    db,
+    sandbox,
+  }) => {
     await using webhook = await aWebhook();
     await check(db, webhook);
     expect(webhook.tries).toBe(0);
@@ -70,7 +73,7 @@ describe('a webhook gets', () => {
     sandbox.script([
       { kind: 'server-error', status: 503, times: 1_000, match: ({ path }) => path.includes('/gmsi/US') },
     ]);
-    for (let tries = 0; tries < 10; tries++) {
+    for (let tries = 0; tries < 3; tries++) {
       await runBackfill({ job, db, sandbox });
       await Promise.all([check(db, webhook), check(db, webhook), check(db, webhook)]);
     }
@@ -116,7 +119,7 @@ describe('a webhook gets', () => {
     const days = (many: number) => () => new Date(now.getTime() + many * 24 * 3600 * 1000);
     await check(db, webhook, { jobs: [hourly] });
     expect(webhook.taken.map(({ kind }) => kind)).toEqual(['budget']);
-    for (const many of [1, 1.4, 1.6, 2, 3]) await check(db, webhook, { jobs: [hourly], clock: days(many) });
+    for (const many of [1.4, 1.6, 3]) await check(db, webhook, { jobs: [hourly], clock: days(many) });
     // Of another month nothing is used, and 36 hours of it are left, for 288 requests.
     await check(db, webhook, { jobs: [hourly], clock: () => new Date('2026-12-30T12:00:00Z') });
     expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([

@@ -15,49 +15,24 @@ const anyShape: fc.Arbitrary<WindowShape> = fc.record({
   order: fc.constantFrom('newest-first', 'oldest-first'),
 });
 
-describe('whatever is missing, in either order and under every reading of end_date', () => {
-  test('the windows cover each missing day once, and no other day', () => {
-    fc.assert(
-      fc.property(anyMissing, anyShape, (missing, shape) => {
-        expect(daysOf(cutWindows(missing, shape)).sort()).toEqual(daysOf(missing).sort());
-      }),
-      quick,
-    );
-  });
+test('whatever is missing, the windows cover each day of it once, none too long, in order, and no more than have to be', () => {
+  fc.assert(
+    fc.property(anyMissing, anyShape, (missing, shape) => {
+      const windows = cutWindows(missing, shape);
+      expect(daysOf(windows).sort()).toEqual(daysOf(missing).sort());
+      for (const window of windows) expect(daysIn(window)).toBeLessThanOrEqual(shape.stepDays);
 
-  test('a window is never longer than the step', () => {
-    fc.assert(
-      fc.property(anyMissing, anyShape, (missing, shape) => {
-        for (const window of cutWindows(missing, shape))
-          expect(daysIn(window)).toBeLessThanOrEqual(shape.stepDays);
-      }),
-      quick,
-    );
-  });
+      const oldestFirst = windows.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
+      const expected = shape.order === 'oldest-first' ? oldestFirst : oldestFirst.toReversed();
+      // As text: to `toEqual`, any two Temporal dates are the same.
+      expect(windows.map(written)).toEqual(expected.map(written));
 
-  test('the windows come in the order that the job asks for', () => {
-    fc.assert(
-      fc.property(anyMissing, anyShape, (missing, shape) => {
-        const windows = cutWindows(missing, shape);
-        const oldestFirst = windows.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
-        const expected = shape.order === 'oldest-first' ? oldestFirst : oldestFirst.toReversed();
-        // As text: to `toEqual`, any two Temporal dates are the same.
-        expect(windows.map(written)).toEqual(expected.map(written));
-      }),
-      quick,
-    );
-  });
-
-  test('there are no more windows than there have to be', () => {
-    fc.assert(
-      fc.property(anyMissing, anyShape, (missing, shape) => {
-        const longest = shape.endDate === 'unknown' ? Math.min(shape.stepDays, 89) : shape.stepDays;
-        const least = missing.map((piece) => Math.ceil(daysIn(piece) / longest)).reduce((a, b) => a + b, 0);
-        expect(cutWindows(missing, shape)).toHaveLength(least);
-      }),
-      quick,
-    );
-  });
+      const longest = shape.endDate === 'unknown' ? Math.min(shape.stepDays, 89) : shape.stepDays;
+      const least = missing.map((piece) => Math.ceil(daysIn(piece) / longest)).reduce((a, b) => a + b, 0);
+      expect(windows).toHaveLength(least);
+    }),
+    quick,
+  );
 });
 
 /** The days that a service returns for a request, if it reads `end_date` so. */

@@ -68,16 +68,3 @@ test('records can go without ids and texts, nest their scores and write numbers 
   expect(record.directional.positive).toBe(String(newest.directional.positive));
   expect(record.topic_probability).toBe(String(newest.topicProbability));
 });
-
-test.each([
-  ['utc', /\+00:00$/],
-  ['offset', /\+05:30$/],
-] as const)('times written as %s mean the same instant', async (times, ending) => {
-  const sandbox = await aSandbox({ records: { times } });
-  const truth = sandbox.truth({ ...FOOD_IN_US, ...JANUARY });
-  const written = truth.map(({ wire }) => String(wire.publication_time));
-  expect(written.filter((time) => !ending.test(time))).toEqual([]);
-  expect(written.map((time) => new Date(time).toISOString())).toEqual(
-    truth.map(({ publishedAt }) => publishedAt),
-  );
-});

@@ -1,7 +1,6 @@
-import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Fault, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { aSandbox, drain, FOOD_IN_US, get, getPage, NOON, recordsOf } from './client.ts';
+import { aSandbox, get, getPage, NOON } from './client.ts';
 
 async function withFault(fault: Fault): Promise<Sandbox> {
   const sandbox = await aSandbox({ records: { missingScores: 0 } });
@@ -32,37 +31,6 @@ test.each([
   expect(answer.json.detail).toEqual(expect.any(String));
 });
 
-test.each([502, 200] as const)('an HTML page comes with status %d', async (status) => {
-  const answer = await getPage(await withFault({ kind: 'html', status }));
-  expect(answer.status).toBe(status);
-  expect(answer.headers['content-type']).toMatch(/^text\/html/);
-  expect(answer.text).toContain('<html>');
-});
-
-test('a reset ends the connection before any byte', async () => {
-  const sandbox = await withFault({ kind: 'reset' });
-  await expect(getPage(sandbox)).rejects.toMatchObject({ code: 'ECONNRESET' });
-  expect(sandbox.stats().byStatus).toEqual({ none: 1 });
-});
-
-test('a truncated body has the full content-length and half the bytes', async () => {
-  const sandbox = await withFault({ kind: 'truncate' });
-  const answer = await readBytes(sandbox);
-  const whole = await getPage(sandbox);
-  expect(answer.contentLength).toBe(Buffer.byteLength(whole.text));
-  expect(answer.bytes).toBe(Math.floor(answer.contentLength / 2));
-  expect(answer.ending).toBe('cut');
-});
-
-test('a hanging body neither ends nor goes on, until the sandbox stops', async () => {
-  const sandbox = await withFault({ kind: 'hang' });
-  const reading = readBytes(sandbox);
-  await expect.poll(() => sandbox.stats().faults.hang).toBe(1);
-  expect(sandbox.stats().inFlight).toBe(1);
-  await sandbox.stop();
-  expect((await reading).ending).toBe('cut');
-});
-
 test('a sandbox stops at once, whatever it still delays', async () => {
   const sandbox = await startSandbox({ limits: null, faults: { script: [{ kind: 'latency', ms: 60_000 }] } });
   const answer = getPage(sandbox).then(
@@ -72,18 +40,6 @@ test('a sandbox stops at once, whatever it still delays', async () => {
   await expect.poll(() => sandbox.stats().faults.latency).toBe(1);
   await sandbox.stop();
   expect(await answer).toBe('cut');
-});
-
-test('empty pages, several in a row, lead on to every record by tokens that all differ', async () => {
-  const sandbox = await aSandbox();
-  const isSecond = ({ token }: { token: string | null }) => token !== null;
-  sandbox.script([{ kind: 'empty-page' }, { kind: 'empty-page', times: 3, match: isSecond }]);
-  const pages = await drain(sandbox, {});
-  const truth = sandbox.truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-31' });
-  expect(pages.slice(0, 5).map(({ json }) => json.data.length)).toEqual([0, 0, 0, 0, 100]);
-  expect(recordsOf(pages)).toEqual(truth.map(({ wire }) => wire).toReversed());
-  const tokens = pages.map(({ json }) => json.next_token);
-  expect(new Set(tokens).size).toBe(tokens.length);
 });
 
 test('a step meets the requests that match it, as often as it says; a new script drops the old one', async () => {
@@ -125,24 +81,3 @@ test('random faults come about as often as they should, and again so with the sa
   expect(first.faults.html! / 200).toBeCloseTo(0.1, 1);
   expect((await roll()).statuses).toEqual(first.statuses);
 });
-
-/** Reads a page as far as it comes. */
-async function readBytes(
-  sandbox: Sandbox,
-): Promise<{ contentLength: number; bytes: number; ending: 'whole' | 'cut' }> {
-  const url = `${sandbox.url}/v1/headlines/feed/historical/gmsi/US?topic=Inflation-Food&start_date=2026-01-01&end_date=2026-01-31`;
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { headers: { 'x-api-key': 'sandbox-key' } }, (response) => {
-      let bytes = 0;
-      const contentLength = Number(response.headers['content-length']);
-      response.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-      });
-      response.on('error', () => {});
-      response.on('close', () =>
-        resolve({ contentLength, bytes, ending: response.complete ? 'whole' : 'cut' }),
-      );
-    });
-    sent.on('error', reject).end();
-  });
-}

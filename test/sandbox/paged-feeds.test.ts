@@ -43,7 +43,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
         await using sandbox = await startSandbox({
           ...options,
           limits: null,
-          volume: 0.3,
+          volume: 0.15,
           clock: () => NOON,
         });
         const [from, to] = ['2026-10-29', `2026-11-0${days}`];
@@ -58,7 +58,7 @@ test('each feed pages through its truth, all of it, in order, whatever the limit
       },
     ),
     // A headline under several topics of a country, with a page's end between them, was lost.
-    { numRuns: 24, examples: [['macro-headlines', exampleOptions, 1, 5]] },
+    { numRuns: 12, examples: [['macro-headlines', exampleOptions, 1, 5]] },
   );
 });
 

@@ -44,29 +44,14 @@ test.each([401, 403] as const)('a missing or wrong key is answered with %d', asy
   expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'right too' })).status).toBe(200);
 });
 
-test('there are 97 countries, Norway among them as NO', async () => {
-  const { json } = await get(await aSandbox(), '/v1/countries');
-  expect(json).toHaveLength(97);
-  expect(new Set(json.map(({ code }: { code: string }) => code)).size).toBe(97);
-  expect(json).toContainEqual({ code: 'NO', name: 'Norway' });
-});
-
-test('there are 70 topics in 8 categories, with all the names that are known', async () => {
+test('there are 70 topics in 8 categories', async () => {
   const { json } = await get(await aSandbox(), '/v1/headlines/topics/gmsi');
   expect(json).toHaveLength(70);
   expect(new Set(json.map(({ category }: { category: string }) => category)).size).toBe(8);
-  expect(json.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(KNOWN_TOPICS));
   expect(json[0].classification_rule).toEqual({
     directional: expect.any(String),
     semantic_sentiment: expect.any(String),
   });
-});
-
-test('lookups can be bare strings', async () => {
-  const sandbox = await aSandbox({ lookups: 'strings' });
-  expect((await get(sandbox, '/v1/countries')).json).toContain('NO');
-  expect((await get(sandbox, '/v1/headlines/topics/gmsi')).json).toContain('Policy Reform & Legislation');
-  expect((await get(sandbox, '/v1/ticker')).json).toContain('BZ_COM');
 });
 
 test('every answer says that it comes from the sandbox', async () => {
@@ -82,13 +67,3 @@ test('every answer says that it comes from the sandbox', async () => {
   expect(answers.map(({ status }) => status)).toEqual([502, 200, 422, 401, 404]);
   expect(answers.filter(({ headers }) => headers.server !== 'gmsi-sandbox')).toEqual([]);
 });
-
-const KNOWN_TOPICS = `
-  Inflation-Food, Labour Market-Employment, Production Growth-Industrial, Policy Tools-Interest Rates,
-  Policy Outlook, Independence, Fiscal Stance, Public Debt, Fiscal Instruments-Taxation,
-  Benchmark Equity Indices, Financial Stability-Banking Stress, Market Stress, Wars, Tension,
-  Supply Chain Risk-Energy, Tariffs and Sanctions, Trade Activity, Foreign Investment, Elections,
-  Policy Reform & Legislation, Governance/Corruption, Public Health, Natural Disasters,
-  Weather-Extreme Heat`
-  .trim()
-  .split(/,\s+/);

@@ -33,26 +33,6 @@ test('a headline stands under several topics and countries, the same but for its
   expect(new Set(countries)).toEqual(new Set([1, 2]));
 });
 
-test('some stories are reprinted within hours, mostly word for word, and the truth knows the story', async () => {
-  const sandbox = await aSandbox();
-  const standings = standingsOf(sandbox);
-  const ids = new Map(standings.map((it) => [it.id!, it]));
-  const stories = [...groupBy([...ids.values()], ({ story }) => story).values()];
-  const reprinted = stories.filter((them) => them.length > 1);
-  expect(reprinted.length / stories.length).toBeGreaterThan(0.02);
-  expect(Math.max(...reprinted.map((them) => them.length))).toBeGreaterThan(3);
-  for (const them of reprinted) {
-    const times = them.map(({ happenedAt }) => Date.parse(happenedAt));
-    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(5 * 3_600_000);
-    expect(new Set(them.map(({ language }) => language)).size).toBe(1);
-  }
-  const texts = reprinted.map((them) => new Set(them.map(({ headline }) => headline)).size);
-  expect(texts.filter((count) => count === 1).length / texts.length).toBeGreaterThan(0.4);
-  expect(texts.filter((count) => count > 1).length / texts.length).toBeGreaterThan(0.2);
-  const sources = reprinted.filter((them) => new Set(them.map(({ source }) => source)).size > 1);
-  expect(sources.length / reprinted.length).toBeGreaterThan(0.6);
-});
-
 function standingsOf(sandbox: Sandbox, days = MONTH): Standing[] {
   return PAIRS.flatMap(({ country, topic }) =>
     sandbox.truth({ country, topic, ...days }).map((it) => ({ ...it, under: `${country} ${topic}` })),

@@ -99,19 +99,8 @@ describe('what can be retried', () => {
     expect(outcomes).toEqual([outcome, outcome, 'ok']);
   });
 
-  test('fails after the last attempt with what the service said and the number of tries', async () => {
-    const server = await rawServer(text('<html><title>502 Bad Gateway</title></html>', 502));
-    const { client } = aClient(server.url);
-    await expect(client.getPage(request, never)).rejects.toThrow(
-      'The service answered /v1/headlines/feed/historical/gmsi/US with 502: 502 Bad Gateway (given up after 4 tries)',
-    );
-    expect(server.targets).toHaveLength(4);
-  });
-
   test.each([
     ['seconds', '3', 3000],
-    ['a date', 'Thu, 01 Jan 2026 00:00:03 GMT', 3000],
-    ['a date in the past', 'Wed, 31 Dec 2025 00:00:00 GMT', 1500],
     ['nothing', undefined, 1500],
   ])('waits before the retry of a 429 as Retry-After says: %s', async (_name, retryAfter, expected) => {
     const headers: Record<string, string> = { date: 'Thu, 01 Jan 2026 00:00:00 GMT' };
@@ -187,14 +176,6 @@ describe('what cannot be retried', () => {
       hint: expect.stringContaining('GMSI_BASE_URL'),
     });
     expect(elsewhere.targets).toEqual([]);
-  });
-
-  test('a cursor that leads nowhere is not asked for again', async () => {
-    const server = await rawServer(json({ data: [], has_more: true, next_token: null }));
-    await expect(aClient(server.url).client.getPage(request, never)).rejects.toMatchObject({
-      name: 'CursorBroken',
-    });
-    expect(server.targets).toHaveLength(1);
   });
 });
 

@@ -17,37 +17,7 @@ async function unnested(values: readonly (string | number | null)[], type: Colum
   return got.map(({ value }) => value);
 }
 
-/** Text as rows hold it: without the characters that PostgreSQL cannot hold (see storable-json.ts). */
-const aText = fc.string({ unit: 'binary', maxLength: 40 }).filter((text) => !text.includes('\0'));
-const aNumber = fc.double({ noNaN: true, noDefaultInfinity: true });
-
 describe('a column sent as an array', () => {
-  test('brings every text back as it was', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.option(aText), { minLength: 1 }), async (texts) => {
-        expect(await unnested(texts, 'text')).toEqual(texts);
-      }),
-    );
-  });
-
-  test('brings every number back to the last bit', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.option(aNumber), { minLength: 1 }), async (numbers) => {
-        expect(await unnested(numbers, 'double precision')).toEqual(numbers);
-      }),
-    );
-  });
-
-  test('brings JSON back with its meaning', async () => {
-    const aRecord = fc.dictionary(aText, fc.oneof(aText, fc.integer(), fc.boolean(), fc.constant(null)));
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.option(aRecord), { minLength: 1 }), async (records) => {
-        const sent = records.map((record) => (record === null ? null : JSON.stringify(record)));
-        expect(await unnested(sent, 'jsonb')).toEqual(records);
-      }),
-    );
-  });
-
   test('brings every id back, with dashes or without', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(fc.uuid()), { minLength: 1 }), async (ids) => {

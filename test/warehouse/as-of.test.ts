@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { test as plain } from '../support/serving.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { aStep, empty, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -139,53 +138,4 @@ it('what a repair has filled counts in place of the first version, what the serv
     { semantic_score: 1, is_first: true, is_assumed: true },
     { semantic_score: 2, is_first: false, is_assumed: false },
   ]);
-});
-
-it.each([
-  [
-    'ticker_headlines',
-    sql`insert into gmsi.ticker_headlines (ticker, match_type, variant, entry_id, headline_id, published_at, sentiment_score, extra, is_backfilled, load_id)
-        values ('BZ_COM', 'COMBINED', '', gen_random_uuid(), gen_random_uuid(), '2026-10-31 22:00:00.123456+00', 0.1234567890123456, '{"a": [1, null]}', true, 1)`,
-    sql`sentiment_score = -1`,
-  ],
-  [
-    'gmsi_index',
-    sql`insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id, headline_count, sentiment_sum, is_backfilled, load_id)
-        values ('US', 'Wars', 'COMBINED', 'directional', '', 'true', '2026-10-31 22:00+00', gen_random_uuid(), 3, 1e-300, true, 1)`,
-    sql`sentiment_sum = 2`,
-  ],
-] as const)('%s as of any moment is what it was then, to the last digit', async (table, insert, change) => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
-  await sql`select gmsi.ensure_month_partition(${table}, '2026-10-31')`.execute(db);
-  const rowsAt = async (moment?: string) => {
-    const source =
-      moment === undefined
-        ? sql.table(`gmsi.${table}`)
-        : sql`${sql.table(`gmsi.${table}_as_of`)}(${moment}::timestamptz)`;
-    return (await sql`select t::text as row from ${source} as t`.execute(db)).rows;
-  };
-  const states: [moment: string, rows: unknown][] = [[await clock(db), []]];
-  for (const step of [
-    insert,
-    sql`update gmsi.${sql.raw(table)} set ${change}, changed_at = clock_timestamp()`,
-    sql`update gmsi.${sql.raw(table)} set retracted_at = now(), changed_at = clock_timestamp()`,
-    sql`alter table gmsi.${sql.raw(table)} add column note text`,
-  ]) {
-    await step.execute(db);
-    const held = await rowsAt();
-    // At the very instant of a change, the new version counts.
-    const changed = await sql<{
-      at: string;
-    }>`select changed_at::text as at from gmsi.${sql.raw(table)}`.execute(db);
-    const { at } = changed.rows[0]!;
-    if (!states.some(([moment]) => moment === at)) states.push([at, held]);
-    states.push([await clock(db), held]);
-  }
-  // A column that somebody added is there, and empty in what was before it.
-  const withNote = (rows: unknown) => JSON.stringify(rows).replaceAll(')"', ',)"');
-  for (const [at, [moment, rows]] of states.entries())
-    expect(JSON.stringify(await rowsAt(moment)), `after step ${at}`).toBe(
-      at === states.length - 1 ? JSON.stringify(rows) : withNote(rows),
-    );
 });

@@ -54,25 +54,6 @@ describe('a load that has lost its window to another one', () => {
     expect(await windowsOf(db)).not.toEqual(before);
   });
 
-  it.each(leavings)('leaves it alone once that has drained it ($event)', async (leaving) => {
-    await using warehouse = await aWarehouse();
-    const { db } = warehouse;
-    const { windowId, first, second } = await taken(db);
-    await sql`update gmsi.windows set state = 'drained', finished_at = now()`.execute(db);
-    const before = await windowsOf(db);
-    for (const loadId of [first, second]) await leaveWindow(db, { windowId, loadId }, leaving);
-    expect(await windowsOf(db)).toEqual(before);
-  });
-
-  it('cannot claim it while that drains it, nor once it is drained or refused', async ({ db }) => {
-    const { first, second } = await taken(db);
-    for (const loadId of [first, second]) expect(await claim(db, loadId)).toBeUndefined();
-    for (const state of ['drained', 'refused'] as const) {
-      await db.updateTable('gmsi.windows').set({ state }).execute();
-      for (const loadId of [first, second]) expect(await claim(db, loadId), state).toBeUndefined();
-    }
-  });
-
   it('does not take a page of the other load for its own, whose commit had no reply', async ({ db }) => {
     const { windowId, first, second } = await taken(db);
     await sql`update gmsi.windows set pages = 1, next_token = 'two'`.execute(db);

@@ -31,14 +31,7 @@ it('every headline leads to its load and its window, or came by the live feed', 
 });
 
 it('shows for every day what is loaded of it, and why not more', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock });
-  await runBackfill({
-    ...{ job, db, sandbox, clock },
-    aroundPage: (ask, { query }) => {
-      if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
-      return ask();
-    },
-  });
+  await loadWithoutTheMiddle(db);
   expect(await gaps(db)).toEqual([
     ['2026-10-01', '2026-10-30', 30, 'failed', 'the middle cannot be had'],
     ['2026-11-17', '2026-11-20', 4, 'settling', null],
@@ -106,6 +99,17 @@ it('the rollups say of a day that nobody asked for that it is not whole', async 
   ]);
 });
 
+async function loadWithoutTheMiddle(db: Warehouse, volume = 1): Promise<void> {
+  await using sandbox = await startSandbox({ limits: null, clock, volume });
+  await runBackfill({
+    ...{ job, db, sandbox, clock },
+    aroundPage: (ask, { query }) => {
+      if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
+      return ask();
+    },
+  });
+}
+
 async function gaps(db: Warehouse) {
   const { rows } = await sql<Record<string, unknown>>`
     select from_day, to_day, days, state, last_error from gmsi.coverage_gaps order by from_day`.execute(db);
@@ -122,14 +126,7 @@ async function states(db: Warehouse) {
 }
 
 it('has a row for every day in sentiment_by_day: 0 without news, or null', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
-  await runBackfill({
-    ...{ job, db, sandbox, clock },
-    aroundPage: (ask, { query }) => {
-      if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
-      return ask();
-    },
-  });
+  await loadWithoutTheMiddle(db, 0.05);
   const { rows } = await sql<{ kind: string; state: string; days: number; wrong: number }>`
     select state, case when headline_count is null then 'unknown' when headline_count = 0 then 'no news' else 'news' end as kind,
            count(*) as days,

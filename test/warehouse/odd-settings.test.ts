@@ -9,8 +9,7 @@ import { namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
-import { jobFor, quarter } from '../cli/jobs.ts';
-import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { jobFor } from '../cli/jobs.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
@@ -105,54 +104,19 @@ test('each connection has what the program relies on, whatever is set', async ({
     ).rows;
   const before = await ours(warehouse.db);
   await setOddly(warehouse);
-  const db = newConnections(warehouse);
-  try {
-    const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
-    expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
-    expect(unlike.length).toBe(16);
-  } finally {
-    await db.destroy();
-  }
+  await using db = newConnections(warehouse);
+  const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
+  expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
+  expect(unlike.length).toBe(16);
 });
 
 test('migrating, loading, syncing and revising do not notice odd settings, nor functions that somebody has put in the way', async () => {
   await using database = await anEmptyDatabase();
   await sql.raw(traps).execute(database.db);
   await setOddly(database);
-  const db = newConnections(database);
-  try {
-    await migrate(db);
-    await loadAndCompare(db);
-  } finally {
-    await db.destroy();
-  }
-});
-
-test('every command works in a database with odd settings', async ({ warehouse, db }) => {
-  await sql.raw(traps).execute(db);
-  await setOddly(warehouse);
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2 });
-  await using folder = await aFolder();
-  await folder.write('job.yaml', jobFor({ ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' }));
-  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-  for (const args of [
-    ['doctor'],
-    ['backfill', 'job.yaml'],
-    ['status', 'job.yaml'],
-    ['plan', 'job.yaml'],
-    ['check', 'job.yaml'],
-    ['repair', '--rollups'],
-    ['repair', 'job.yaml'],
-    ['lookups'],
-    ['migrate'],
-    ['export', 'job.yaml', '--out', 'out'],
-    ['export', 'job.yaml', '--out', 'as-of', '--as-of', new Date().toISOString()],
-  ]) {
-    // Nothing is written any more when a past moment is asked for.
-    if (args.includes('--as-of')) await setAsOfDelay(db, 0);
-    const { code, stderr, stdout } = await gmsiHere(args, setting);
-    expect([args.join(' '), code, code === 0 ? '' : stdout + stderr]).toEqual([args.join(' '), 0, '']);
-  }
+  await using db = newConnections(database);
+  await migrate(db);
+  await loadAndCompare(db);
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(
@@ -195,17 +159,13 @@ async function localeProvider(db: Warehouse): Promise<string> {
 
 test('a user or a database that can only be read is named as such', async ({ warehouse }) => {
   await setOddly(warehouse, { default_transaction_read_only: 'on' });
-  const db = newConnections(warehouse);
-  try {
-    const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
-      .execute(db)
-      .catch(namedDatabaseError);
-    expect(refusal).toBeInstanceOf(ConfigError);
-    expect((refusal as ConfigError).message).toMatch(/can only be read/);
-    expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
-  } finally {
-    await db.destroy();
-  }
+  await using db = newConnections(warehouse);
+  const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
+    .execute(db)
+    .catch(namedDatabaseError);
+  expect(refusal).toBeInstanceOf(ConfigError);
+  expect((refusal as ConfigError).message).toMatch(/can only be read/);
+  expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
 });
 
 test.skipIf(!hasPgBouncer)(

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from './a-row.ts';
 
@@ -294,34 +295,6 @@ describe.each(['reader', 'loader'] as const)('a %s cannot', (who) => {
   });
 });
 
-test('a reader may run none of the functions but those that are for everybody, and write to no table', async () => {
-  const calls = await rowsOf(`
-    select format('select gmsi.%I(%s)', proname, array_to_string(array(
-             select 'null::' || format_type(t, null) from unnest(proargtypes) with ordinality as a (t, n) order by n), ', '))
-    from pg_proc where pronamespace = 'gmsi'::regnamespace and proname !~ '_as_of$' and proname not in ('as_of_delay', 'moment', 'signal_at', 'state_of', 'series_days', 'summable', 'published_by', 'story_key')`);
-  expect(calls.length).toBeGreaterThanOrEqual(8);
-  for (const call of calls)
-    expect(await refusalOf(reader, call), call).toMatch(/permission denied for function/);
-  const tables = await rowsOf(
-    `select format('gmsi.%I', relname) from pg_class where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p', 'v')`,
-  );
-  expect(tables.length).toBeGreaterThan(30);
-  for (const table of tables) {
-    for (const statement of [
-      `insert into ${table} default values`,
-      `delete from ${table}`,
-      `truncate ${table}`,
-      `select nextval(pg_get_serial_sequence('${table}', (select attname from pg_attribute
-         where attrelid = '${table}'::regclass and attidentity <> '')))`,
-    ])
-      expect(await refusalOf(reader, statement).then((said) => said ?? 'done'), statement).toMatch(
-        statement.startsWith('select')
-          ? /permission denied|done/
-          : /permission denied|cannot (insert|delete)|is not a table/,
-      );
-  }
-});
-
 test('somebody with neither role cannot even look into the schema', async () => {
   for (const statement of [
     'select from gmsi.headlines',
@@ -331,27 +304,24 @@ test('somebody with neither role cannot even look into the schema', async () => 
     expect(await refusalOf(stranger, statement)).toMatch(/permission denied for schema gmsi/);
 });
 
-const noPartition: [what: string, parent: string, month: string, reason: RegExp][] = [
-  [
-    'of a table that is not partitioned',
-    `'windows'`,
-    `'2026-01-01'`,
-    /gmsi\.windows is not a partitioned table/,
-  ],
-  ['of a partition', `'headlines_2026_09'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of a table elsewhere', `'pg_class'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of a name with SQL in it', `'headlines" cascade; --'`, `'2026-01-01'`, /is not a partitioned table/],
-  ['of nothing', 'null', `'2026-01-01'`, /is not a partitioned table/],
-  ['before 1900', `'headlines'`, `'1899-12-31'`, /not between 1900 and 2100/],
-  ['after 2100', `'headlines'`, `'2101-01-01'`, /not between 1900 and 2100/],
-  ['at the end of time', `'headlines'`, `'infinity'`, /not between 1900 and 2100/],
-  ['at its beginning', `'headlines'`, `'-infinity'`, /not between 1900 and 2100/],
-  ['before Christ', `'headlines'`, `'0044-03-15 BC'`, /not between 1900 and 2100/],
-  ['of no month', `'headlines'`, 'null', /not between 1900 and 2100/],
-];
+const noPartition = cases`
+  of a table that is not partitioned | 'windows' | '2026-01-01' | gmsi\.windows is not a partitioned table
+  of a partition | 'headlines_2026_09' | '2026-01-01' | is not a partitioned table
+  of a table elsewhere | 'pg_class' | '2026-01-01' | is not a partitioned table
+  of a name with SQL in it | 'headlines" cascade; --' | '2026-01-01' | is not a partitioned table
+  of nothing | null | '2026-01-01' | is not a partitioned table
+  before 1900 | 'headlines' | '1899-12-31' | not between 1900 and 2100
+  after 2100 | 'headlines' | '2101-01-01' | not between 1900 and 2100
+  at the end of time | 'headlines' | 'infinity' | not between 1900 and 2100
+  at its beginning | 'headlines' | '-infinity' | not between 1900 and 2100
+  before Christ | 'headlines' | '0044-03-15 BC' | not between 1900 and 2100
+  of no month | 'headlines' | null | not between 1900 and 2100
+`;
 
 test.for(noPartition)('a loader makes no partition %s', async ([, parent, month, reason]) => {
-  expect(await refusalOf(loader, `select gmsi.ensure_month_partition(${parent}, ${month})`)).toMatch(reason);
+  expect(await refusalOf(loader, `select gmsi.ensure_month_partition(${parent}, ${month})`)).toMatch(
+    new RegExp(reason!),
+  );
 });
 
 test('a loader makes one partition a month, whatever the day, and none of another owner’s table', async () => {

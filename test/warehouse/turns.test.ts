@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
@@ -8,6 +7,7 @@ import { LockHeld, namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { saveTopics } from '../../src/warehouse/tables/lookups.ts';
 import { claim, takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
+import { aLogin } from '../support/a-login.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
@@ -53,26 +53,20 @@ it.concurrent.each(works)(
   '%s waits for another session, says for which, and ends at the stop signal',
   async (what, work) => {
     await using database = await (what === 'migrating' ? anEmptyDatabase() : aWarehouse());
-    const other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
-    try {
-      const { said, stop, waiting } = aWait();
-      {
-        await using holder = await kept(database.db, what);
-        const waits = work(other, waiting).catch((error: Error) => error);
-        await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
-        expect(said[0]).toMatch(
-          new RegExp(
-            `^waiting for process ${holder.pid} of \\w+ \\(.+\\), which holds the lock for ${what}$`,
-          ),
-        );
-        stop.abort();
-        expect(await waits).toMatchObject({ name: 'AbortError' });
-      }
-      // Nothing is left of it.
-      await work(other, {});
-    } finally {
-      await other.destroy();
+    await using other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
+    const { said, stop, waiting } = aWait();
+    {
+      await using holder = await kept(database.db, what);
+      const waits = work(other, waiting).catch((error: Error) => error);
+      await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
+      expect(said[0]).toMatch(
+        new RegExp(`^waiting for process ${holder.pid} of \\w+ \\(.+\\), which holds the lock for ${what}$`),
+      );
+      stop.abort();
+      expect(await waits).toMatchObject({ name: 'AbortError' });
     }
+    // Nothing is left of it.
+    await work(other, {});
   },
 );
 
@@ -100,24 +94,15 @@ it('a claim is left to another process of gmsi, and refused with a reason if a r
     await using second = await claimed();
     expect([first.isOurs, second.isOurs]).toEqual([true, false]);
   }
-  const login = `reader_${randomUUID().replaceAll('-', '')}`;
-  await sql.raw(`create role ${login} login password 'x' in role gmsi_reader`).execute(warehouse.db);
-  const url = new URL(warehouse.url);
-  Object.assign(url, { username: login, password: 'x' });
-  const reader = connect({ kind: 'url', url: new Secret(url.href) }, 1);
-  try {
-    {
-      await using holder = await kept(reader, 'syncing g7');
-      await expect(claimed()).rejects.toThrow(
-        new RegExp(`^The lock for syncing g7 is held by process ${holder.pid} of ${login} \\(gmsi `),
-      );
-    }
-    await using free = await claimed();
-    expect(free.isOurs).toBe(true);
-  } finally {
-    await reader.destroy();
-    await sql.raw(`drop role ${login}`).execute(warehouse.db);
+  await using reader = await aLogin(warehouse, 'gmsi_reader');
+  {
+    await using holder = await kept(reader.db, 'syncing g7');
+    await expect(claimed()).rejects.toThrow(
+      new RegExp(`^The lock for syncing g7 is held by process ${holder.pid} of ${reader.name} \\(gmsi `),
+    );
   }
+  await using free = await claimed();
+  expect(free.isOurs).toBe(true);
 });
 
 it('no session waits for ever for a lock in the server', async ({ db }) => {

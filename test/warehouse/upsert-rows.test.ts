@@ -163,14 +163,19 @@ describe('rows of a page', () => {
     await sql`create unique index on gmsi.headlines (topic, country, match_type, published_at)`.execute(db);
     const published_at = '2031-01-01T12:00:00Z';
     await upsert(db, [aRow({ published_at })]);
+    // The pauses between tries are of no interest; pg's own timers are longer.
+    const later = setTimeout;
+    const soon = (run: () => void, ms = 0) => later(run, ms > 5_000 ? ms : 0);
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(soon as typeof setTimeout);
     let tries = 0;
     const broken = retried(() => {
       tries++;
       return upsert(db, [aRow({ published_at, headline_id: idOf(2) })]);
     });
     await expect(broken).rejects.toThrow(/duplicate key value violates unique constraint/);
+    vi.restoreAllMocks();
     expect(tries).toBe(8);
-  }, 30_000);
+  });
 
   it('that differ in nothing but the order of keys in extra have not changed', async () => {
     await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
@@ -270,16 +275,6 @@ describe('values', () => {
       }),
       { numRuns: 30 },
     );
-  });
-
-  it.each([
-    ['2026-09-01T12:00:00Z', '2026-09-01T12:00:00.000Z'],
-    ['2026-09-01T12:00:00.123456Z', '2026-09-01T12:00:00.123Z'],
-    ['1999-12-31T23:59:59Z', '1999-12-31T23:59:59.000Z'],
-    ['2030-02-01T00:00:00Z', '2030-02-01T00:00:00.000Z'],
-  ])('of time %s stay that instant, in whatever zone the session is', async (published_at, instant) => {
-    await upsert(warehouse.db, [aRow({ published_at })]);
-    expect((await held())[0]!.published_at).toEqual(new Date(instant));
   });
 });
 

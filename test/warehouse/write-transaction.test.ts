@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { WriteCutOff, WriteLocked, WriteTooSlow } from '../../src/warehouse/errors.ts';
 import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
@@ -12,13 +13,23 @@ import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ isNew: true });
 
-beforeAll(async () => {
-  await setAsOfDelay(warehouse.db, 4_000);
-});
+beforeAll(() => setAsOfDelay(warehouse.db, 4_000));
 beforeEach(async () => {
   await sql`delete from gmsi.headlines`.execute(warehouse.db);
-  await ensurePartitions(warehouse.db, gmsiHeadlines.table, sorted([aRow()]).times, new Set());
+  await addPartition(warehouse.db);
 });
+
+/** The partition of the rows of this file. */
+function addPartition(db: Warehouse): Promise<void> {
+  return ensurePartitions(db, gmsiHeadlines.table, sorted([aRow()]).times, new Set());
+}
+
+async function aWarehouseOfItsOwn() {
+  const own = await aWarehouse();
+  await setAsOfDelay(own.db, 4_000);
+  await addPartition(own.db);
+  return own;
+}
 
 function write(trx: WriteTransaction, headline: number) {
   const provenance = { series, loadId: 1, windowId: null, backfilledBefore: 'always' } as const;
@@ -53,8 +64,10 @@ it('commits what comes to its end in time, at the isolation asked for', async ()
   expect(await countRows(db, 'headlines')).toBe(1);
 });
 
-it('rolls back what comes to its COMMIT too late, though no statement of it was slow', async () => {
-  const { db } = warehouse;
+// Most of their time they wait.
+it.concurrent('rolls back what comes to its COMMIT too late, though no statement of it was slow', async () => {
+  await using own = await aWarehouseOfItsOwn();
+  const { db } = own;
   const late = writeTransaction(db, async (trx) => {
     await write(trx, 1);
     // 0.7 s each, of the 2 s that a statement and a pause may take.
@@ -65,8 +78,9 @@ it('rolls back what comes to its COMMIT too late, though no statement of it was 
   expect(await countRows(db, 'headlines')).toBe(0);
 });
 
-it('ends a statement that takes so long that it could not be committed any more', async () => {
-  const { db } = warehouse;
+it.concurrent('ends a statement that takes so long that it could not be committed any more', async () => {
+  await using own = await aWarehouseOfItsOwn();
+  const { db } = own;
   const slow = writeTransaction(db, async (trx) => {
     await write(trx, 1);
     await sql`select pg_sleep(60)`.execute(trx);
@@ -75,8 +89,9 @@ it('ends a statement that takes so long that it could not be committed any more'
   expect(await countRows(db, 'headlines')).toBe(0);
 });
 
-it('is ended by the server if this process is silent in the middle of it, and locks nothing any more', async () => {
-  const { db } = warehouse;
+it.concurrent('is ended by the server if this process is silent in the middle of it, and locks nothing any more', async () => {
+  await using own = await aWarehouseOfItsOwn();
+  const { db } = own;
   const silent = writeTransaction(db, async (trx) => {
     await write(trx, 1);
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);

@@ -1,13 +1,12 @@
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
-import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { registerWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -19,26 +18,6 @@ const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
 const it = serving({ limits: null, volume: 0.2 });
-
-it('does not ask for a refused window again; the next load does', async ({ warehouse, db, sandbox }) => {
-  let now = new Date('2026-11-20T08:00:00Z');
-  await registered(db, 'refused', jobFor(scope, { schedule, service }), lastNight);
-  const inNorway = ({ path }: { path: string }) => path.endsWith('/NO');
-  const requests = watchRequests(sandbox, [
-    { kind: 'refuse', status: 422, detail: 'not today', match: inNorway, times: 1 },
-  ]);
-  await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
-  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'incomplete' }]);
-  const [refused, ...others] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
-  expect(others).toEqual([]);
-  const isIt = ({ path, query }: SeenRequest) =>
-    inNorway({ path }) && query.topic === refused!.topic && query.start_date === refused!.first_day;
-  expect(requests.filter(isIt)).toHaveLength(1);
-
-  now = new Date('2026-11-21T08:00:00Z');
-  expect(await loadsEnded(db, 2)).toMatchObject([{}, { outcome: 'done' }]);
-  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-});
 
 it('pauses a job whose windows all fail, and goes on by itself', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');

@@ -1,9 +1,7 @@
 import pg from 'pg';
 import { expect, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aWorker, loadsEnded, registered } from '../support/a-worker.ts';
-import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -41,43 +39,6 @@ it('outlives connections that break', async ({ warehouse, sandbox }) => {
   await worker.stop();
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
-});
-
-it('loads series from their beginnings on, and after refusals that pass', async ({ warehouse, db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
-  const several = {
-    ...{ from: '2026-03-01', to: '2026-07-27' },
-    ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
-  };
-  const begins = (series: string) => (series === 'US Inflation-Food' ? '2026-05-17' : '2020-01-01');
-  let flukes = 2;
-  const { refused } = refusing(
-    sandbox,
-    (series, from) =>
-      from < begins(series) ||
-      (series === 'DE Inflation-Food' && from > '2026-02-01' && from < '2026-08-01' && flukes-- > 0),
-  );
-  let now = clock();
-  await registered(
-    db,
-    'begun',
-    jobFor(several, { schedule, step: 'P30D', order: 'oldest-first' }),
-    lastNight,
-  );
-  await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
-  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'incomplete' }]);
-  // Two refusals and the search of one series, the same at worst of the other, and what was under way before the turn.
-  expect(refused.length).toBeLessThanOrEqual(2 * (2 + 2 + 5) + 8);
-
-  now = new Date('2026-11-21T12:00:00Z');
-  expect(await loadsEnded(db, 2)).toMatchObject([{}, { outcome: 'incomplete' }]);
-  expect(sorted(await heldBy(db, several))).toEqual(sorted(servedFrom(sandbox, several, begins)));
-  const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-  expect(
-    rest.every(
-      ({ country, state, last_day }) => country === 'US' && state === 'refused' && last_day < '2026-05-17',
-    ),
-  ).toBe(true);
 });
 
 it('ends once the service refuses its key, and leaves the windows', async ({ warehouse, db, sandbox }) => {

@@ -7,14 +7,12 @@ import {
   aWorker,
   loadsBegun,
   loadsEnded,
-  pausedJob,
   registered,
   type WorkerInTest,
 } from '../support/a-worker.ts';
 import { aJobFor, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -44,31 +42,6 @@ it('drains and reads each answer once, though there are two workers', async ({ w
   expect(live).toHaveLength(6);
   expect(new Set(live.map(({ path, query }) => `${path} ${query.topic}`)).size).toBe(6);
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-});
-
-it('waits for the next month if its live answers spend the budget', async ({ warehouse, db, sandbox }) => {
-  // Two lists, the windows of two series, one live answer.
-  const budget = { requests_per_month: 5, reserve: 0 };
-  const job = jobFor({ ...scope, countries: ['US'] }, { service, schedule, budget });
-  await registered(db, 'poor', { ...job, end_date: 'today' }, beforeNoon);
-  await using _worker = aWorker({ warehouse, sandbox, clock });
-  expect(await pausedJob(db)).toMatchObject({
-    ...{ paused_because: 'budget', resumes_at: new Date('2026-12-01T00:00:00Z'), pauses: 0 },
-  });
-  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'budget' }]);
-});
-
-it('is incomplete if no live answer can be read, though days are drained', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
-  const job = jobFor(scope, { service: { ...service, max_attempts: 1 }, schedule });
-  await registered(db, 'deaf', { ...job, end_date: 'today' }, beforeNoon);
-  sandbox.script([{ kind: 'server-error', times: 100, match: ({ path }) => path.includes('/live/') }]);
-  await using _worker = aWorker({ warehouse, sandbox, clock });
-  expect(await loadsEnded(db)).toMatchObject([{ command: 'sync', outcome: 'incomplete' }]);
-  expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true);
 });
 
 it('is left to the workers by gmsi sync while they are at it', async ({ warehouse, db, sandbox }) => {

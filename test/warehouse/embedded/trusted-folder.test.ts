@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/errors.ts';
 import { sharedRoot } from '../../../src/warehouse/embedded/location.ts';
 import { aFolder, type Folder, gmsi } from '../../cli/gmsi.ts';
+import { cases } from '../../support/cases.ts';
 
 const server = { uid: 65_534, gid: 65_534 };
 const somebody = 12_345;
@@ -33,68 +34,29 @@ describe.skipIf(process.getuid?.() !== 0)('for root, a place for all (skipped: o
     expect(take()).toBe(place);
   });
 
-  const wrong: [what: string, make: () => Promise<unknown>, reason: RegExp][] = [
-    [
-      'belongs to somebody else',
-      async () => {
-        await mkdir(place);
-        await chown(place, somebody, somebody);
-      },
-      /it belongs to another user \(12345\)/,
-    ],
-    [
-      'is a link to somewhere else, though that is root\u2019s',
-      async () => {
-        await mkdir(join(folder.path, 'elsewhere'));
-        await symlink(join(folder.path, 'elsewhere'), place);
-      },
-      /it is a symbolic link/,
-    ],
-    [
-      'can be written by everybody',
-      async () => {
-        await mkdir(place);
-        await chmod(place, 0o757);
-      },
-      /others may write to it/,
-    ],
-    [
-      'can be written by a group',
-      async () => {
-        await mkdir(place);
-        await chmod(place, 0o1775);
-      },
-      /others may write to it/,
-    ],
-    [
-      'can be exchanged by somebody who may write above it',
-      async () => {
-        await mkdir(place);
-        await chmod(folder.path, 0o777);
-      },
-      /others may write to /,
-    ],
-    [
-      'lies in a folder of somebody else',
-      async () => {
-        await mkdir(place);
-        await chown(folder.path, somebody, somebody);
-      },
-      /belongs to another user \(12345\)/,
-    ],
-    [
-      'cannot be made at all',
-      async () => {
-        await writeFile(place, '');
-      },
-      /has no place that every user can reach/,
-    ],
-  ];
+  const steps: Record<string, () => Promise<unknown>> = {
+    make: () => mkdir(place),
+    'make a file': () => writeFile(place, ''),
+    link: async () => symlink(await mkdir(join(folder.path, 'a/b'), { recursive: true }).then(String), place),
+    'give it away': () => chown(place, somebody, somebody),
+    'give away what is above': () => chown(folder.path, somebody, somebody),
+    'open what is above': () => chmod(folder.path, 0o777),
+    'open it': () => chmod(place, 0o757),
+    'open it to a group': () => chmod(place, 0o1775),
+  };
 
-  it.each(wrong)('is refused if it %s', async (_, make, reason) => {
-    await make();
+  it.each(cases`
+    belongs to somebody else | make, give it away | it belongs to another user \(12345\)
+    is a link to somewhere else, though that is root’s | link | it is a symbolic link
+    can be written by everybody | make, open it | others may write to it
+    can be written by a group | make, open it to a group | others may write to it
+    can be exchanged by somebody who may write above it | make, open what is above | others may write to 
+    lies in a folder of somebody else | make, give away what is above | belongs to another user \(12345\)
+    cannot be made at all | make a file | has no place that every user can reach
+  `)('is refused if it %s', async (_, made, reason) => {
+    for (const step of made!.split(', ')) await steps[step]!();
     expect(take).toThrow(ConfigError);
-    expect(take).toThrow(reason);
+    expect(take).toThrow(new RegExp(reason!));
     expect(take).toThrow(expect.objectContaining({ hint: expect.stringContaining('GMSI_HOME') }));
   });
 

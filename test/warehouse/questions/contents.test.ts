@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { fullestSeries, loadedFeeds } from '../../../src/warehouse/questions/contents.ts';
-import { aWarehouse, type TestWarehouse } from '../../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../../support/for-all.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   await sql`
     insert into gmsi.coverage (feed, country, topic, match_type, days) values
       ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '{[2023-01-01,2025-01-11)}'),
@@ -21,10 +20,6 @@ beforeAll(async () => {
     warehouse.db,
   );
 });
-afterAll(async () => {
-  await warehouse?.[Symbol.asyncDispose]();
-});
-
 it('counts each series once, and knows days that are not covered yet', async () => {
   const { rows } = await loadedFeeds.query.execute(warehouse.db);
   const feed = 'gmsi-headlines';

@@ -1,17 +1,11 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { coverageOfSeries, type SeriesCoverage } from '../../../src/warehouse/questions/coverage.ts';
 import { sqlText, whileReading } from '../../../src/warehouse/questions/reading.ts';
-import { aWarehouse, type TestWarehouse } from '../../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../../support/for-all.ts';
 
-let warehouse: TestWarehouse;
-beforeAll(async () => {
-  warehouse = await aWarehouse();
-});
-afterAll(async () => {
-  await warehouse?.[Symbol.asyncDispose]();
-});
+const warehouse = await aWarehouseForAll();
 
 const first = Date.parse('2025-01-01');
 const dayOf = (n: number) => new Date(first + n * 86_400_000).toISOString().slice(0, 10);
