@@ -263,6 +263,31 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await page.getByText(`${rows[0]!.count} headlines ·`).waitFor();
   });
 
+  it('counts the same headlines by week as by month and by day, those of the period', async () => {
+    const counts: string[] = [];
+    for (const by of ['day', 'week', 'month']) {
+      const { tab, page } = await open(
+        `view=sentiment&country=US&topic=Inflation-Food&from=2026-09-03&to=2026-10-20&by=${by}`,
+        `headlines per ${by}`,
+      );
+      await using _ = tab;
+      counts.push(/([\d,]+) headlines/.exec(await page.locator('.lines-legend').innerText())![1]!);
+    }
+    expect(new Set(counts).size).toBe(1);
+  });
+
+  it('stays where one has scrolled to when the chart of an open point changes', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}&at=2026-10-20`, /^Headlines of/);
+    await using _ = tab;
+    await page.waitForTimeout(500);
+    await page.evaluate('scrollTo(0, 0)');
+    await page.getByRole('button', { name: 'as of …' }).click();
+    await page.getByText('Large dots: what changed.').waitFor();
+    await tab.quiet();
+    await page.waitForTimeout(500);
+    expect(await page.evaluate('scrollY')).toBe(0);
+  });
+
   it('makes a chart as high as the screen has room for', async () => {
     const heights: number[] = [];
     for (const height of [700, 1050]) {

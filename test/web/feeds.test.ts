@@ -117,7 +117,7 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
   it('lists events and headlines below the index of an asset, of a day if one is open', async () => {
     const { tab, page } = await open('feed=ticker-index&subject=BZ_COM&kind=event');
     await using _ = tab;
-    await page.getByText('Lowest: news of BZ_COM, the darker the more.').waitFor();
+    await page.getByText(/^Lowest: when BZ_COM had events/).waitFor();
     const rows = page.getByRole('region', { name: 'News', exact: true }).locator('tbody tr');
     const events = await answered(`news?subject=BZ_COM&kind=event&${days}&limit=1000`);
     expect(events.length).toBeGreaterThan(3);

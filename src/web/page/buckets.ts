@@ -1,5 +1,5 @@
 import type { Bucket } from '../../warehouse/questions/sentiment.ts';
-import { aDay, dayOf, moment, plusDays, today, zone } from './time.ts';
+import { aDay, dayOf, moment, plusDays, zone } from './time.ts';
 
 /** Buckets that headlines are summed up by, and their titles. */
 export const buckets: Readonly<Record<Bucket, string>> = {
@@ -9,33 +9,16 @@ export const buckets: Readonly<Record<Bucket, string>> = {
   month: 'month',
 };
 
-/**
- * Returns the days of whole buckets, because part of a week would look like a whole one. The first bucket begins in the period,
- * if any does; the last one may end after it.
- */
-export function wholeBuckets(
-  from: string,
-  to: string,
-  by: Bucket,
-): { readonly from: string; readonly to: string } {
-  const cut = startOf(from, by);
-  const next = cut < from ? dayOf(endOf(Date.parse(cut), by)) : from;
-  const first = next <= startOf(to, by) ? next : cut;
-  const end = dayOf(endOf(Date.parse(startOf(to, by)), by) - 1);
-  // Future days are not missing.
-  return { from: first, to: to <= today() && end > today() ? today() : end };
-}
-
 /** Returns the first day of a day's bucket. */
 export function startOf(day: string, by: Bucket): string {
   if (by === 'month') return `${day.slice(0, 7)}-01`;
   return by === 'week' ? plusDays(day, -((new Date(day).getUTCDay() + 6) % 7)) : day;
 }
 
-/** Returns when each bucket of a period begins, in milliseconds. */
+/** Returns when each bucket with a day of a period begins, in milliseconds. */
 export function startsOf(from: string, to: string, by: Bucket): number[] {
   const starts: number[] = [];
-  for (let start = Date.parse(from); start < Date.parse(to) + aDay; start = endOf(start, by))
+  for (let start = Date.parse(startOf(from, by)); start < Date.parse(to) + aDay; start = endOf(start, by))
     starts.push(start);
   return starts;
 }

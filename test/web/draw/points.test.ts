@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, besideNow, changeAt, chartOf, stateWords, withDifference } = await withoutBrowser(
-  () => import('../../../src/web/page/draw/points.ts'),
-);
-const { wholeBuckets } = await withoutBrowser(() => import('../../../src/web/page/buckets.ts'));
+const { allHeadlines, behindOf, besideNow, changeAt, chartOf, stateWords, withDifference } =
+  await withoutBrowser(() => import('../../../src/web/page/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
 const series = { country: us.country, topic: us.topic, match_type: us.match };
@@ -27,9 +25,8 @@ function aChart(
   ranges: readonly ReturnType<typeof covered>[],
   asked: Partial<ChartAsked> = {},
 ) {
-  const { to } = { ...days, ...asked };
   const chart = chartOf(rows, ranges, {
-    ...{ series: [us], models: ['directional'], smooth: 1, ...days, end: to },
+    ...{ series: [us], models: ['directional'], smooth: 1, ...days },
     ...asked,
   });
   return { ...chart, line: chart.lines[0]!, one: chart.series[0]! };
@@ -110,27 +107,34 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(one.states).toEqual(['covered', 'missing', 'covered', 'missing', 'covered', 'covered']);
   });
 
-  it('are covered by week only if all seven days are, and cut if the period ends before', () => {
-    const period = { by: 'week', from: '2024-12-30', to: '2025-01-19', end: '2025-01-15' } as const;
+  it('are covered by week only if all seven days are, and cut where the period ends or begins within', () => {
+    const period = { by: 'week', from: '2024-12-30', to: '2025-01-15' } as const;
     const states = (last: string) => aChart([], [covered('2024-12-31', last)], period).one.states;
     expect(states('2025-01-12')).toEqual(['missing', 'covered', 'missing']);
     expect(states('2025-01-11')).toEqual(['missing', 'missing', 'missing']);
-    expect(states('2025-01-19')).toEqual(['missing', 'covered', 'covered']);
+    expect(states('2025-01-19')).toEqual(['missing', 'covered', 'cut']);
     expect(states('2025-01-15')).toEqual(['missing', 'covered', 'cut']);
     expect(states('2025-01-14')).toEqual(['missing', 'covered', 'missing']);
-    // The last bucket ends with today, even if the period would go on.
-    expect(
-      aChart([], [covered('2025-01-01', '2025-01-15')], { ...period, to: '2025-01-15' }).one.states[2],
-    ).toBe('cut');
+    const later = aChart([], [covered('2024-12-31', '2025-01-19')], { ...period, from: '2024-12-31' });
+    expect(texts(later.starts)[0]).toBe('2024-12-30T00:00:00.000Z');
+    expect(later.one.states).toEqual(['cut', 'covered', 'cut']);
   });
 
-  it('of a cut week stand beside the line, which ends before them', () => {
-    const period = { by: 'week', from: '2025-01-06', to: '2025-01-19', end: '2025-01-15' } as const;
-    const rows = [aRow('2025-01-06', 0.1), aRow('2025-01-13', 0.3)];
-    const chart = aChart(rows, [covered('2025-01-01', '2025-01-16')], period);
-    expect(chart.line.values).toEqual([0.1, null]);
-    expect(chart.line.loose).toEqual([null, 0.3]);
-    expect(stateWords('cut', chart)).toBe('part of the week: the period ends 2025-01-15');
+  it('of a cut week stand beside the line, and are of the days of the period alone', () => {
+    const period = { by: 'week', from: '2025-01-07', to: '2025-01-22' } as const;
+    const rows = [aRow('2025-01-06', 0.1), aRow('2025-01-13', 0.2), aRow('2025-01-20', 0.3)];
+    const chart = aChart(rows, [covered('2025-01-01', '2025-01-31')], period);
+    expect(chart.line.values).toEqual([null, 0.2, null]);
+    expect(chart.line.loose).toEqual([0.1, null, 0.3]);
+    expect(stateWords('cut', chart)).toBe('part of the week: the period is 2025-01-07 to 2025-01-22');
+    const days = [0, 1, 2].map((index) =>
+      texts(Object.values(behindOf(chart, index))).map((at) => at.slice(0, 10)),
+    );
+    expect(days).toEqual([
+      ['2025-01-07', '2025-01-13'],
+      ['2025-01-13', '2025-01-20'],
+      ['2025-01-20', '2025-01-23'],
+    ]);
   });
 
   it('begin with the months and the hours of UTC, also when clocks change', () => {
@@ -203,31 +207,5 @@ describe('several series', () => {
       'combined',
       'domestic',
     ]);
-  });
-});
-
-describe('whole buckets', () => {
-  it('begin in the period and may end after it', () => {
-    // The 1st of January 2025 is a Wednesday.
-    expect(wholeBuckets('2025-01-01', '2025-01-15', 'week')).toEqual({
-      from: '2025-01-06',
-      to: '2025-01-19',
-    });
-    expect(wholeBuckets('2025-01-06', '2025-01-12', 'week')).toEqual({
-      from: '2025-01-06',
-      to: '2025-01-12',
-    });
-    expect(wholeBuckets('2024-01-02', '2024-02-01', 'month')).toEqual({
-      from: '2024-02-01',
-      to: '2024-02-29',
-    });
-    expect(wholeBuckets('2025-01-01', '2025-01-01', 'day')).toEqual({ from: '2025-01-01', to: '2025-01-01' });
-  });
-
-  it('are the one that the period is in if none begins there', () => {
-    expect(wholeBuckets('2025-01-08', '2025-01-09', 'week')).toEqual({
-      from: '2025-01-06',
-      to: '2025-01-12',
-    });
   });
 });

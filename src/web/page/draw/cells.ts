@@ -27,7 +27,10 @@ export function cellsOf(
     found.length === 0 ? feed.startsWith('gmsi-') : found.some(({ country }) => country !== '');
   const by = isByCountry ? ('country' as const) : ('ticker' as const);
 
+  const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   const names = namesOf(listed, by);
+  // Of a feed without countries and tickers, the parameters say what it is of.
+  if (!isByCountry && variants.length === 1) names.set('', variantTitle(variants[0]!));
   const codes = new Set([...(isByCountry ? names.keys() : []), ...found.map((one) => one[by])]);
   const rows = [...codes]
     .map((code) => ({ code, name: names.get(code) ?? null }))
@@ -35,7 +38,6 @@ export function cellsOf(
 
   const categories = isByCountry ? namesOf(listed, 'topic') : new Map<string, string | null>();
   for (const { topic } of found) if (!categories.has(topic)) categories.set(topic, null);
-  const variants = [...new Set(found.map(({ variant }) => variant))].sort();
   // Several variants stand below their topic, one below the category of its topic.
   const columns = [...categories].flatMap(([topic, category]) =>
     variants.length > 1

@@ -153,7 +153,7 @@ export function drawLines(
       ...(now
         ? [
             { values: now.values, look: drawn(4, { width: 1.25, alpha: 0.5 }) },
-            { values: changed(line), look: dots(7) },
+            { values: changed(line), look: dots(9) },
             { values: changed(now), look: dots(4) },
           ]
         : []),

@@ -21,19 +21,22 @@ type CoveredRow = Row<'coverage/days'>;
 
 /**
  * `incomplete` is a bucket with headlines that is not covered: its windows are half drained, or its days are settling. `cut`
- * is one that is covered up to the end of the period, which is within it.
+ * is one whose days in the period are covered, and that has others.
  */
 export type State = 'covered' | 'cut' | 'incomplete' | 'missing';
 
-/** Returns the state of a bucket. @param end when the period ends */
+type Times = readonly [begin: number, end: number];
+
+/** Returns the state of a bucket in a period, both in milliseconds. */
 export function stateOf(
-  isCovered: (from: number, to: number) => boolean,
-  [start, stop, end]: readonly [start: number, stop: number, end: number],
+  isCovered: (...times: Times) => boolean,
+  [start, stop]: Times,
+  [begin, end]: Times,
   hasNews: boolean,
 ): State {
-  if (isCovered(start, stop)) return 'covered';
-  if (start < end && end < stop && isCovered(start, end)) return 'cut';
-  return hasNews ? 'incomplete' : 'missing';
+  const [from, to] = [Math.max(start, begin), Math.min(stop, end)];
+  if (!isCovered(from, to)) return hasNews ? 'incomplete' : 'missing';
+  return from > start || to < stop ? 'cut' : 'covered';
 }
 
 /** True if all of a bucket's days in the period are loaded. */
@@ -42,8 +45,8 @@ export function isLoaded(state: State): boolean {
 }
 
 /** Says what a bucket without news, or without all of its news, is. */
-export function stateWords(state: State, { by, end }: Pick<Chart, 'by' | 'end'>): string {
-  if (state === 'cut') return `part of the ${by}: the period ends ${end}`;
+export function stateWords(state: State, { by, from, to }: Pick<Chart, 'by' | 'from' | 'to'>): string {
+  if (state === 'cut') return `part of the ${by}: the period is ${from} to ${to}`;
   return { covered: 'no news', incomplete: 'not complete', missing: 'not loaded' }[state];
 }
 
@@ -79,8 +82,9 @@ const errorsAside = 1.96;
 /** Series over time, bucket by bucket. */
 export interface Chart {
   readonly by: Bucket;
-  /** The last day of the period. */
-  readonly end: string;
+  /** The days of the period, which may cut the first and the last bucket. */
+  readonly from: string;
+  readonly to: string;
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly series: readonly SeriesPoints[];
@@ -97,13 +101,10 @@ export interface Chart {
 export interface ChartAsked {
   readonly series: readonly SeriesKey[];
   readonly models: readonly Model[];
-  /** Days of whole buckets. */
   readonly from: string;
   readonly to: string;
-  /** The last day of the period, which may be within the last bucket. */
-  readonly end: string;
   readonly by: Bucket;
-  /** Days of the trailing mean, which also needs rows from before `from`. */
+  /** Days of the trailing mean, which also needs rows from before `from`, of whole buckets. */
   readonly smooth: number;
   /** Whether lines have a band of uncertainty. A trailing mean has none. */
   readonly band?: boolean;
@@ -115,10 +116,10 @@ export function chartOf(
   covered: readonly CoveredRow[],
   asked: ChartAsked,
 ): Chart {
-  const { by, smooth, models } = asked;
-  const periodEnd = Date.parse(asked.end) + aDay;
-  const starts = startsOf(asked.from, asked.to, by);
+  const { by, from, to, smooth, models } = asked;
+  const starts = startsOf(from, to, by);
   const ends = starts.map((start) => endOf(start, by));
+  const period: Times = [smooth > 1 ? starts[0]! : Date.parse(from), Date.parse(to) + aDay];
   const byKey = groupedBySeries(rows);
   const coveredByKey = groupedBySeries(covered);
   const titles = titlesOf(asked.series);
@@ -129,11 +130,13 @@ export function chartOf(
     const found = new Map((byKey.get(key) ?? []).map((row) => [Date.parse(row.at), row]));
     const headlines = starts.map((start) => found.get(start)?.headlines ?? 0);
     const isCovered = coveredBy(coveredByKey.get(key) ?? []);
-    const isFull = starts.map((_, index) =>
-      isCovered(behindOf({ starts, ends, smooth }, index).from, ends[index]!),
-    );
     const states = starts.map((start, index) =>
-      stateOf(isCovered, [start, ends[index]!, periodEnd], headlines[index]! > 0),
+      stateOf(isCovered, [start, ends[index]!], period, headlines[index]! > 0),
+    );
+    const isFull = states.map(
+      (state, index) =>
+        state === 'covered' &&
+        isCovered(behindOf({ starts, ends, from, to, smooth }, index).from, ends[index]!),
     );
     const sums = (count: (row: SentimentRow) => number) =>
       trailingSums([...found.values()], starts, smooth, count);
@@ -157,7 +160,7 @@ export function chartOf(
       lines.push({ series: points, model, values, loose, means, errors });
     }
   }
-  return { by, end: asked.end, starts, ends, series, lines, smooth, counted: 'headline', lanes: [] };
+  return { by, from, to, starts, ends, series, lines, smooth, counted: 'headline', lanes: [] };
 }
 
 /** True for a bucket with some of its headlines. */
@@ -246,11 +249,15 @@ function coveredBy(ranges: readonly CoveredRow[]): (from: number, to: number) =>
 
 /** Returns when the headlines behind a drawn mean begin and end, in milliseconds. */
 export function behindOf(
-  { starts, ends, smooth }: Pick<Chart, 'starts' | 'ends' | 'smooth'>,
+  { starts, ends, smooth, ...days }: Pick<Chart, 'starts' | 'ends' | 'smooth' | 'from' | 'to'>,
   index: number,
 ): { from: number; to: number } {
-  const to = ends[index]!;
-  return { from: smooth > 1 ? Math.min(starts[index]!, to - smooth * aDay) : starts[index]!, to };
+  const start = starts[index]!;
+  const to = Math.min(ends[index]!, Date.parse(days.to) + aDay);
+  return {
+    from: smooth > 1 ? Math.min(start, to - smooth * aDay) : Math.max(start, Date.parse(days.from)),
+    to,
+  };
 }
 
 /** True if the headlines behind a drawn mean are of more days than its bucket. */

@@ -265,7 +265,7 @@ export function isSpent({ requests_used, requests_per_month }: Row<'jobs'>): boo
 /** Says in one sentence how complete the warehouse is, what failed, when it was last loaded, and what is left of the budget. */
 export function summaryOf({ feeds = [], jobs, loads = [], failures, requests }: Known): string {
   const parts = [
-    jobs && (completeness(jobs) ?? completenessOf(feeds)),
+    jobs && completeness(jobs, feeds),
     failures && failed(failures),
     lastLoad(loads),
     budget(jobs ?? [], requests),
@@ -274,10 +274,14 @@ export function summaryOf({ feeds = [], jobs, loads = [], failures, requests }: 
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
 }
 
-function completeness(jobs: NonNullable<Known['jobs']>): string | undefined {
+function completeness(
+  jobs: NonNullable<Known['jobs']>,
+  feeds: NonNullable<Known['feeds']>,
+): string | undefined {
   const loaded = jobs.filter((job) => job.series !== null && !isNeverLoaded(job));
-  if (loaded.length === 0) return undefined;
+  if (loaded.length === 0) return completenessOf(feeds);
   const sum = (of: 'series' | 'complete') => loaded.reduce((total, job) => total + job[of]!, 0);
+  const others = feeds.reduce((total, { series }) => total + series, 0) > sum('series');
   // Jobs whose period has ended would say nothing about how current the others are.
   const latest = loaded
     .map(({ to }) => to!)
@@ -285,10 +289,11 @@ function completeness(jobs: NonNullable<Known['jobs']>): string | undefined {
     .at(-1);
   const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
   const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
-  return `${number(sum('complete'))} of ${number(sum('series'))} series complete${until ? ` to ${until}` : ''}`;
+  const said = `${number(sum('complete'))} of ${number(sum('series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
+  return others ? `${said}; in all, ${completenessOf(feeds)}` : said;
 }
 
-/** The same where no file of a job is known: nobody can say then which days are still to be requested. */
+/** The same of all that was requested, by whatever job: nobody can say then which days are still to be requested. */
 function completenessOf(feeds: NonNullable<Known['feeds']>): string | undefined {
   const newest = daysOfFeeds(feeds).newest;
   const sum = (of: 'series' | 'complete') => feeds.reduce((total, feed) => total + feed[of], 0);

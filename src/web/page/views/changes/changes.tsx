@@ -37,10 +37,12 @@ export function Changes() {
   );
   if (loaded?.length === 0) return <NoHeadlines />;
   const names = namesOf(listed.answer?.rows, 'country');
-  /** The series that changed most, of a country or a topic: as many as have a panel in one look. */
-  const linkTo = ({ country, topic }: ChangeRow) => {
+  const linkTo = ({ country, topic, z }: ChangeRow) => {
+    // The series that moved a country or a topic most: as many as have a panel in one look.
+    const moved = ({ mean, usual, headlines }: ChangeRow) => (mean - (usual ?? mean)) * headlines * (z ?? 1);
     const most = (series.answer?.rows ?? [])
       .filter((one) => one.country === country || one.topic === topic)
+      .toSorted((a, b) => moved(b) - moved(a))
       .slice(0, 6);
     return {
       ...{ view: 'sentiment', show: 'lines' },
@@ -92,8 +94,8 @@ export function Changes() {
         </div>
       </Controls>
       <Noted of={asked}>
-        z is how many standard deviations the mean score lies from its mean in the {past} before. Without a z,
-        fewer than half of them had headlines.
+        z is how many standard deviations the mean score lies from its mean in the {past} before. There is
+        none if fewer than half of those had headlines.
       </Noted>
       <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
         {({ rows }) => (

@@ -75,7 +75,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
             />
           )}
           <Period from={from} to={to} oldest={oldest} newest={newest} />
-          {look && (
+          {look?.hasOthers && (
             <Switch
               label="Which series"
               name="only"
@@ -109,7 +109,12 @@ function useLook(cells: Cells | undefined) {
     const all = shownOf(cells, only === 'asked', new Set());
     const usual = innerWidth < 600 && all.columns.length > 30 ? groups : [];
     const folded: ReadonlySet<string> = new Set((fold.length > 0 ? fold : usual).filter(Boolean));
-    return { only, folded, shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all };
+    return {
+      only,
+      hasOthers: part < 1,
+      folded,
+      shown: folded.size > 0 ? shownOf(cells, only === 'asked', folded) : all,
+    };
   }, [cells, asked, fold.join('\n'), fold.length]);
 }
 
@@ -122,7 +127,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
   const open = ({ row, column }: Place) => {
     const { topic, variant } = cells.columns[column]!;
     const others = { topic: topic || null, variant: variant || null };
-    go({ country: null, ticker: null, [cells.by]: cells.rows[row]!.code || null, ...others });
+    go({ country: null, ticker: null, [cells.by]: cells.rows[row]!.code, ...others });
   };
   const fold = (group: string) => {
     const next = folded.has(group) ? [...folded].filter((one) => one !== group) : [...folded, group];

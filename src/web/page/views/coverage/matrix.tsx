@@ -20,7 +20,7 @@ export function Matrix(props: {
   const rows = useMemo(() => {
     const hasNames = isReport || (innerWidth >= 700 && shown.rows.length <= 40);
     return shown.rows.map(({ code, name }) => ({
-      title: [code || 'all', hasNames && name].filter(Boolean).join('  '),
+      title: [code, (hasNames || !code) && name].filter(Boolean).join('  ') || 'all',
     }));
   }, [shown]);
   const columns = useMemo(
@@ -39,12 +39,15 @@ export function Matrix(props: {
         cell={useMemo(() => (row, column) => barOf(shown, row, column), [shown])}
         said={({ row, column }) => {
           const { code, name } = shown.rows[row]!;
-          return [
-            [[code || 'all', name].filter(Boolean).join(' '), titleOf(shown, column)]
-              .filter(Boolean)
-              .join(', '),
-            inWords(daysOf(shown, [row], [column])),
+          const { of, isFolded } = shown.columns[column]!;
+          const { topic } = shown.cells.columns[of[0]!]!;
+          const title = titleOf(shown, column);
+          const names = [
+            [code, name].filter(Boolean).join(' '),
+            !isFolded && topic !== title && topic,
+            title,
           ];
+          return [names.filter(Boolean).join(', ') || 'all', inWords(daysOf(shown, [row], [column]))];
         }}
       />
     </div>

@@ -9,7 +9,7 @@ import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Link, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
-import type { Row } from '../../rows.ts';
+import { type Row, variantTitle } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween, moment } from '../../time.ts';
 
@@ -47,7 +47,7 @@ export function Series(
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.matrix [role="grid"]');
   const sentiment = { view: 'sentiment', country: code, topic, match_type, from, to };
-  const title = [name ?? code, topic, variant].filter(Boolean).join(' · ');
+  const title = [name ?? code, topic, code && variantTitle(variant)].filter(Boolean).join(' · ') || feed;
   return (
     <section class="series panel" ref={section} aria-label={title}>
       <div class="row">

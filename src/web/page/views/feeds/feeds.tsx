@@ -2,7 +2,7 @@ import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indice
 import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer, useTogether } from '../../api.ts';
-import { buckets, bucketText, bucketTitle, endOf, startOf, wholeBuckets } from '../../buckets.ts';
+import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
@@ -77,7 +77,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
   const subject = address.value.get('subject') ?? usual;
   const { from, to } = periodFor(newest, oldest, (to) => [oldest, plusDays(to, -89)].toSorted()[1]!);
   const by = chosen('by', buckets, 'day');
-  const days = wholeBuckets(from, to, by);
+  const days = { from, to };
   const error = listed.error ?? series.error;
   useTitle('Feeds', subject, feed);
   return (
@@ -120,7 +120,7 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           {isIndex(feed) && (
             <IndexLines
               key={`${feed} ${subject}`}
-              {...{ feed, subject, days, end: to, by, isAsset }}
+              {...{ feed, subject, days, by, isAsset }}
               matches={of.map(({ match_type }) => match_type)}
               series={series.answer?.rows.filter(
                 // A macro index names no country.
@@ -150,9 +150,7 @@ type Covered = Row<'coverage/days'>;
 function IndexLines(props: {
   feed: IndexFeed;
   subject: string;
-  /** Days of whole buckets. */
   days: { readonly from: string; readonly to: string };
-  end: string;
   by: Bucket;
   isAsset: boolean;
   /** Loaded match types. */
@@ -160,7 +158,7 @@ function IndexLines(props: {
   /** Loaded series of the subject. */
   series: readonly Row<'coverage'>[] | undefined;
 }) {
-  const { feed, subject, days, end, by, isAsset, matches, series } = props;
+  const { feed, subject, days, by, isAsset, matches, series } = props;
   const index = useAnswer('index', { feed, subject, ...days, by });
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
@@ -177,7 +175,7 @@ function IndexLines(props: {
       const lines = linesOf(rows);
       const chosen = lines.filter(({ key }) => address.value.getAll('line').includes(key));
       const shown = (chosen.length > 0 ? chosen : lines).slice(0, mostLines);
-      const chart = indexChart(feed, shown, rows, ranges, { ...days, end, by });
+      const chart = indexChart(feed, shown, rows, ranges, { ...days, by });
       return { rows, lines, shown, chart: { ...chart, lanes: lanesOf(chart, news) } };
     },
     [address.value, news],
@@ -202,7 +200,8 @@ function IndexLines(props: {
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}
             of={index}
             notes={[
-              chart.lanes.length > 0 && `Lowest: news of ${subject}, the darker the more.`,
+              chart.lanes.length > 0 &&
+                `Lowest: when ${subject} had events, headlines, and headlines on events; darker is more.`,
               lines.length > shown.length && `${shown.length} of ${lines.length} lines are shown.`,
               rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
             ]}
@@ -213,7 +212,7 @@ function IndexLines(props: {
   );
 }
 
-const laneTitles = { event: 'events', headline: 'headlines', 'event headline': 'of events' };
+const laneTitles = { event: 'events', headline: 'headlines', 'event headline': 'on events' };
 
 /** Puts the news of an asset into the buckets of its index, by kind. */
 function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []): Chart['lanes'] {
@@ -259,7 +258,7 @@ function indexChart(
   shown: readonly IndexLine[],
   rows: readonly SentimentRow[],
   covered: readonly Covered[],
-  asked: { readonly from: string; readonly to: string; readonly end: string; readonly by: Bucket },
+  asked: { readonly from: string; readonly to: string; readonly by: Bucket },
 ): Chart {
   const country = rows[0]?.country ?? '';
   const ranges = shown.flatMap(({ topic, line, of }) =>
@@ -282,7 +281,7 @@ function indexChart(
   };
 }
 
-const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines of events' };
+const kinds = { all: 'all', event: 'events', headline: 'headlines', 'event headline': 'headlines on events' };
 const limit = 1000;
 
 const columns: Column<Row<'news'>>[] = [
@@ -293,7 +292,7 @@ const columns: Column<Row<'news'>>[] = [
     kind: 'text',
     show: (row) => <HeadlineText {...row} />,
   },
-  { title: 'topic', by: ({ topic }) => topic },
+  { title: 'about', by: ({ topic }) => topic },
   { title: 'impact', by: ({ impact }) => impact },
   {
     title: 'score',
@@ -318,8 +317,10 @@ export function News(props: {
   const at = address.value.get('at')?.slice(0, 10) ?? '';
   const isOpen = !Number.isNaN(Date.parse(at));
   const unit = by === 'hour' ? 'day' : by;
-  const first = isOpen ? startOf(at, unit) : days.from;
-  const last = isOpen ? dayOf(endOf(Date.parse(first), unit) - 1) : days.to;
+  const start = isOpen ? startOf(at, unit) : days.from;
+  const end = isOpen ? dayOf(endOf(Date.parse(start), unit) - 1) : days.to;
+  // The period may cut the bucket.
+  const [first, last] = [start < days.from ? days.from : start, end > days.to ? days.to : end];
   const named = kind === 'all' ? null : kind;
   const asked = useAnswer('news', { subject, kind: named, from: first, to: last, limit });
   return (
@@ -327,7 +328,7 @@ export function News(props: {
       <div class="row">
         <h2>
           News of {name}
-          {isOpen && ` of ${bucketTitle(first, unit)}`}
+          {isOpen && ` of ${bucketTitle(start, unit)}`}
         </h2>
         {kind !== 'macro headline' && <Switch label="Kind" name="kind" value={kind} values={kinds} />}
         <Source of={asked} />

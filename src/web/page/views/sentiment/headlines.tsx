@@ -45,15 +45,21 @@ export function Headlines(props: { chart: Chart; index: number; asOf: string | n
   const section = useRef<HTMLElement>(null);
   useFocusBack(section, '.chart .canvas');
   useEscape(() => go(closed));
-  // Again once the list has loaded: until then, the section is only as high as its title.
+  const at = address.value.get('at');
+  const shown = useRef<string | null>(null);
+  // Once for each point, when its list has loaded: until then, the section is only as high as its title.
   useEffect(() => {
+    if (asked.isAsking || shown.current === at) return;
+    shown.current = at;
     const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
-    section.current?.scrollIntoView({ block: 'nearest', behavior });
-  }, [from, asked.isAsking]);
+    section.current?.firstElementChild?.scrollIntoView({ block: 'nearest', behavior });
+  }, [at, asked.isAsking]);
   return (
     <section class="headlines panel" ref={section} aria-label={`Headlines of ${title}`}>
       <div class="row">
-        <h2>Headlines of {title}</h2>
+        <h2>
+          Headlines of <Flowing text={title} />
+        </h2>
         {all.length > 1 ? (
           <Select
             label="Of which line"
@@ -119,8 +125,9 @@ function Rules({ topic }: { topic: string }) {
   const rules = useAnswer('topics/rules', { topic }, 300).answer?.rows ?? [];
   return (
     <details>
-      <summary>What the scores mean</summary>A score is how probably positive a headline is, less how probably
-      negative: from −1 to +1.
+      <summary>What the scores mean</summary>A score is the probability that a headline is positive minus the
+      probability that it is negative, from −1 to +1. The topic’s share is the probability that it is about
+      the topic.
       {rules.map(({ model, rule }) => (
         <div key={model}>
           <b>{model}</b>: {rule}

@@ -1,7 +1,7 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { useTogether } from '../../api.ts';
-import { bucketText, bucketTitle, endOf, startsOf, wholeBuckets } from '../../buckets.ts';
+import { bucketText, bucketTitle, endOf, startsOf } from '../../buckets.ts';
 import { isLoaded, type Model, stateOf, stateWords } from '../../draw/points.ts';
 import { colourOf, fullOf, limitOf, strengthOf } from '../../draw/scales.ts';
 import { Grid } from '../../grid.tsx';
@@ -28,7 +28,7 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const inner = width - Math.min(250, width * 0.42);
   const weeks = (Date.parse(asked.to) - Date.parse(asked.from)) / aDay / 7;
   const by = weeks * narrowest > inner ? 'month' : 'week';
-  const days = wholeBuckets(asked.from, asked.to, by);
+  const days = { from: asked.from, to: asked.to };
   const names = topics.map(({ name }) => name).slice(0, 100);
   const lists = { country: asked.countries, topic: names, match_type: asked.matches };
   const model = asked.models[0]!;
@@ -40,15 +40,15 @@ export function HeatMap({ asked, topics }: { asked: Asked; topics: readonly Topi
   const series = asked.countries.length * asked.matches.length;
   const table = useTogether(
     [means, covered],
-    ({ rows }, covered) => tableOf(rows, covered.rows, topics, { days, end: asked.to, by, series, model }),
-    [topics.length, model, asked.to],
+    ({ rows }, covered) => tableOf(rows, covered.rows, topics, { ...days, by, series, model }),
+    [topics.length, model, asked.from, asked.to],
   );
   return (
     <div ref={box}>
       <Noted of={means} chart=".chart, .grid, .map">
         Mean {model} score by {by} of {asked.countries.join(', ')}
         {asked.countries.length > 1 && ' together'}
-        {newsOf(asked)}; the stronger a colour, the more headlines. A click shows the topic’s line.
+        {newsOf(asked)}; cells with fewer headlines are paler. A click shows the topic’s line.
       </Noted>
       <Answered asked={table}>
         {(table) => (
@@ -71,16 +71,17 @@ function tableOf(
   covered: readonly Row<'coverage/days'>[],
   topics: readonly Topic[],
   asked: {
-    readonly days: { readonly from: string; readonly to: string };
-    readonly end: string;
+    readonly from: string;
+    readonly to: string;
     readonly by: 'week' | 'month';
     /** How many series a cell sums up. */
     readonly series: number;
     readonly model: Model;
   },
 ) {
-  const { days, end, by, series, model } = asked;
-  const starts = startsOf(days.from, days.to, by);
+  const { from, to, by, series, model } = asked;
+  const period = [Date.parse(from), Date.parse(to) + aDay] as const;
+  const starts = startsOf(from, to, by);
   const found = new Map(rows.map((row) => [`${row.topic} ${row.at}`, row]));
   const bucketsOf = (topic: string) => {
     const ranges = covered.filter((range) => range.topic === topic);
@@ -91,7 +92,7 @@ function tableOf(
       const stop = endOf(start, by);
       const row = found.get(`${topic} ${dayOf(start)}`);
       const isAny = row !== undefined || daysIn(start, stop) > 0;
-      const state = stateOf(isCovered, [start, stop, Date.parse(end) + aDay], isAny);
+      const state = stateOf(isCovered, [start, stop], period, isAny);
       return { mean: row?.[model] ?? null, headlines: row?.headlines ?? 0, state };
     });
   };
@@ -106,7 +107,7 @@ function tableOf(
   const means = rows.map((row) => Math.abs(row[model] ?? 0)).toSorted((a, b) => a - b);
   const usual = means.slice(0, Math.ceil(means.length * 0.97));
   const full = fullOf(rows.map(({ headlines }) => headlines));
-  return { by, end, starts, titles, rows: cells, limit: limitOf(usual), full };
+  return { by, from, to, starts, titles, rows: cells, limit: limitOf(usual), full };
 }
 
 /** Counts the days that a bucket and a range have in common. */

@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
-import { bucketText, bucketTitle, startOf, wholeBuckets } from '../../buckets.ts';
+import { bucketText, bucketTitle, startOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
 import type { Drawing } from '../../draw/lines.ts';
 import {
+  behindOf,
   besideNow,
   type Chart,
   changeAt,
@@ -29,12 +30,11 @@ import { useMeans } from './means.tsx';
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
 export function Lines({ asked }: { asked: Asked }) {
-  const { by, asOf } = asked;
-  const days = wholeBuckets(asked.from, asked.to, by);
+  const { by, from, to, smooth, asOf } = asked;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
   // The first trailing mean needs earlier days, all of them covered.
-  const lead = startOf(plusDays(days.from, 1 - asked.smooth), by);
-  const parameters = { ...lists, from: lead, to: days.to, by };
+  const lead = smooth > 1 ? startOf(plusDays(from, 1 - smooth), by) : from;
+  const parameters = { ...lists, from: lead, to, by };
   const { means, covered } = useMeans(
     'sentiment',
     { ...parameters, as_of: asOf },
@@ -48,7 +48,7 @@ export function Lines({ asked }: { asked: Asked }) {
     (means, covered, now) => {
       const series = seriesOf(asked);
       const chartFor = ({ rows }: typeof means) => {
-        const chart = chartOf(rows, covered.rows, { ...asked, ...days, end: asked.to, series });
+        const chart = chartOf(rows, covered.rows, { ...asked, series });
         return asked.difference && series.length === 2 ? withDifference(chart) : chart;
       };
       return asOf === null ? chartFor(means) : besideNow(chartFor(means), chartFor(now));
@@ -131,7 +131,8 @@ export function Drawn(props: {
         onOpen: (index, line) => openAt(chart, index, line?.series.key),
         onZoom: (first, last) => {
           const before = { from: address.value.get('from'), to: address.value.get('to') };
-          const zoomed = { from: dayOf(chart.starts[first]!), to: dayOf(chart.ends[last]! - 1) };
+          const chosen = behindOf({ ...chart, smooth: 1 }, first);
+          const zoomed = { from: dayOf(chosen.from), to: dayOf(behindOf(chart, last).to - 1) };
           // Both plots call this, because their cursors are one.
           if (before.from === zoomed.from && before.to === zoomed.to) return;
           zoomedFrom.current.push(before);
@@ -163,7 +164,7 @@ export function Drawn(props: {
     } else return;
     event.preventDefault();
   };
-  const days = chart.by === 'hour' ? `Hours in ${zone.value}.` : 'Days are in UTC.';
+  const days = chart.by === 'hour' ? `Hours are in ${zone.value}.` : 'Days are in UTC.';
   return (
     <>
       <figure class="chart">

@@ -153,15 +153,17 @@ function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly str
 /** Chooses which news counts: one match type, or domestic against international. */
 function Matches({ asked, loaded }: { asked: Asked; loaded: readonly string[] }) {
   const against = 'DOMESTIC,INTERNATIONAL';
-  const values = Object.entries(matches).map(
-    ([match, title]) => [match, loaded.includes(match) ? title : `${title} (not loaded)`] as const,
-  );
+  const all = { ...matches, ...(asked.show === 'lines' && { [against]: 'domestic against international' }) };
+  const values = Object.entries(all).map(([match, title]) => {
+    const isLoaded = match.split(',').every((one) => loaded.includes(one));
+    return [match, isLoaded ? title : `${title} (not loaded)`] as const;
+  });
   return (
     <Select
       label="Which news counts"
       title="news"
       value={asked.matches.join()}
-      values={asked.show === 'lines' ? [...values, [against, 'domestic against international']] : values}
+      values={values}
       onChange={(chosen) => go({ match_type: chosen.split(','), at: null })}
     />
   );
