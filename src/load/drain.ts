@@ -23,8 +23,8 @@ import { refuseUnknownFields } from './unknown-fields.ts';
 // The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
 //
 //   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: its days are covered
-//                 ▲                          │  ▲  │   ├── an error, one refusal ──▶ failed: the next load claims it
-//                 ├── stopped, load ended ───┘  │  │   └── refused once more ──────▶ refused: each load asks a few of them again
+//                 ▲                          │  ▲  │   ├── an error ───────────────▶ failed: the next load claims it
+//                 ├── stopped, load ended ───┘  │  │   └── refused ────────────────▶ refused: each load asks a few of them again
 //                 │                             └──┘
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
