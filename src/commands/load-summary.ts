@@ -193,13 +193,8 @@ function recentDays({ job, scope, outcome, today }: LoadSummary): string | null 
   return `${from} to ${scope.to} may still change; the next run loads them again`;
 }
 
-function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
-  return counts(
-    [series, 'series answered'],
-    [records, 'records'],
-    [failed, 'failed'],
-    [cutOff, 'cut off, so loaded from the historical feed'],
-  );
+function liveAnswers({ series, records, failed }: SyncResult['live']): string {
+  return counts([series, 'series answered'], [records, 'records'], [failed, 'failed']);
 }
 
 function skipped({ seriesSkipped }: LoadSummary): string | undefined {

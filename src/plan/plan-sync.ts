@@ -1,7 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
-import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { noteConcern, readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
@@ -18,7 +17,7 @@ import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../wareh
 import type { Waiting } from '../warehouse/turns.ts';
 import { nextPollDue } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
-import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
+import { firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 
 export interface SyncPlan {
@@ -80,26 +79,6 @@ async function planSync(
       series: due ?? everySeries(scope),
       seriesSkipped: habits && due ? habits.length - due.length : 0,
     };
-  });
-}
-
-/** Plans the days of the live feed from the historical feed, for series whose live answer may be incomplete. */
-export async function planCutOff(
-  load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log; stop: AbortSignal },
-  series: readonly Series[],
-): Promise<void> {
-  const { warehouse, job, scope, feed, log } = load;
-  const days = Math.ceil(feed.live!.hours / 24);
-  log.warn(
-    { series: series.length },
-    `live answers reached their limit and may be cut off; requesting the last ${days + 1} days of these series from the historical feed`,
-  );
-  const { to } = dayRange(scope.from, scope.to);
-  const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
-  const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));
-  await warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, load);
-    for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
   });
 }
 
