@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlin
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigError } from '../../errors.ts';
-import { type Account, checkTrusted, childEnvironment } from './account.ts';
+import { type Account, childEnvironment } from './account.ts';
 
 /** The programs of a PostgreSQL server, in a place where its account can run them. */
 export interface Binaries {
@@ -31,7 +31,6 @@ export function findBinaries(account: Account | undefined, sharedRoot: () => str
     );
   }
   if (!existsSync(copy)) copyWithLinks(packageRoot, copy);
-  else if (account) checkTrusted(copy, account);
   if (!runs(copy, account)) {
     throw new ConfigError(`The embedded PostgreSQL (${copy}) does not start on this machine.`, {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer).',
