@@ -34,6 +34,7 @@ export function tlsOptions(tls: TlsSettings): ConnectionOptions | false | undefi
   const { sslmode = 'verify-full' } = tls;
   if (!modes.includes(sslmode))
     throw new ConfigError(`sslmode is "${sslmode}".`, { hint: `It is one of ${modes.join(', ')}.` });
+  if (sslmode === 'disable') return false;
   const query = new URLSearchParams({ ...given, sslmode, uselibpqcompat: 'true' });
   try {
     return parse(`postgres://?${query}`).ssl as ConnectionOptions | false;
