@@ -144,7 +144,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   const isLast = nextToken === null;
   const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   // This compares the clocks, so it must come before load.clock() is read.
-  const firstUnsettled = await firstUnsettledByClocks(load, drain);
+  const firstUnsettled = firstUnsettledByClocks(load, drain);
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const ready: PageToCommit = {
@@ -178,14 +178,11 @@ function comparedBefore(totals: Load['totals']): PageToCommit['comparedBefore'] 
 }
 
 /**
- * Returns the first unsettled day by the earliest clock. The service's clock is known after the first
+ * Returns the first unsettled day by the earlier clock. The service's clock is known after the first
  * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
-async function firstUnsettledByClocks(
-  { clocks, job }: Load,
-  { window, begunAt }: Drain,
-): Promise<Day | undefined> {
-  await clocks.compare();
+function firstUnsettledByClocks({ clocks, job }: Load, { window, begunAt }: Drain): Day | undefined {
+  clocks.compare();
   if (clocks.apart) return window.first_day;
   return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
 }
@@ -213,7 +210,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
     dayRange(window.first_day, window.last_day),
     job.service.endDate,
   );
-  await clocks.compare();
+  clocks.compare();
   const begunAt = clocks.machine();
   const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
   const { pageSize } = job.service;
