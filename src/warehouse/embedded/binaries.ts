@@ -20,16 +20,8 @@ export interface Binaries {
 export function findBinaries(account: Account | undefined, sharedRoot: () => string): Binaries {
   const { packageRoot, version } = locatePackage();
   const installed = join(packageRoot, 'native');
-  if (!breaksShell(installed) && runs(installed, account)) return binariesIn(installed, version);
+  if (runs(installed, account)) return binariesIn(installed, version);
   const copy = join(sharedRoot(), `postgresql-${version}`);
-  if (breaksShell(copy)) {
-    throw new ConfigError(
-      `PostgreSQL's own programs cannot run from a path with one of " $ \` \\ in it: ${copy}`,
-      {
-        hint: 'Move the checkout, set GMSI_HOME to another folder, or set DATABASE_URL to a PostgreSQL server of your own.',
-      },
-    );
-  }
   if (!existsSync(copy)) copyWithLinks(packageRoot, copy);
   if (!runs(copy, account)) {
     throw new ConfigError(`The embedded PostgreSQL (${copy}) does not start on this machine.`, {
@@ -58,14 +50,6 @@ export function locatePackage(): { packageRoot: string; version: string } {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer), or install again without --omit=optional.',
     });
   }
-}
-
-/**
- * Returns true for a path that breaks a command of initdb or pg_ctl, which start the server through a shell, with their path
- * between double quotes.
- */
-function breaksShell(path: string): boolean {
-  return process.platform !== 'win32' && /["$`\\]/.test(path);
 }
 
 function binariesIn(native: string, version: string): Binaries {
