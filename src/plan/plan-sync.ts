@@ -1,4 +1,4 @@
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -15,7 +15,7 @@ import {
 import { askAgain } from '../warehouse/tables/refusals.ts';
 import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
-import { nextPollDue } from './cadence.ts';
+import { pollInterval } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
@@ -89,12 +89,8 @@ interface SyncMoment {
   readonly firstUnsettled: Day;
 }
 
-function isDue(
-  { first_uncovered, polled_at, news_at, quiet_polls }: SeriesHabit,
-  job: Job,
-  now: Date,
-): boolean {
+function isDue({ polled_at, news_at, quiet_polls }: SeriesHabit, job: Job, now: Date): boolean {
   if (polled_at === null) return true;
   const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
-  return nextPollDue(history, Temporal.PlainDate.from(first_uncovered), job.cadence) <= now;
+  return polled_at.getTime() + pollInterval(history, job.cadence.longestDays) <= now.getTime();
 }
