@@ -78,7 +78,6 @@ create table gmsi.windows (
   records_outside bigint not null default 0,
   rows_met integer[],
   attempts integer not null default 0,
-  restarts integer not null default 0,
   refused_with integer,
   last_error text,
   planned_at timestamptz not null default now(),
@@ -113,7 +112,6 @@ comment on column gmsi.windows.records_rejected is 'Records of this drain that c
 comment on column gmsi.windows.records_outside is 'Records of this drain that were not loaded because they are more than a day before request_start or after request_end. A page that consists mostly of such records fails the window.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
-comment on column gmsi.windows.restarts is 'How often, since the last claim, the drain began again at the first page because the service refused its token.';
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
 comment on column gmsi.windows.planned_at is 'When the window was planned.';

@@ -53,7 +53,7 @@ const restartsAllowed = 2;
 async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
     const isResumed = restarts === 0 && canResume(load, window);
-    const drain = isResumed ? await resume(load, window) : await begin(load, window, restarts > 0);
+    const drain = isResumed ? await resume(load, window) : await begin(load, window);
     try {
       for await (const page of oneAhead(pagesOf(load, drain))) {
         await commit(load, drain, page);
@@ -204,7 +204,7 @@ function backfilledBefore({ firstUnsettled, job }: Load, now: Date): PageToCommi
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
-async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
+async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const { job, feed, warehouse, clocks } = load;
   const { startDate, endDate } = requestRange(
     dayRange(window.first_day, window.last_day),
@@ -218,7 +218,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
   const series = seriesOnly(window);
   const rows = { table: feed.table, series };
-  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled, isRestart });
+  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled });
   if (!begun) throw claimLost(from);
   return {
     ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),

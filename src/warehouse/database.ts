@@ -82,7 +82,6 @@ export interface Database {
       is_compared: Generated<boolean>;
       rows_met: number[] | null;
       attempts: Generated<number>;
-      restarts: Generated<number>;
       last_error: string | null;
       refused_with: number | null;
       planned_at: GeneratedTimestamp;
@@ -166,7 +165,6 @@ export interface Database {
     value: Json;
     evidence: string;
     learned_at: GeneratedTimestamp;
-    confirmed_at: GeneratedTimestamp;
   };
   'gmsi.service_descriptions': {
     description_id: Generated<number>;
