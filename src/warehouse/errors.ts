@@ -18,7 +18,14 @@ export class WriteCutOff extends WarehouseUnavailable {}
 export class WriteTooSlow extends WarehouseUnavailable {}
 
 /** A write waited too long for another session's lock. */
-export class WriteLocked extends WarehouseUnavailable {}
+export class WriteLocked extends WarehouseUnavailable {
+  /** Returns the error with the sessions that may hold the lock. */
+  by(holders: readonly string[]): WriteLocked {
+    if (holders.length === 0) return this;
+    const message = `${this.message} (${holders.join(', ')})`;
+    return new WriteLocked(message, { cause: this.cause, hint: this.hint! });
+  }
+}
 
 /** For minutes, another session has held a lock that gmsi needs. */
 export class LockHeld extends GmsiError {
@@ -90,7 +97,7 @@ export function namedWriteError(error: unknown): unknown {
   const cause = error;
   if (code === '55P03') {
     const hint =
-      'End that session or its transaction (docs/operating.md, "Locks and slow disks", finds it); a rerun continues where this one stopped.';
+      'End that session or its transaction (pg_stat_activity shows it); a rerun continues where this one stopped.';
     return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
   }
   // A unique index that a team has added is checked without ON CONFLICT, so it may be the one that reports the other session.

@@ -21,7 +21,7 @@ type Ask = (
 
 /**
  * Takes an advisory lock once it is free. Any user of the database can keep such a lock forever. So this polls instead of
- * waiting in the server, which lets it say so, and stop.
+ * waiting in the server, which lets it name the holder and give up.
  * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
  * @param what describes the purpose of the lock for a person
  * @throws LockHeld after five minutes; the signal's reason if it is aborted
@@ -40,12 +40,9 @@ export async function takeLock(
     const waited = performance.now() - since;
     if (waited > saidAfter && !isSaid) {
       isSaid = true;
-      log?.warn(`waiting for another session, which holds the lock for ${what}`);
+      log?.warn(`waiting for ${(await holderOf(ask, key)).name}, which holds the lock for ${what}`);
     }
-    if (waited > givenUpAfter)
-      throw new LockHeld(`Another session holds the lock for ${what}.`, {
-        hint: 'End that session (docs/operating.md, "Locks and slow disks", finds it), and run the command again.',
-      });
+    if (waited > givenUpAfter) throw heldBy(await holderOf(ask, key), what);
     await sleep(askedEvery, undefined, { ...(stop && { signal: stop }) });
   }
 }
@@ -53,6 +50,20 @@ export async function takeLock(
 /** Runs the rest of a transaction while no other transaction uses this name. */
 export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
   await takeLock(askIn(trx), { call: tryTurn, key: lockKey(name), what: name }, waiting);
+}
+
+/**
+ * Does the same without waiting.
+ * @returns false if another process of gmsi is using this name
+ * @throws LockHeld if the holder may not load, because then nobody is doing this work
+ */
+async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
+  const [ask, key] = [askIn(trx), lockKey(name)];
+  const { rows } = await ask(`select ${tryTurn}($1::bigint) as is_taken`, [String(key)]);
+  if (rows[0]!.is_taken) return true;
+  const holder = await holderOf(ask, key);
+  if (holder.may_load === false) throw heldBy(holder, name);
+  return false;
 }
 
 const tryTurn = 'pg_try_advisory_xact_lock';
@@ -65,13 +76,44 @@ function askIn(trx: Transaction<Database>): Ask {
   return (text, values) => trx.executeQuery(CompiledQuery.raw(text, [...values]));
 }
 
+interface Holder {
+  readonly name: string;
+  readonly pid: number | undefined;
+  /** `null` if there is no warehouse in the database. */
+  readonly may_load: boolean | null;
+}
+
+async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
+  const { rows } = await ask(
+    `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name,
+            has_table_privilege(a.usesysid, to_regclass('gmsi.windows'), 'update') as may_load
+     from pg_locks l join pg_stat_activity a using (pid)
+     where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint
+       and l.database = (select oid from pg_database where datname = current_database())
+     -- A session that waits for an exclusive lock also blocks sessions that would share the lock.
+     order by l.mode = 'ExclusiveLock' desc, l.granted desc limit 1`,
+    [String(key)],
+  );
+  return (rows[0] as Holder | undefined) ?? { name: 'another session', pid: undefined, may_load: null };
+}
+
+function heldBy({ name, pid }: Holder, what: string): LockHeld {
+  const end = pid === undefined ? 'pg_stat_activity shows it' : `select pg_terminate_backend(${pid})`;
+  return new LockHeld(`The lock for ${what} is held by ${name}.`, {
+    hint: `End that session (${end}), and run the command again.`,
+  });
+}
+
 /** The right to do something alone, held until it is disposed or its connection ends. */
 export interface Claim extends AsyncDisposable {
   /** False if another process has it. */
   readonly isOurs: boolean;
 }
 
-/** Tries to get the sole right to sync a job, or to write an export to a place; never waits. */
+/**
+ * Tries to get the sole right to sync a job, or to write an export to a place; never waits.
+ * @throws LockHeld if a user who may not load has the lock
+ */
 export async function claim(
   warehouse: Warehouse,
   what: 'syncing' | 'exporting to',
@@ -87,9 +129,7 @@ export async function claim(
     held = warehouse.plain
       .transaction()
       .execute(async (connection) => {
-        const key = String(lockKey(`${what} ${name}`));
-        const { rows } = await askIn(connection)(`select ${tryTurn}($1::bigint) as is_taken`, [key]);
-        answer(rows[0]!.is_taken === true);
+        answer(await takeTurnIfFree(connection, `${what} ${name}`));
         await released;
       })
       .catch(refuse);

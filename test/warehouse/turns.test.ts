@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
@@ -21,7 +22,9 @@ const noOptions = { fullRefresh: false, retryRefused: false };
 async function kept(db: Warehouse, name: string) {
   const trx = await db.startTransaction().execute();
   await takeTurn(trx, name, {});
+  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
   return {
+    pid: rows[0]!.pid,
     [Symbol.asyncDispose]: () =>
       trx
         .rollback()
@@ -47,17 +50,21 @@ const works: readonly [what: string, work: (db: Warehouse, waiting: Waiting) => 
 
 // Most of their time they wait.
 it.concurrent.each(works)(
-  '%s waits for another session, says so, and ends at the stop signal',
+  '%s waits for another session, says for which, and ends at the stop signal',
   async (what, work) => {
     await using database = await (what === 'migrating' ? anEmptyDatabase() : aWarehouse());
     const other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
     try {
       const { said, stop, waiting } = aWait();
       {
-        await using _holder = await kept(database.db, what);
+        await using holder = await kept(database.db, what);
         const waits = work(other, waiting).catch((error: Error) => error);
         await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
-        expect(said[0]).toBe(`waiting for another session, which holds the lock for ${what}`);
+        expect(said[0]).toMatch(
+          new RegExp(
+            `^waiting for process ${holder.pid} of \\w+ \\(.+\\), which holds the lock for ${what}$`,
+          ),
+        );
         stop.abort();
         expect(await waits).toMatchObject({ name: 'AbortError' });
       }
@@ -69,8 +76,9 @@ it.concurrent.each(works)(
   },
 );
 
-it('gives up after some time', async () => {
-  const ask = async () => ({ rows: [{ is_taken: false }] });
+it('gives up after some time, and names whom to end', async () => {
+  const holder = { pid: 4711, name: 'process 4711 of analyst (psql)' };
+  const ask = async (text: string) => ({ rows: [text.includes('pg_try') ? { is_taken: false } : holder] });
   const patience = { saidAfter: 5, givenUpAfter: 20, askedEvery: 1 };
   const { said, waiting } = aWait();
   const lock = { call: 'pg_try_advisory_lock', key: 1, what: 'planning' };
@@ -78,18 +86,37 @@ it('gives up after some time', async () => {
   expect(error).toBeInstanceOf(LockHeld);
   expect(error).toMatchObject({
     kind: 'retryable',
-    message: 'Another session holds the lock for planning.',
+    message: 'The lock for planning is held by process 4711 of analyst (psql).',
+    hint: 'End that session (select pg_terminate_backend(4711)), and run the command again.',
   });
   expect(said).toHaveLength(1);
 });
 
-it('a claim is left to another process', async () => {
+it('a claim is left to another process of gmsi, and refused with a reason if a reader holds it', async () => {
   await using warehouse = await aWarehouse({ connections: 4 });
   const claimed = () => claim(warehouse.db, 'syncing', 'g7');
   {
     await using first = await claimed();
     await using second = await claimed();
     expect([first.isOurs, second.isOurs]).toEqual([true, false]);
+  }
+  const login = `reader_${randomUUID().replaceAll('-', '')}`;
+  await sql.raw(`create role ${login} login password 'x' in role gmsi_reader`).execute(warehouse.db);
+  const url = new URL(warehouse.url);
+  Object.assign(url, { username: login, password: 'x' });
+  const reader = connect({ kind: 'url', url: new Secret(url.href) }, 1);
+  try {
+    {
+      await using holder = await kept(reader, 'syncing g7');
+      await expect(claimed()).rejects.toThrow(
+        new RegExp(`^The lock for syncing g7 is held by process ${holder.pid} of ${login} \\(gmsi `),
+      );
+    }
+    await using free = await claimed();
+    expect(free.isOurs).toBe(true);
+  } finally {
+    await reader.destroy();
+    await sql.raw(`drop role ${login}`).execute(warehouse.db);
   }
 });
 

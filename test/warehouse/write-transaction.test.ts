@@ -88,13 +88,16 @@ it('is ended by the server if this process is silent in the middle of it, and lo
   expect(await countRows(db, 'headlines')).toBe(1);
 });
 
-it('waits for another session only for a while', async () => {
+it('says which session holds what it waited for', async () => {
   const { db } = warehouse;
   await upsert(db, [aRow()]);
   const change = aRow({ headline: 'changed' });
   await db.transaction().execute(async (other) => {
+    await sql`set local application_name = 'a colleague'`.execute(other);
     await sql`select from gmsi.headlines for update`.execute(other);
-    await expect(upsert(db, [change])).rejects.toThrow(WriteLocked);
+    const locked = upsert(db, [change]);
+    await expect(locked).rejects.toThrow(WriteLocked);
+    await expect(locked).rejects.toThrow(/\(process \d+ \(a colleague\) for \d+ s\)$/);
   });
   expect(await upsert(db, [change])).toEqual({ inserted: 0, changed: 1 });
 });

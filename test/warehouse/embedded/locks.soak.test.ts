@@ -37,7 +37,7 @@ it('waits for a session that waits for its lock or holds it, says so, and ends a
       }
       const waiting = startGmsi(['migrate'], setting);
       await vi.waitFor(
-        () => expect(waiting.stderr).toMatch(/waiting for another session, which holds the lock/),
+        () => expect(waiting.stderr).toMatch(/waiting for process \d+ of gmsi \(psql\)/),
         60_000,
       );
       waiting.kill('SIGTERM');
