@@ -63,7 +63,6 @@ create table gmsi.learned_facts (
   value jsonb not null,
   evidence text not null,
   learned_at timestamptz not null default now(),
-  confirmed_at timestamptz not null default now(),
   primary key (feed, fact)
 );
 comment on table gmsi.learned_facts is 'Undocumented behaviour of a feed, as learned by gmsi doctor --probe. Planning uses end_date and history_limit. A later probe that contradicts a fact fails, and the fact stays until its row is deleted.';
@@ -72,7 +71,6 @@ comment on column gmsi.learned_facts.fact is 'end_date, time_zone, day_begin, ti
 comment on column gmsi.learned_facts.value is 'For time_zone and day_begin: bounds in minutes, least and most. For history_limit: the days that were answered and refused. Otherwise a word.';
 comment on column gmsi.learned_facts.evidence is 'The answers that show it, described in words.';
 comment on column gmsi.learned_facts.learned_at is 'When it was learned.';
-comment on column gmsi.learned_facts.confirmed_at is 'When a probe last confirmed it.';
 
 create table gmsi.service_descriptions (
   description_id bigint generated always as identity primary key,

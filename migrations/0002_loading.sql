@@ -78,7 +78,6 @@ create table gmsi.windows (
   records_outside bigint not null default 0,
   rows_met integer[],
   attempts integer not null default 0,
-  restarts integer not null default 0,
   refused_with integer,
   last_error text,
   planned_at timestamptz not null default now(),
@@ -95,7 +94,7 @@ comment on column gmsi.windows.variant is 'Further parameters that define the se
 comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
 comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, inclusive.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
-comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused two younger windows of its series (refused_with is null). Each load asks again for some refused windows.';
+comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused a younger window of its series (refused_with is null). Each load asks again for some refused windows.';
 comment on column gmsi.windows.load_id is 'The load that claimed it last.';
 comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query.';
 comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known; null if it was not sent, because the service ignores it.';
@@ -113,7 +112,6 @@ comment on column gmsi.windows.records_rejected is 'Records of this drain that c
 comment on column gmsi.windows.records_outside is 'Records of this drain that were not loaded because they are more than a day before request_start or after request_end. A page that consists mostly of such records fails the window.';
 comment on column gmsi.windows.rows_met is 'Distinct rows that the service has sent in this drain, for each day (UTC) from first_day on. Rows after the first 100,000 are not counted. Null until a drain begins.';
 comment on column gmsi.windows.attempts is 'How often the window was claimed.';
-comment on column gmsi.windows.restarts is 'How often, since the last claim, the drain began again at the first page because the service refused its token.';
 comment on column gmsi.windows.refused_with is 'HTTP status with which the service refused the first page when it was last requested. Null if it was answered, failed in another way, or was never requested.';
 comment on column gmsi.windows.last_error is 'Why the last attempt failed, with the service''s own message if it sent one.';
 comment on column gmsi.windows.planned_at is 'When the window was planned.';
@@ -125,8 +123,8 @@ create index windows_half_drained on gmsi.windows (feed, match_type, last_day, c
   where state in ('pending', 'draining', 'failed') and next_token is not null;
 create index windows_series on gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day);
 create index windows_load on gmsi.windows (load_id);
--- Most refused windows were skipped. At its end, each load reads the few that the service itself refused.
-create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused' and refused_with is not null;
+-- Each load requests a few of them again.
+create index windows_refused on gmsi.windows (feed, match_type, last_day) where state = 'refused';
 -- For the web page, which reads the windows that are not both drained and settled; coverage has the days of the others. Written as
 -- a case, so that PostgreSQL does not use this index for other queries: they would read all of it instead of what they need.
 create index windows_uncovered on gmsi.windows (window_id) where case when state = 'drained' then last_day >= first_unsettled else true end;

@@ -157,7 +157,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   if (windows.refused > 0) {
     lines.push(
       `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
-        `Each run requests at most ${askedAgain} of them again, gmsi backfill ${job.name} --retry-refused all. To skip old days, set history_limit in the job file.`,
+        `Each run requests at most ${askedAgain} of them again, gmsi backfill ${job.name} --retry-refused all. If the days are too old, set history_limit in the job file; gmsi doctor --probe finds it.`,
     );
   }
   return lines;
@@ -193,13 +193,8 @@ function recentDays({ job, scope, outcome, today }: LoadSummary): string | null 
   return `${from} to ${scope.to} may still change; the next run loads them again`;
 }
 
-function liveAnswers({ series, records, failed, cutOff }: SyncResult['live']): string {
-  return counts(
-    [series, 'series answered'],
-    [records, 'records'],
-    [failed, 'failed'],
-    [cutOff, 'cut off, so loaded from the historical feed'],
-  );
+function liveAnswers({ series, records, failed }: SyncResult['live']): string {
+  return counts([series, 'series answered'], [records, 'records'], [failed, 'failed']);
 }
 
 function skipped({ seriesSkipped }: LoadSummary): string | undefined {

@@ -64,18 +64,8 @@ const cadence = z.strictObject(
     longest: wholeDays({ example: 'P7D', least: 1, most: 366, because: 'news would be seen a year late' })
       .prefault('P7D')
       .describe('The longest time between two polls of a quiet series.'),
-    max_uncovered: wholeDays({
-      example: 'P14D',
-      least: 2,
-      most: 366,
-      because: 'every day must be covered eventually',
-    })
-      .prefault('P14D')
-      .describe(
-        'Maximum age of the first uncovered day of a series, if a sync runs every day. Must be more than lookback.',
-      ),
   },
-  { error: 'a map such as { adaptive: true, longest: P7D, max_uncovered: P14D }' },
+  { error: 'a map such as { adaptive: true, longest: P7D }' },
 );
 
 const schedule = z.strictObject(

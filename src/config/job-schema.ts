@@ -11,20 +11,12 @@ const always = { when: ({ value }: { value: unknown }) => isMap(value) };
 /** A job file as written. Checks across keys run even if there are other problems, so that a user sees all problems at once. */
 export const jobFileSchema = jobFileKeys
   .superRefine(checkPeriod, always)
-  .superRefine(checkCadence, always)
   .superRefine(checkMaxLag, always)
   .superRefine(checkRollups, always)
   .superRefine((file, context) => {
     const feed = catalog.get(file.feed ?? usualFeed);
     if (feed) checkAgainstFeed(file, feed, context);
   }, always);
-
-/** Refuses a bound within the lookback: days there are never covered, so no sync could keep it. */
-function checkCadence({ cadence, lookback }: JobFile, context: z.RefinementCtx): void {
-  if (cadence?.adaptive !== true || !(cadence.max_uncovered <= lookback)) return;
-  const message = `more days than lookback, P${lookback}D: days within it are not covered yet`;
-  context.addIssue({ code: 'custom', path: ['cadence', 'max_uncovered'], message });
-}
 
 function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
   if (!(start_date instanceof Temporal.PlainDate && end_date instanceof Temporal.PlainDate)) return;
@@ -47,12 +39,13 @@ function checkRollups({ feed, exports }: JobFile, context: z.RefinementCtx): voi
 /** Refuses a `max_lag` that is too short: days that a job leaves uncovered on purpose would raise an alert every day. */
 function checkMaxLag({ alerts, lookback, cadence }: JobFile, context: z.RefinementCtx): void {
   // Skips values that other checks refused.
-  if (typeof lookback !== 'number' || typeof cadence?.max_uncovered !== 'number') return;
-  const least = cadence.adaptive === true ? Math.max(lookback + 2, cadence.max_uncovered + 1) : lookback + 2;
+  if (typeof lookback !== 'number' || typeof cadence?.longest !== 'number') return;
+  const uncovered = lookback + (cadence.adaptive === true ? cadence.longest : 1);
+  const least = uncovered + 1;
   if (!((alerts?.max_lag ?? Number.NaN) < least)) return;
   const why =
-    least > lookback + 2
-      ? `cadence leaves quiet series uncovered for P${cadence.max_uncovered}D`
+    cadence.adaptive === true
+      ? `cadence leaves quiet series uncovered for P${uncovered}D`
       : `days within lookback, P${lookback}D, are not covered yet`;
   context.addIssue({ code: 'custom', path: ['alerts', 'max_lag'], message: `at least P${least}D: ${why}` });
 }

@@ -74,8 +74,6 @@ export interface Job {
   readonly cadence: {
     readonly adaptive: boolean;
     readonly longestDays: number;
-    /** Maximum age of the first uncovered day of a series; more than the job's lookback. */
-    readonly maxUncoveredDays: number;
   };
   readonly budget: BudgetSettings;
   readonly schedule: JobFile['schedule'];

@@ -50,7 +50,6 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     cadence: {
       adaptive: cadence.adaptive,
       longestDays: cadence.longest,
-      maxUncoveredDays: cadence.max_uncovered,
     },
     budget: camelCased(file.budget),
     schedule: file.schedule,

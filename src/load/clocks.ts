@@ -9,70 +9,48 @@ export const worthAWarning = 60_000;
 /** If clocks differ by more milliseconds than this, no day counts as covered: a clock that is ahead ends days too early. */
 const tooFarApart = 3_600_000;
 
-/** Milliseconds between two readings of the database's clock. */
-const readEvery = 60_000;
-
 /** The clocks differ too much to tell which days are over. */
 export class ClocksApart extends GmsiError {
   override readonly kind = 'skippable';
 }
 
 /**
- * The clocks of this machine, the database and the service. The earliest one decides which days are settled: a clock that
- * is ahead would mark days as covered before they are over, and the rest of their headlines would never be requested.
+ * The clocks of this machine and of the service. The earlier one decides which days are settled: a clock that is ahead would
+ * mark days as covered before they are over, and the rest of their headlines would never be requested.
  */
 export interface Clocks {
-  /** The time by the earliest of the known clocks. */
+  /** The time by the earlier clock. */
   readonly now: () => Date;
-  /** What the earliest clock showed when this machine's clock showed `at`. */
+  /** What the earlier clock showed when this machine's clock showed `at`. */
   readonly earliest: (at: Date) => Date;
   readonly machine: () => Date;
-  /** Reads the database's clock, at most once a minute, and the service's clock, which comes with its answers. */
-  compare(): Promise<void>;
+  /** Reads the service's clock, which comes with its answers. */
+  compare(): void;
   /** Set once the clocks differed by more than an hour. */
   readonly apart: ClocksApart | undefined;
 }
 
 export interface ClockSources {
   readonly machine: () => Date;
-  readonly database: () => Promise<Date>;
   /** `undefined` until an answer has carried the time. */
   readonly service: () => ServiceTime | undefined;
   readonly log: Log;
 }
 
-export function watchClocks({ machine, database, service, log }: ClockSources): Clocks {
-  /** Milliseconds by which each clock is ahead of this machine's. */
-  const ahead = { database: 0, service: 0 };
-  let readAt: Date | undefined;
+export function watchClocks({ machine, service, log }: ClockSources): Clocks {
+  /** Milliseconds by which the service's clock is ahead of this machine's. */
+  let ahead = 0;
   let apart: ClocksApart | undefined;
   let isWarned = false;
-
-  async function readDatabase(): Promise<void> {
-    const sentAt = machine();
-    if (readAt && Math.abs(sentAt.getTime() - readAt.getTime()) < readEvery) return;
-    const time = await database();
-    const answeredAt = machine();
-    // The database reads its clock in the middle of the round trip.
-    ahead.database = time.getTime() - (sentAt.getTime() + answeredAt.getTime()) / 2;
-    readAt = answeredAt;
-  }
-
-  function readService(): void {
-    const time = service();
-    if (!time) return;
-    ahead.service = aheadBy(time, machine());
-  }
 
   return {
     machine,
     now: () => earliest(machine()),
     earliest,
-    async compare() {
-      await readDatabase();
-      readService();
-      const offsets = [0, ahead.database, ahead.service];
-      const difference = Math.max(...offsets) - Math.min(...offsets);
+    compare() {
+      const time = service();
+      if (time) ahead = aheadBy(time, machine());
+      const difference = Math.abs(ahead);
       if (difference > tooFarApart) apart ??= new ClocksApart(describe(difference), { hint });
       if (difference <= worthAWarning || isWarned) return;
       isWarned = true;
@@ -84,17 +62,13 @@ export function watchClocks({ machine, database, service, log }: ClockSources): 
   };
 
   function earliest(at: Date): Date {
-    return new Date(at.getTime() + Math.min(0, ahead.database, ahead.service));
+    return new Date(at.getTime() + Math.min(0, ahead));
   }
 
   function describe(difference: number): string {
     const now = machine().getTime();
-    const shown = [
-      `this machine's shows ${minute(now)}`,
-      `the database's ${minute(now + ahead.database)}`,
-      ...(service() ? [`the service's ${minute(now + ahead.service)}`] : []),
-    ];
-    return `The clocks are ${span(difference)} apart (UTC): ${shown.join(', ')}.`;
+    const shown = `this machine's shows ${minute(now)}, the service's ${minute(now + ahead)}`;
+    return `The clocks are ${span(difference)} apart (UTC): ${shown}.`;
   }
 }
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cutRefusedWindows } from '../plan/plan-windows.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { claimWindow, countByState, countOpen, releaseWindows } from '../warehouse/tables/windows.ts';
@@ -35,7 +34,8 @@ export async function drainAll(
 
   async function work(): Promise<void> {
     while (!load.stop.aborted) {
-      const order = streak.refusals >= refusalsBeforeTurning ? 'newest-first' : load.job.order;
+      // After a refusal the newest windows go first: the service would probably refuse the other old ones, too.
+      const order = streak.refusals > 0 ? 'newest-first' : load.job.order;
       const window = await claimWindow(load.warehouse, load.scope, { ...claimant, order });
       if (!window) {
         if (await waitForWindows()) continue;
@@ -70,20 +70,14 @@ export async function drainAll(
   const unlessBroken = (part: Promise<void>) =>
     part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
 
-  let goesOn = false;
-  for (let round = 0; round === 0 || (goesOn && !load.stop.aborted); round++) {
-    goesOn = false;
+  // If the reply to a claim was lost, this load owns a window that nobody drains.
+  for (let owned = 1; owned > 0 && !load.stop.aborted; ) {
+    owned = 0;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
-    // If the reply to a claim was lost, this load owns a window that nobody drains.
     await unlessBroken(
       releaseWindows(load.warehouse, load.loadId).then((released) => {
-        goesOn ||= released > 0;
-      }),
-    );
-    await unlessBroken(
-      cutRefusedWindows(load.warehouse, load.scope, round, load).then((hasMore) => {
-        goesOn ||= hasMore;
+        owned = released;
       }),
     );
   }
@@ -107,9 +101,6 @@ interface FailureStreak {
 
 /** Windows that may fail in a row. Those under way are allowed on top: all of them may be older than the history limit. */
 export const failuresInARow = 10;
-
-/** After this many refusals the newest windows go first: the service would probably refuse the other old ones, too. */
-const refusalsBeforeTurning = 2;
 
 function failureStreak(atOnce: number): FailureStreak {
   let failedInARow = 0;

@@ -23,8 +23,8 @@ import { refuseUnknownFields } from './unknown-fields.ts';
 // The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
 //
 //   planned ─▶ pending ───── claimed ─────▶ draining ──┬── the last page ──────────▶ drained: its days are covered
-//                 ▲                          │  ▲  │   ├── an error, one refusal ──▶ failed: the next load claims it
-//                 ├── stopped, load ended ───┘  │  │   └── refused once more ──────▶ refused: each load asks a few of them again
+//                 ▲                          │  ▲  │   ├── an error ───────────────▶ failed: the next load claims it
+//                 ├── stopped, load ended ───┘  │  │   └── refused ────────────────▶ refused: each load asks a few of them again
 //                 │                             └──┘
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
@@ -53,7 +53,7 @@ const restartsAllowed = 2;
 async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
     const isResumed = restarts === 0 && canResume(load, window);
-    const drain = isResumed ? await resume(load, window) : await begin(load, window, restarts > 0);
+    const drain = isResumed ? await resume(load, window) : await begin(load, window);
     try {
       for await (const page of oneAhead(pagesOf(load, drain))) {
         await commit(load, drain, page);
@@ -144,7 +144,7 @@ async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void
   const isLast = nextToken === null;
   const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   // This compares the clocks, so it must come before load.clock() is read.
-  const firstUnsettled = await firstUnsettledByClocks(load, drain);
+  const firstUnsettled = firstUnsettledByClocks(load, drain);
   const now = load.clock();
   const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const ready: PageToCommit = {
@@ -178,14 +178,11 @@ function comparedBefore(totals: Load['totals']): PageToCommit['comparedBefore'] 
 }
 
 /**
- * Returns the first unsettled day by the earliest clock. The service's clock is known after the first
+ * Returns the first unsettled day by the earlier clock. The service's clock is known after the first
  * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
-async function firstUnsettledByClocks(
-  { clocks, job }: Load,
-  { window, begunAt }: Drain,
-): Promise<Day | undefined> {
-  await clocks.compare();
+function firstUnsettledByClocks({ clocks, job }: Load, { window, begunAt }: Drain): Day | undefined {
+  clocks.compare();
   if (clocks.apart) return window.first_day;
   return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
 }
@@ -207,13 +204,13 @@ function backfilledBefore({ firstUnsettled, job }: Load, now: Date): PageToCommi
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
-async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Promise<Drain> {
+async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const { job, feed, warehouse, clocks } = load;
   const { startDate, endDate } = requestRange(
     dayRange(window.first_day, window.last_day),
     job.service.endDate,
   );
-  await clocks.compare();
+  clocks.compare();
   const begunAt = clocks.machine();
   const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
   const { pageSize } = job.service;
@@ -221,7 +218,7 @@ async function begin(load: Load, window: ClaimedWindow, isRestart: boolean): Pro
   const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
   const series = seriesOnly(window);
   const rows = { table: feed.table, series };
-  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled, isRestart });
+  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled });
   if (!begun) throw claimLost(from);
   return {
     ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),

@@ -62,15 +62,15 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   const { warehouse, loadId, totals, log } = load;
   const at = { windowId: window.window_id, loadId };
   const refusal = { status: error.status, error: error.message };
-  const left = await warehouse.transaction().execute((trx) => leaveRefused(trx, at, refusal));
+  const left = await leaveRefused(warehouse, at, refusal);
   if (!left) return takenOver(load, window);
-  totals.windows_failed += left.counted;
+  totals.windows_failed += 1 + left.skipped;
   const about = { ...describeWindow(window), why: error.message };
   log.warn(about, left.state === 'failed' ? 'a window failed' : 'a window was refused');
   if (left.skipped > 0)
     log.warn(
       { ...about, windows: left.skipped },
-      'two windows in a row of this series were refused with the same status; this load skips its older windows',
+      'the service has answered nothing older of this series, so its older windows are skipped',
     );
   return {
     is: left.state,

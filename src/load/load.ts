@@ -7,7 +7,6 @@ import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { databaseTime } from '../warehouse/health.ts';
 import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
@@ -44,7 +43,7 @@ export interface Load {
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
   readonly log: Log;
-  /** The time by the earliest clock. */
+  /** The time by the earlier clock. */
   readonly clock: () => Date;
   readonly clocks: Clocks;
   /** Counted up as pages are committed. */
@@ -73,8 +72,6 @@ export interface LoadContext {
   readonly client: Client;
   readonly log: Log;
   readonly clock: () => Date;
-  /** Replaces the database's clock, for tests. */
-  readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** See `Load`; false by default. */
   readonly acceptRetractions?: boolean;
@@ -124,11 +121,9 @@ export interface OpenLoad {
 const grace = 10_000;
 
 /** Returns the clocks that decide which days of a load are over. The service's is unknown before the first request. */
-export async function clocksOf(context: LoadContext): Promise<Clocks> {
-  const { warehouse, client, clock: machine, log } = context;
-  const database = context.databaseClock ?? (() => databaseTime(warehouse));
-  const clocks = watchClocks({ machine, database, service: () => client.serviceTime, log });
-  await clocks.compare();
+export function clocksOf({ client, clock: machine, log }: LoadContext): Clocks {
+  const clocks = watchClocks({ machine, service: () => client.serviceTime, log });
+  clocks.compare();
   return clocks;
 }
 

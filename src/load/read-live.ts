@@ -16,8 +16,6 @@ export interface LiveRead {
   readonly records: number;
   /** Series without an answer; the historical feed returns their headlines later. */
   readonly failed: number;
-  /** Series whose answer was full, so that it may be incomplete. */
-  readonly cutOff: readonly Series[];
   readonly end: LoadEnd;
 }
 
@@ -31,7 +29,6 @@ export async function readLive(
   onDone: (series: Series) => void,
 ): Promise<LiveRead> {
   const counts = { series: 0, records: 0, failed: 0 };
-  const cutOff: Series[] = [];
   let end: LoadEnd = { outcome: 'done', error: undefined };
   const waiting = all.values();
   let failedInARow = 0;
@@ -40,11 +37,9 @@ export async function readLive(
     for (const key of waiting) {
       if (load.stop.aborted || endsRun(end)) return;
       try {
-        const { records, isCutOff } = await readOne(load, key);
+        counts.records += await readOne(load, key);
         counts.series++;
-        counts.records += records;
         failedInARow = 0;
-        if (isCutOff) cutOff.push(key);
       } catch (error) {
         if (load.abort.aborted) return;
         const isHopeless = ++failedInARow >= failuresInARow + load.job.service.concurrency;
@@ -62,10 +57,10 @@ export async function readLive(
 
   await Promise.all(Array.from({ length: load.job.service.concurrency }, work));
   if (load.stop.aborted && !endsRun(end)) end = { outcome: 'interrupted', error: undefined };
-  return { ...counts, cutOff, end };
+  return { ...counts, end };
 }
 
-async function readOne(load: Load, series: Series): Promise<{ records: number; isCutOff: boolean }> {
+async function readOne(load: Load, series: Series): Promise<number> {
   return step('live', load, presentParts(series), async () => {
     const { loadId, feed, warehouse, reader, client, job } = load;
     const page = await step('fetch', load, {}, () =>
@@ -84,7 +79,7 @@ async function readOne(load: Load, series: Series): Promise<{ records: number; i
       await step('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),
     );
     warnOfOtherDays(load, series, read.outside);
-    return { records, isCutOff: page.isCutOff || page.nextToken !== null };
+    return records;
   });
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../warehouse/tables/lookups.ts';
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { type Clocks, endByClocks } from './clocks.ts';
+import type { Clocks } from './clocks.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
 /** Lookups older than this are fetched again before a load. */
@@ -65,7 +65,7 @@ export interface ResolvedLoad {
   readonly origin: Origin;
   readonly clocks: Clocks;
   readonly totals: LoadTotals;
-  /** The current day (UTC) by the earliest clock. */
+  /** The current day (UTC) by the earlier clock. */
   readonly today: Temporal.PlainDate;
   /** `undefined` if there is nothing to load: the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
@@ -86,15 +86,12 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const origin = originOf(warehouse);
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
-  const clocks = await clocksOf(context);
+  const clocks = clocksOf(context);
   const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);
   const scope = days && scopeOf(job, days, lookups);
   const totals = countingTotals(client);
-  const nothingToDo = () => {
-    const nothing = nothingDone(totals, seconds());
-    return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
-  };
+  const nothingToDo = () => ({ ...nothingDone(totals, seconds()), historyLimit });
   return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
 }
 

@@ -1,5 +1,5 @@
 import type { Job } from '../config/job.ts';
-import { planCutOff, planDueSync } from '../plan/plan-sync.ts';
+import { planDueSync } from '../plan/plan-sync.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
@@ -19,17 +19,17 @@ import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 export interface SyncResult extends LoadResult {
   /** True if another sync of the job is running, so that this one did nothing. */
   readonly isElsewhere: boolean;
-  readonly live: Omit<LiveRead, 'cutOff' | 'end'> & { readonly cutOff: number };
+  readonly live: Omit<LiveRead, 'end'>;
   /** Series that the job's cadence skipped. */
   readonly seriesSkipped: number;
 }
 
-const noLive = { series: 0, records: 0, failed: 0, cutOff: 0 };
+const noLive = { series: 0, records: 0, failed: 0 };
 
 /**
  * Brings a job's series up to date. Drains the lookback days again and every day since the newest covered one, then reads
- * the live feed. If a live answer may be incomplete, drains its days once more. Does nothing if another sync of the job is
- * running.
+ * the live feed. A live answer may be incomplete: the days that it reaches have just been drained, and the next sync drains them
+ * again. Does nothing if another sync of the job is running.
  * @throws if the load cannot begin, for example because the service refuses the key
  */
 export async function sync(given: LoadContext): Promise<SyncResult> {
@@ -62,8 +62,8 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     windowsPlanned: open.free + open.held,
   });
   const all = open.free + open.held + live.length;
-  let answered = 0;
-  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + answered);
+  let tried = 0;
+  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + tried);
   context.onStart?.(() => ({ totals, done: done(), all }));
 
   let end: LoadEnd = { outcome: 'failed', error: undefined };
@@ -71,19 +71,15 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   try {
     end = await drainAll(opened.load, context.leaseSeconds, opened.end);
     if (live.length > 0 && mayContinue(end, opened)) {
-      read = await readLive(opened.load, live, () => answered++);
+      read = await readLive(opened.load, live, () => tried++);
       end = moreSevere(end, read.end);
-      if (read.cutOff.length > 0 && mayContinue(end, opened)) {
-        await planCutOff(opened.load, read.cutOff);
-        end = moreSevere(end, await drainAll(opened.load, context.leaseSeconds, opened.end));
-      }
     }
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);
-  const { cutOff = [], end: _, ...counts } = read ?? { ...noLive, cutOff: [], end };
+  const { end: _, ...answered } = read ?? { ...noLive, end };
   return {
     ...end,
     loadId: opened.load.loadId,
@@ -93,7 +89,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     seconds: resolved.seconds(),
     historyLimit: resolved.historyLimit,
     isElsewhere: false,
-    live: { ...counts, cutOff: cutOff.length },
+    live: answered,
     seriesSkipped: plan.seriesSkipped,
   };
 }

@@ -1,18 +1,9 @@
-import type { Temporal } from 'temporal-polyfill';
-
 export interface PollHistory {
   readonly polledAt: Date;
   /** When a poll last found something new; if none has, the time of the first poll. */
   readonly newsAt: Date;
   /** Polls in a row that found nothing new. */
   readonly quietPolls: number;
-}
-
-/** How many days a job allows between polls of a quiet series. */
-export interface CadenceBounds {
-  readonly longestDays: number;
-  /** A series is polled at the latest when its first uncovered day is this old. */
-  readonly maxUncoveredDays: number;
 }
 
 /** Polls without news after which a series counts as quiet. */
@@ -31,21 +22,4 @@ export function pollInterval({ polledAt, newsAt, quietPolls }: PollHistory, long
   if (quietPolls < patience) return 0;
   const silence = Math.max(0, polledAt.getTime() - newsAt.getTime());
   return Math.min(silence * shareOfSilence, longestDays * dayMs);
-}
-
-/**
- * Returns when a series is due for its next poll.
- * @param firstUncovered its first day (UTC) that is not covered yet
- */
-export function nextPollDue(
-  history: PollHistory,
-  firstUncovered: Temporal.PlainDate,
-  { longestDays, maxUncoveredDays }: CadenceBounds,
-): Date {
-  const byHabit = history.polledAt.getTime() + pollInterval(history, longestDays);
-  return new Date(Math.min(byHabit, startOf(firstUncovered.add({ days: maxUncoveredDays }))));
-}
-
-function startOf(day: Temporal.PlainDate): number {
-  return day.toZonedDateTime('UTC').epochMilliseconds;
 }

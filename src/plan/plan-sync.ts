@@ -1,7 +1,6 @@
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
-import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { noteConcern, readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
@@ -16,9 +15,9 @@ import {
 import { askAgain } from '../warehouse/tables/refusals.ts';
 import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
-import { nextPollDue } from './cadence.ts';
+import { pollInterval } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
-import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
+import { firstUnsettledDay } from './days.ts';
 import { batches, cutGaps } from './plan-windows.ts';
 
 export interface SyncPlan {
@@ -83,26 +82,6 @@ async function planSync(
   });
 }
 
-/** Plans the days of the live feed from the historical feed, for series whose live answer may be incomplete. */
-export async function planCutOff(
-  load: { warehouse: Warehouse; job: Job; scope: WindowScope; feed: Feed; log: Log; stop: AbortSignal },
-  series: readonly Series[],
-): Promise<void> {
-  const { warehouse, job, scope, feed, log } = load;
-  const days = Math.ceil(feed.live!.hours / 24);
-  log.warn(
-    { series: series.length },
-    `live answers reached their limit and may be cut off; requesting the last ${days + 1} days of these series from the historical feed`,
-  );
-  const { to } = dayRange(scope.from, scope.to);
-  const from = to.subtract({ days: Math.min(days, daysIn(dayRange(scope.from, scope.to)) - 1) });
-  const gaps = series.map((key) => ({ ...key, from: from.toString(), to: to.toString() }));
-  await warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, load);
-    for (const batch of batches(cutGaps(gaps, job, scope.to))) await insertWindows(trx, batch);
-  });
-}
-
 interface SyncMoment {
   readonly now: Date;
   readonly today: Temporal.PlainDate;
@@ -110,12 +89,8 @@ interface SyncMoment {
   readonly firstUnsettled: Day;
 }
 
-function isDue(
-  { first_uncovered, polled_at, news_at, quiet_polls }: SeriesHabit,
-  job: Job,
-  now: Date,
-): boolean {
+function isDue({ polled_at, news_at, quiet_polls }: SeriesHabit, job: Job, now: Date): boolean {
   if (polled_at === null) return true;
   const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
-  return nextPollDue(history, Temporal.PlainDate.from(first_uncovered), job.cadence) <= now;
+  return polled_at.getTime() + pollInterval(history, job.cadence.longestDays) <= now.getTime();
 }

@@ -11,7 +11,7 @@ import {
   lockPlanning,
   type PlannedWindow,
 } from '../warehouse/tables/planning.ts';
-import { askAgain, cutAtBeginning, cutRefused } from '../warehouse/tables/refusals.ts';
+import { askAgain, cutAtBeginning } from '../warehouse/tables/refusals.ts';
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import type { Waiting } from '../warehouse/turns.ts';
 import { cutWindows, longestWindowDays } from './cut-windows.ts';
@@ -55,25 +55,6 @@ export async function planWindows(
     await askAgain(trx, scope);
     return planned;
   });
-}
-
-/**
- * Plans part of the days that were refused together with older days, once the job has no other open window.
- * @param round how often this load has done so: until the first answered day of a series is known, each round tries twice as
- * many series
- * @returns true if there are windows to drain
- */
-export async function cutRefusedWindows(
-  warehouse: Warehouse,
-  scope: WindowScope,
-  round: number,
-  waiting: Waiting,
-): Promise<boolean> {
-  const cut = await warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, waiting);
-    return cutRefused(trx, scope, 2 ** Math.min(round, 30));
-  });
-  return cut > 0;
 }
 
 /**

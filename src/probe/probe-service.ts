@@ -4,7 +4,7 @@ import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { missingLists } from '../plan/scope.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { confirmLearnedFacts, readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
+import { readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import type { Probing } from './ask.ts';
@@ -84,8 +84,6 @@ async function learn(warehouse: Warehouse, feed: string, findings: ProbeFindings
     });
     const learned = lessons.filter(({ standing }) => standing === 'learned');
     await saveLearnedFacts(trx, feed, learned);
-    const confirmed = lessons.flatMap(({ fact, standing }) => (standing === 'confirmed' ? fact : []));
-    await confirmLearnedFacts(trx, feed, confirmed);
     return lessons;
   });
 }

@@ -23,8 +23,6 @@ export interface Page {
   readonly records: readonly unknown[];
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** The answer may be incomplete and cannot be continued. True only for live feeds. */
-  readonly isCutOff: boolean;
   /** Size of the body as received (compressed, if it was), in bytes. */
   readonly bytes: number;
 }
@@ -34,8 +32,8 @@ export interface EnvelopeOptions {
   /** The requested page size. A bare array of this length may be incomplete. */
   readonly limit?: number;
   /**
-   * The feed has a single answer, probably a bare array (docs/service.md, "Live feeds"). If it may be incomplete, it is still
-   * read, with `isCutOff` true.
+   * The feed has a single answer, probably a bare array (docs/service.md, "Live feeds"), which is read even if it may be
+   * incomplete.
    */
   readonly bareArray?: boolean;
 }
@@ -63,9 +61,8 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
   if (token !== null && typeof token !== 'string') {
     throw new MalformedPage(`The page's next_token is ${nameOf(token)}, not a string.`);
   }
-  if (!hasMore) return { records: data, nextToken: null, isCutOff: false, bytes };
-  if (token) return { records: data, nextToken: token, isCutOff: false, bytes };
-  if (options.bareArray) return { records: data, nextToken: null, isCutOff: true, bytes };
+  if (!hasMore || (options.bareArray && !token)) return { records: data, nextToken: null, bytes };
+  if (token) return { records: data, nextToken: token, bytes };
   throw new CursorBroken('The page has has_more: true, but no next_token, so the rest cannot be requested.');
 }
 
@@ -81,9 +78,8 @@ function readBareArray(records: readonly unknown[], bytes: number, options: Enve
   if (limit === undefined && !bareArray) {
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');
   }
-  const isCutOff = limit !== undefined && records.length >= limit;
-  if (isCutOff && !bareArray) throw new CutOff(records.length);
-  return { records, nextToken: null, isCutOff, bytes };
+  if (limit !== undefined && records.length >= limit && !bareArray) throw new CutOff(records.length);
+  return { records, nextToken: null, bytes };
 }
 
 function nameOf(value: unknown): string {

@@ -13,7 +13,7 @@ type Json = ColumnType<unknown, string | null, string | null>;
  * - `draining`: claimed under a lease
  * - `drained`: its last page and its coverage are committed
  * - `failed`: failed in this load; a rerun continues from its cursor
- * - `refused`: the service refused it, or two younger windows of its series; each load retries a few of these
+ * - `refused`: the service refused it, or a younger window of its series; each load retries a few of these
  */
 export type WindowState = 'pending' | 'draining' | 'drained' | 'failed' | 'refused';
 
@@ -82,7 +82,6 @@ export interface Database {
       is_compared: Generated<boolean>;
       rows_met: number[] | null;
       attempts: Generated<number>;
-      restarts: Generated<number>;
       last_error: string | null;
       refused_with: number | null;
       planned_at: GeneratedTimestamp;
@@ -165,7 +164,6 @@ export interface Database {
     value: Json;
     evidence: string;
     learned_at: GeneratedTimestamp;
-    confirmed_at: GeneratedTimestamp;
   };
   'gmsi.service_descriptions': {
     description_id: Generated<number>;

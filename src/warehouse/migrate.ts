@@ -15,7 +15,7 @@ const folder = inPackage('migrations');
  * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
  * others wait.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if the warehouse is newer than this program or older than its first release, or if it needs a migration
+ * @throws ConfigError if another version of this program migrated the warehouse, or if it needs a migration
  * that the user may not apply; LockHeld if another session does not give back a lock that it needs
  */
 export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Promise<readonly string[]> {
@@ -71,7 +71,7 @@ export async function migrationStatus(
     for (const { name, timestamp } of rows) applied.set(name, new Date(timestamp));
   }
   const unknown = [...applied.keys()].filter((name) => !all.includes(name));
-  if (unknown.length > 0) throw applied.has(all[0]!) ? newer(unknown) : unreleased(unknown);
+  if (unknown.length > 0) throw otherVersion(unknown);
   return all.map((name) => ({ name, executedAt: applied.get(name) }));
 }
 
@@ -99,22 +99,10 @@ const regrant = `do $$ begin
   if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
 end $$`;
 
-function newer(unknown: readonly string[]): ConfigError {
-  return new ConfigError(`The warehouse was migrated by a newer gmsi (it knows ${unknown.join(', ')}).`, {
-    hint: 'Use that version, or point DATABASE_URL at another database.',
-  });
-}
-
-/**
- * Returns the error for a warehouse from before the first release, which merged the migrations of its development and so
- * cannot upgrade it.
- */
-function unreleased([first]: readonly string[]): ConfigError {
+function otherVersion(unknown: readonly string[]): ConfigError {
   return new ConfigError(
-    `The warehouse was migrated by a gmsi from before the first release (it begins with ${first}); this one cannot use it.`,
-    {
-      hint: 'Point DATABASE_URL at a new database; or, if you do not need the loaded data: drop schema if exists gmsi cascade; then gmsi migrate.',
-    },
+    `The warehouse was migrated by another version of gmsi (it knows ${unknown.join(', ')}).`,
+    { hint: 'Use that version, or point DATABASE_URL at another database.' },
   );
 }
 

@@ -20,8 +20,6 @@ export interface WorkerContext {
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
-  /** Replaces the database's clock, for tests. */
-  readonly databaseClock?: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** The longest time between two rounds, in milliseconds; shorter in tests. */
   readonly longestRound?: number;

@@ -65,7 +65,7 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
 }
 
 async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
-  const { log, clock, databaseClock, leaseSeconds, runBy, stop, warehouse } = context;
+  const { log, clock, leaseSeconds, runBy, stop, warehouse } = context;
   let job: Job;
   let result: LoadResult | SyncResult;
   try {
@@ -73,7 +73,6 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
     await using service = context.openService(job, command);
     const given: LoadContext = {
       ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
-      ...(databaseClock && { databaseClock }),
     };
     result = await loadAs(command, given);
   } catch (error) {

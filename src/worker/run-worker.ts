@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import { watchClocks } from '../load/clocks.ts';
 import type { JobCommand, WorkersTable } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
-import { databaseTime } from '../warehouse/health.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
 import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/workers.ts';
 import { usualRound, type WorkerContext } from './context.ts';
@@ -25,7 +23,7 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
  *
  * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has. One worker
  * loads a job at a time; if it dies, another one continues at the checkpoints.
- * @throws if it cannot continue: the key is refused, the clocks differ, or the warehouse no longer answers
+ * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
   const { log, identity, longestRound = usualRound } = setting;
@@ -44,8 +42,6 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     },
   };
   const { workerId, warehouse } = context;
-  const refuseWrongClock = watchClock(context);
-  await refuseWrongClock();
   await registerWorker(warehouse, { ...identity, worker_id: workerId });
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
 
@@ -73,7 +69,6 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 
   async function round(): Promise<void> {
     await beatWorker(warehouse, workerId);
-    await refuseWrongClock();
     await markDueJobs();
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
@@ -96,14 +91,4 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     log.warn(forLog(error), 'the end of the worker could not be stored'),
   );
   if (failure) throw failure.error;
-}
-
-/** Returns a function that throws if the clocks differ: schedules would be due at wrong times, and no day would be covered. */
-function watchClock({ clock, log, databaseClock, warehouse }: WorkerContext): () => Promise<void> {
-  const database = databaseClock ?? (() => databaseTime(warehouse));
-  const clocks = watchClocks({ machine: clock, service: () => undefined, log, database });
-  return async () => {
-    await clocks.compare();
-    if (clocks.apart) throw clocks.apart;
-  };
 }

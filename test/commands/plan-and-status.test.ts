@@ -94,7 +94,7 @@ test('status has the same as JSON', async () => {
       ticker: 'USA_IND',
       variant: 'event_type=Combined',
       country: '',
-      state: 'failed',
+      state: 'refused',
     }),
   );
   expect(coverage).toContainEqual(

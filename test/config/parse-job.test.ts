@@ -28,7 +28,7 @@ describe('what a job file says', () => {
       budget: { requestsPerMonth: 250_000, reserve: 0, refreshPercent: 5 },
       schedule: undefined,
       alerts: { webhookUrl: undefined, maxLagDays: undefined },
-      cadence: { adaptive: false, longestDays: 7, maxUncoveredDays: 14 },
+      cadence: { adaptive: false, longestDays: 7 },
       exports: [],
       fields: {},
       unknownFields: 'keep',
@@ -62,7 +62,7 @@ describe('what a job file says', () => {
       budget: '{ requests_per_month: 200000, reserve: 20000, refresh_percent: 0.5 }',
       schedule:
         '{ sync: "15 * * * *", backfill: "0 1 * * MON-FRI", refresh: "0 3 1 * *", timezone: Europe/Oslo }',
-      cadence: '{ adaptive: true, longest: P2D, max_uncovered: P1W }',
+      cadence: '{ adaptive: true, longest: P2D }',
       alerts: '{ webhook_url: "https://hooks.test/T0/token", max_lag: P8D }',
       fields: '{ published_at: time, headline: [title, text.en] }',
       unknown_fields: 'fail',
@@ -84,7 +84,7 @@ describe('what a job file says', () => {
         refresh: '0 3 1 * *',
         timezone: 'Europe/Oslo',
       },
-      cadence: { adaptive: true, longestDays: 2, maxUncoveredDays: 7 },
+      cadence: { adaptive: true, longestDays: 2 },
       alerts: { maxLagDays: 8 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
       unknownFields: 'fail',
@@ -179,10 +179,9 @@ describe('what is refused', () => {
     schedule: { sync: "every hour" } | 4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"
     schedule: { sync: "0 0 30 2 *" } | 4:19 schedule.sync found "0 0 30 2 *", expected a cron expression that comes due
     schedule: { sync: "99 * * * *" } | 4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"
-    cadence: { adaptive: true, max_uncovered: P3D } | 4:43 cadence.max_uncovered found "P3D", expected more days than lookback, P3D: days within it are not covered yet
     cadence: { adaptive: maybe } | 4:22 cadence.adaptive found "maybe", expected true or false
     alerts: { max_lag: P4D } | 4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered yet
-    cadence: { adaptive: true } & alerts: { max_lag: P14D } | 5:20 alerts.max_lag found "P14D", expected at least P15D: cadence leaves quiet series uncovered for P14D
+    cadence: { adaptive: true } & alerts: { max_lag: P10D } | 5:20 alerts.max_lag found "P10D", expected at least P11D: cadence leaves quiet series uncovered for P10D
     alerts: { webhook_url: hooks.test/T0/token } | 4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook
     alerts: https://hooks.test/T0/token | 4:9 alerts found a secret, expected a map such as { max_lag: P5D }
     exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder
@@ -262,7 +261,7 @@ describe('what is refused', () => {
       ...'history_limit step order lookback budget cadence schedule alerts fields service'.split(' '),
     );
     const section = fc.constantFrom(
-      ...'requests_per_month reserve adaptive longest max_uncovered sync timezone webhook_url'.split(' '),
+      ...'requests_per_month reserve adaptive longest sync timezone webhook_url'.split(' '),
       ...'max_lag rate burst page_size end_date match_types parameters connect_timeout'.split(' '),
       ...'max_body_bytes'.split(' '),
     );

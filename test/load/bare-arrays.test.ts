@@ -46,28 +46,12 @@ it('reads a live feed that answers with an envelope', async ({ db }) => {
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const job = aJobFor(today, { end_date: 'today' });
   const result = await runSync({ job, db, sandbox, clock });
-  expect(result).toMatchObject({ outcome: 'done', live: { series: 1, failed: 0, cutOff: 0 } });
+  expect(result).toMatchObject({ outcome: 'done', live: { series: 1, failed: 0 } });
   expect(result.live.records).toBeGreaterThan(0);
   expect(await heldBy(db, today)).toEqual(servedBy(sandbox, today));
   expect(await runBackfill({ job, db, sandbox, clock, plan: refresh })).toMatchObject({
     totals: { rows_inserted: 0, rows_changed: 0 },
   });
-});
-
-it('asks the historical feed for what a live feed says that it has left out', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
-  const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
-  const kinds: string[] = [];
-  const result = await runSync({
-    ...{ job: aJobFor(today, { end_date: 'today' }), db, sandbox, clock },
-    async aroundPage(ask, { isLive }) {
-      kinds.push(isLive ? 'live' : 'historical');
-      const page = await ask();
-      return isLive ? { ...page, nextToken: 'more' } : page;
-    },
-  });
-  expect(result).toMatchObject({ outcome: 'done', live: { cutOff: 1 } });
-  expect(kinds.slice(kinds.indexOf('live'))).toContain('historical');
 });
 
 it.for([

@@ -16,7 +16,7 @@ const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 describe('a series without news', () => {
   const silent = { ...days, countries: ['MT'], topics: ['Tension'] };
-  const cadence = { adaptive: true, longest: 'P1D', max_uncovered: 'P12D' };
+  const cadence = { adaptive: true, longest: 'P1D' };
   const job = aJobFor(silent, { end_date: 'today', cadence }, '2040-03-01');
   const polledAt = async (db: Warehouse) =>
     (await sql<{ at: Date }>`select polled_at as at from gmsi.cadence`.execute(db)).rows[0]!.at.getTime();

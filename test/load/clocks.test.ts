@@ -26,9 +26,8 @@ afterEach(() => {
   truth = new Date('2026-11-20T12:00:00Z');
 });
 const off = (ms: number) => () => new Date(truth.getTime() + ms);
-const clocks = ({ machine = 0, database = 0, service = 0 }) => ({
+const clocks = ({ machine = 0, service = 0 }) => ({
   clock: off(machine),
-  databaseClock: async () => off(database)(),
   serviceClock: off(service),
 });
 
@@ -36,8 +35,7 @@ const it = serving({ limits: null, clock: off(0), volume: 0.3 });
 
 describe('clocks more than an hour apart', () => {
   it.for([
-    ["the database's 2 days behind", { database: -2 * day }],
-    ["the machine's and the database's 6 days ahead", { machine: 6 * day, database: 6 * day }],
+    ["the machine's 6 days ahead", { machine: 6 * day }],
     ["the service's an hour and a minute behind", { service: -61 * 60_000 }],
   ] as const)('(%s) let no day count as covered, and say so', async ([_, apart], { db, sandbox }) => {
     const run = { job, db, sandbox, ...clocks(apart) };
@@ -63,7 +61,7 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('are found out by the very first answer, as the service really sends it', async ({ db, sandbox }) => {
-    const ahead = { clock: off(6 * day), databaseClock: async () => off(6 * day)() };
+    const ahead = { clock: off(6 * day) };
     // The lookups are fresh: before its first page, the run has no answer to go by.
     await runBackfill({ job: aJobFor({ ...scope, countries: ['NO'] }, settings), db, sandbox, ...ahead });
     const result = await runBackfill({ job, db, sandbox, ...ahead, serviceClock: 'as answered' });
@@ -72,7 +70,7 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
-    const apart = clocks({ machine: 6 * day, database: 6 * day });
+    const apart = clocks({ machine: 6 * day });
     await runBackfill({ job, db, sandbox, ...apart, ...stoppedAt(1) });
     truth = new Date('2026-11-25T12:00:00Z');
     const ended = { ...job, endDate: job.startDate.with({ day: 20 }) };
@@ -82,14 +80,6 @@ describe('clocks more than an hour apart', () => {
     await runBackfill(run);
     expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-21)}' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
-
-  it('are said, too, if nothing is left to ask for', async ({ db, sandbox }) => {
-    const old = aJobFor({ ...scope, to: '2026-11-05' }, { ...settings, end_date: '2026-11-05' });
-    const run = { job: old, db, sandbox };
-    expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
-    const again = await runBackfill({ ...run, ...clocks({ database: -30 * day }) });
-    expect(again).toMatchObject({ outcome: 'incomplete', error: expect.any(ClocksApart) });
   });
 
   it('mark no row of an unfinished day as backfilled, and retract no live row', async ({ db }) => {
@@ -102,7 +92,7 @@ describe('clocks more than an hour apart', () => {
 
     // The lookups are fresh: the sync is planned before the service has said what time it is.
     truth = new Date('2026-11-20T12:00:00Z');
-    const ahead = clocks({ machine: 6 * day, database: 6 * day });
+    const ahead = clocks({ machine: 6 * day });
     for (let times = 0; times < 2; times++) await runSync({ ...run, ...ahead });
     const { rows } = await sql<Record<'historical' | 'backfilled' | 'live' | 'retracted', number>>`
       select count(*) filter (where published_at >= '2026-11-17' and window_id is not null) as historical,
@@ -114,23 +104,8 @@ describe('clocks more than an hour apart', () => {
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
-  it('end a worker whose machine is off before its first request', async ({ warehouse, sandbox }) => {
-    await using worker = aWorker({ warehouse, sandbox, clock: off(6 * day), databaseClock: off(0) });
-    await expect(worker.ended).rejects.toThrow(ClocksApart);
-    expect(sandbox.stats().requests).toBe(0);
-  });
-
-  it('end a worker whose machine turns out to be off while it waits', async ({ warehouse, db, sandbox }) => {
-    const start = truth.getTime();
-    const ahead = () => new Date(truth.getTime() + 6 * (truth.getTime() - start));
-    await using worker = aWorker({ warehouse, sandbox, clock: ahead, databaseClock: off(0) });
-    await expect.poll(() => db.selectFrom('gmsi.workers').select('worker_id').execute()).toHaveLength(1);
-    truth = new Date(start + hour);
-    await expect(worker.ended).rejects.toThrow(ClocksApart);
-  });
-
   it("pause a worker's job if the service's differs", async ({ warehouse, db, sandbox }) => {
-    const ahead = { clock: off(6 * day), databaseClock: off(6 * day), serviceClock: off(0) };
+    const ahead = { clock: off(6 * day), serviceClock: off(0) };
     await using worker = aWorker({ warehouse, sandbox, ...ahead });
     const schedule = { backfill: '* * * * *' };
     const definition = { ...series, start_date: scope.from, ...settings, schedule };
@@ -168,9 +143,9 @@ describe('clocks more than an hour apart', () => {
   });
 });
 
-it('clocks less than an hour apart settle days by the earliest of them', async () => {
-  // Midnight has passed by two of the three.
-  for (const late of ['machine', 'database', 'service'] as const) {
+it('clocks less than an hour apart settle days by the earlier one', async () => {
+  // Midnight has passed by one of the two.
+  for (const late of ['machine', 'service'] as const) {
     truth = new Date('2026-11-21T00:20:00Z');
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
@@ -188,23 +163,21 @@ it('clocks less than an hour apart settle days by the earliest of them', async (
 it.for([
   ['the machine, by days', { machine: 6 * day }, 'apart'],
   ['the machine, behind', { machine: -6 * day }, 'apart'],
-  ['the database, by an hour', { database: 61 * 60_000 }, 'apart'],
   ['the service, by a year', { service: 365 * day }, 'apart'],
   ['the machine, by 70 seconds', { machine: 70_000 }, 'warned'],
   ['the machine, by 50 seconds', { machine: 50_000 }, 'well'],
   ['the service, by no more than its answer was under way', { service: -2 * hour, late: 3 * hour }, 'well'],
   ['the service, by more', { service: -2 * hour, late: 1000 }, 'apart'],
-] as const)('if the clock that is off is that of %s, the clocks are %s', async ([_, apart, found]) => {
-  const { clock: machine, databaseClock: database, serviceClock } = clocks(apart);
+] as const)('if the clock that is off is that of %s, the clocks are %s', ([_, apart, found]) => {
+  const { clock: machine, serviceClock } = clocks(apart);
   const { log, lines } = aLog();
   const mayBeLaterMs = 'late' in apart ? apart.late : 0;
   const watched = watchClocks({
     machine,
-    database,
     log,
     service: () => ({ date: serviceClock(), mayBeLaterMs }),
   });
-  for (let times = 0; times < 2; times++) await watched.compare();
+  for (let times = 0; times < 2; times++) watched.compare();
   expect(watched.apart !== undefined).toBe(found === 'apart');
   if (found !== 'apart') expect(lines).toHaveLength(found === 'warned' ? 1 : 0);
 });

@@ -12,18 +12,19 @@ const scope = {
   ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
   ...{ from: '2026-07-01', to: '2026-09-30' },
 };
+const trouble = { kind: 'server-error', times: 1e6 } as const;
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
 
 const it = serving({ limits: null, clock, volume: 0.1 });
 
 describe('a run in which windows fail', () => {
-  const service = { concurrency: 1, page_size: 1000 };
+  const service = { concurrency: 1, page_size: 1000, max_attempts: 1 };
   const budget = { requests_per_month: 14, reserve: 0 };
 
   it('and that then spends the budget ends as budget (75)', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', service, budget });
     let asked = 0;
-    sandbox.script([{ ...refusal, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
+    sandbox.script([{ ...trouble, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
     const result = await runBackfill({ job, db, sandbox, clock });
     expect(result.windows.failed).toBeGreaterThan(0);
     expect(result.windows.drained).toBeGreaterThan(0);
@@ -43,14 +44,14 @@ describe('a run in which windows fail', () => {
     // Two lists, the windows of two series, one live answer.
     const few = { requests_per_month: 5, reserve: 0 };
     const job = aJobFor(recent, { end_date: 'today', service, budget: few });
-    sandbox.script([{ ...refusal, times: 1, match: ({ path }) => path.includes('/historical/') }]);
+    sandbox.script([{ ...trouble, times: 1, match: ({ path }) => path.includes('/historical/') }]);
     const result = await runSync({ job, db, sandbox, clock });
     expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
 
   it('and that meets a refused key on its way out ends as failed (2)', async ({ db, sandbox }) => {
-    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2, max_attempts: 1 } });
+    const job = aJobFor(scope, { step: 'P10D', service: { ...service, concurrency: 2 } });
     // One request is under way, and held, until so many others have failed that the run is hopeless.
     let failed = 0;
     let first = true;

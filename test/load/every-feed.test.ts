@@ -73,7 +73,7 @@ describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $nam
     const synced = await runSync({ job, db, sandbox, clock });
     expect(synced).toMatchObject({
       outcome: 'done',
-      live: { series: one.series.length, failed: 0, cutOff: 0 },
+      live: { series: one.series.length, failed: 0 },
     });
     expect(synced.live.records).toBeGreaterThan(0);
     expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });

@@ -128,8 +128,8 @@ describe('a window that failed', () => {
   it('is cut anew if the job now asks for shorter ones', async ({ db, sandbox }) => {
     const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
     const isWindow = ({ query }: SeenRequest) => 'start_date' in query;
-    sandbox.script([{ kind: 'refuse', status: 422, detail: 'too much at once', times: 1, match: isWindow }]);
-    const long = aJobFor(scope, { step: 'P20D', service: inTurn });
+    sandbox.script([{ kind: 'server-error', match: isWindow }]);
+    const long = aJobFor(scope, { step: 'P20D', service: { ...inTurn, max_attempts: 1 } });
     expect((await runBackfill({ job: long, db, sandbox })).windows).toMatchObject({ failed: 1 });
     const requests = watchRequests(sandbox);
     const short = aJobFor(scope, { step: 'P10D', service: inTurn });

@@ -291,7 +291,7 @@ it('a load that has lost its window does not make the one that has it now forget
     async aroundPage(ask) {
       if (++pages === 4) {
         const silentTooLong = { windowId: window!.window_id, loadId: 999 };
-        const begun = beginDrain(db, silentTooLong, { table, series }, { ...request, isRestart: false });
+        const begun = beginDrain(db, silentTooLong, { table, series }, request);
         expect(await begun).toBeUndefined();
       }
       return ask();

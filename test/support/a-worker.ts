@@ -28,8 +28,7 @@ export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey'
   readonly concurrency?: number;
   readonly leaseSeconds?: number;
   readonly log?: Log;
-  /** What the other clocks show, if that is not what its own does. */
-  readonly databaseClock?: () => Date;
+  /** What the service's clock shows, if that is not what its own does. */
   readonly serviceClock?: () => Date;
   /** The job files that it has. */
   readonly ownJobs?: WorkerContext['ownJobs'];
@@ -68,7 +67,7 @@ export function aWorkerContext(
   stop: AbortSignal = new AbortController().signal,
 ): WorkerContext {
   const { warehouse, clock = usualClock, leaseSeconds = 10 } = setting;
-  const { databaseClock = clock, serviceClock = clock } = setting;
+  const { serviceClock = clock } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
   const raise = (error: unknown) => {
@@ -79,7 +78,6 @@ export function aWorkerContext(
     longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
-    databaseClock: async () => databaseClock(),
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
     openService: (job, command) =>
       aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),

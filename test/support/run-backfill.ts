@@ -90,8 +90,6 @@ async function withContext<Result>(
   setMaxListeners(0, stop);
   return await run({
     ...{ job, warehouse: db, client: service.client, clock, stop, leaseSeconds: 30, runBy: 'test' },
-    // The database's clock is the run's own, for the real one knows nothing of the day that a test plays on.
-    databaseClock: async () => clock(),
     log: createLog({ level: 'silent', readable: false }),
     ...context,
   });

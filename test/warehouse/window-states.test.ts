@@ -46,8 +46,7 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
     'the last page': 'drained',
     'the load stops': 'pending',
     'an error': 'failed',
-    // Only the second one in a row is believed.
-    'a refusal': 'failed',
+    'a refusal': 'refused',
     'the load ends': 'pending',
   },
   drained: unmoved('drained'),
@@ -75,10 +74,7 @@ const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number)
   'the last page': (db, loadId) => page(db, loadId, null),
   'the load stops': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'pending' }),
   'an error': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'failed', error: 'broken' }),
-  'a refusal': (db, loadId) =>
-    db
-      .transaction()
-      .execute((trx) => leaveRefused(trx, { windowId, loadId }, { status: 422, error: 'too old' })),
+  'a refusal': (db, loadId) => leaveRefused(db, { windowId, loadId }, { status: 422, error: 'too old' }),
   'the load ends': (db, loadId) => releaseWindows(db, loadId),
 };
 

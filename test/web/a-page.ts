@@ -58,9 +58,14 @@ export async function aLoadedPage() {
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   const sandbox = await startSandbox({
     ...{ limits: null, volume: 0.3 },
-    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+    faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
-  const job = aJob({ start_date: '2026-09-01', end_date: '2026-10-31', step: 'P20D' });
+  const job = aJob({
+    start_date: '2026-09-01',
+    end_date: '2026-10-31',
+    step: 'P20D',
+    service: { max_attempts: 1 },
+  });
   await runBackfill({ job, db: page.warehouse.db, sandbox });
   return {
     ...{ ...page, sandbox },

@@ -14,7 +14,7 @@ import { aPage } from './a-page.ts';
 
 const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
 const days = 'from=2026-10-01&to=2026-10-31';
-const job = aJob({ ...period, step: 'P10D' });
+const job = aJob({ ...period, step: 'P10D', service: { max_attempts: 1 } });
 const series = 'country=US&topic=Inflation-Food';
 
 let warehouse: TestWarehouse;
@@ -28,7 +28,7 @@ beforeAll(async () => {
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   sandbox = await startSandbox({
     ...{ limits: null, volume: 0.5 },
-    faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
+    faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });
   for (const feed of [...indexFeeds, 'ticker-events', 'ticker-headlines', 'ticker-event-headlines'] as const)
@@ -264,7 +264,7 @@ describe('the API', () => {
               where feed = 'gmsi-headlines' and country = 'US' and first_day = (select min(first_day) from gmsi.windows)`.execute(
       warehouse.db,
     );
-    await sql`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '422', '503')
+    await sql`update gmsi.windows set state = 'failed', last_error = replace(${failed[0]!.cause}, '500', '503')
               where feed = 'gmsi-headlines' and country = 'US' and first_day = (select max(first_day) from gmsi.windows)`.execute(
       warehouse.db,
     );

@@ -141,7 +141,7 @@ async function clock(db: Warehouse): Promise<string> {
   if (Math.abs(seconds) * 1000 > worthAWarning)
     throw new ToFix(
       `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
-      'Set both clocks by NTP: if they are over an hour apart, no load counts a day as covered.',
+      "Set both clocks by NTP: when rows were loaded and changed is by the database's.",
     );
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
 }

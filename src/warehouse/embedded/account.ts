@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { lstatSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
 import { ConfigError } from '../../errors.ts';
 
 /** The user that the server runs as, if it is not the user who runs this program. */
@@ -43,31 +42,4 @@ function lookUp(user: string): Account | undefined {
     return status === 0 ? Number(stdout) : undefined;
   });
   return uid !== undefined && gid !== undefined ? { uid, gid } : undefined;
-}
-
-/**
- * Refuses a folder that somebody else created or could replace, as in `/tmp`: gmsi runs programs from it, and keeps data and
- * the password there.
- * @param account the user who runs the server, who may own it besides root and the user of this process
- * @throws ConfigError naming its owner
- */
-export function checkTrusted(folder: string, account: Account | undefined): void {
-  const owners = [0, process.getuid?.(), account?.uid];
-  const refuse = (what: string): never => {
-    throw new ConfigError(`The embedded warehouse does not use ${folder}: ${what}.`, {
-      hint: 'Check its content, and remove or rename it; or set GMSI_HOME to a folder that every user can enter.',
-    });
-  };
-  const found = lstatSync(folder);
-  if (found.isSymbolicLink()) refuse('it is a symbolic link');
-  if (!found.isDirectory()) refuse('it is not a folder');
-  if (!owners.includes(found.uid)) refuse(`it belongs to another user (${found.uid})`);
-  if (found.mode & 0o022) refuse('others may write to it');
-  for (let above = dirname(realpathSync(folder)); ; above = dirname(above)) {
-    const { uid, mode } = lstatSync(above);
-    if (!owners.includes(uid)) refuse(`${above} belongs to another user (${uid})`);
-    // In a folder with the sticky bit, such as /tmp, nobody can rename other users' files.
-    if (mode & 0o022 && !(mode & 0o1000)) refuse(`others may write to ${above}`);
-    if (above === dirname(above)) return;
-  }
 }

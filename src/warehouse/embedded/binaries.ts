@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlin
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { ConfigError } from '../../errors.ts';
-import { type Account, checkTrusted, childEnvironment } from './account.ts';
+import { type Account, childEnvironment } from './account.ts';
 
 /** The programs of a PostgreSQL server, in a place where its account can run them. */
 export interface Binaries {
@@ -20,18 +20,9 @@ export interface Binaries {
 export function findBinaries(account: Account | undefined, sharedRoot: () => string): Binaries {
   const { packageRoot, version } = locatePackage();
   const installed = join(packageRoot, 'native');
-  if (!breaksShell(installed) && runs(installed, account)) return binariesIn(installed, version);
+  if (runs(installed, account)) return binariesIn(installed, version);
   const copy = join(sharedRoot(), `postgresql-${version}`);
-  if (breaksShell(copy)) {
-    throw new ConfigError(
-      `PostgreSQL's own programs cannot run from a path with one of " $ \` \\ in it: ${copy}`,
-      {
-        hint: 'Move the checkout, set GMSI_HOME to another folder, or set DATABASE_URL to a PostgreSQL server of your own.',
-      },
-    );
-  }
   if (!existsSync(copy)) copyWithLinks(packageRoot, copy);
-  else if (account) checkTrusted(copy, account);
   if (!runs(copy, account)) {
     throw new ConfigError(`The embedded PostgreSQL (${copy}) does not start on this machine.`, {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer).',
@@ -59,14 +50,6 @@ export function locatePackage(): { packageRoot: string; version: string } {
       hint: 'Set DATABASE_URL to a PostgreSQL server of your own (15 or newer), or install again without --omit=optional.',
     });
   }
-}
-
-/**
- * Returns true for a path that breaks a command of initdb or pg_ctl, which start the server through a shell, with their path
- * between double quotes.
- */
-function breaksShell(path: string): boolean {
-  return process.platform !== 'win32' && /["$`\\]/.test(path);
 }
 
 function binariesIn(native: string, version: string): Binaries {

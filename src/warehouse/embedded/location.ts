@@ -11,11 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { makeFolder } from '../../make-folder.ts';
-import { type Account, canEnter, checkTrusted, serverAccount } from './account.ts';
+import { type Account, canEnter, serverAccount } from './account.ts';
 
 /** Where the embedded warehouse is and who runs it. */
 export interface Location {
@@ -26,7 +25,7 @@ export interface Location {
   readonly justMoved: boolean;
 }
 
-/** The folder in which root keeps files that the server's user must be able to reach. */
+/** The folder in which root keeps files that the server's user must be able to reach. Only root can create it. */
 export const systemRoot = '/var/lib/gmsi';
 
 /**
@@ -42,14 +41,7 @@ export function locateCluster(home: string): Location {
     makeWritable(home);
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
-    if (movedTo) {
-      // Its owner runs the server, so the owner of the folder above it shows whether it is ours.
-      if (account) {
-        checkTrusted(dirname(movedTo), serverAccount(join(inHome, 'data')));
-        checkTrusted(movedTo, account);
-      }
-      return { cluster: movedTo, account, justMoved: false };
-    }
+    if (movedTo) return { cluster: movedTo, account, justMoved: false };
     if (account && !canEnter(home, account)) return moveAway(home, pointer, account);
     makeFolder(inHome, 0o755);
     if (account) chownSync(inHome, account.uid, account.gid);
@@ -90,41 +82,29 @@ function moveAway(home: string, pointer: string, account: Account): Location {
 }
 
 /**
- * Returns a folder that every user can reach, for copies of the server's programs and for data; made if it is missing.
- * @param places candidates, of which the first writable one is taken
- * @throws ConfigError if somebody else created it, or could replace it
+ * Returns the folder for copies of the server's programs and, for root, for data that must move; made if it is missing.
+ * @throws ConfigError if it cannot be written
  */
-export function sharedRoot(
-  home: string,
-  account: Account | undefined,
-  places: readonly string[] = [systemRoot, join(tmpdir(), 'gmsi')],
-): string {
+export function sharedRoot(home: string, account: Account | undefined): string {
   if (!account) return home;
-  const root = places.find(canBeWritten);
-  if (root === undefined)
+  try {
+    makeWritable(systemRoot);
+    return systemRoot;
+  } catch (cause) {
     throw new ConfigError(
-      `The embedded warehouse has no place that every user can reach: not ${places.join(' nor ')}.`,
+      `The embedded warehouse needs ${systemRoot}, which cannot be written: ${(cause as Error).message}`,
       {
+        cause,
         hint: 'Set GMSI_HOME to a folder that every user can enter, or DATABASE_URL to a PostgreSQL server of your own.',
       },
     );
-  checkTrusted(root, account);
-  return root;
+  }
 }
 
 /** @throws the error of the file system */
 function makeWritable(folder: string): void {
   makeFolder(folder, 0o755);
   accessSync(folder, constants.W_OK);
-}
-
-function canBeWritten(folder: string): boolean {
-  try {
-    makeWritable(folder);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns where the cluster was moved to; `undefined` if that place is gone (a new container on an old volume). */

@@ -1,5 +1,4 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { serverAccount } from './account.ts';
@@ -57,7 +56,7 @@ export async function removeRemains(home: string, { clusters, paths }: Remains):
  * folder `postgres`.
  */
 function refuseForeign(cluster: string, home: string): void {
-  const isInPlace = [home, systemRoot, join(tmpdir(), 'gmsi')].includes(dirname(cluster));
+  const isInPlace = [home, systemRoot].includes(dirname(cluster));
   const names = namesIn(cluster);
   const isOurs = names.every((name) => name === 'data' || name.startsWith('making-'));
   const isCluster = !names.includes('data') || existsSync(join(cluster, 'data', 'gmsi-password'));

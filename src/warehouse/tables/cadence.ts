@@ -4,10 +4,8 @@ import type { Database, Day } from '../database.ts';
 import { syncSince } from './planning.ts';
 import { sameSeries, seriesColumns, seriesOf, seriesValues, type WindowScope } from './series.ts';
 
-/** The polls of a series so far, and the end of its coverage. */
+/** The polls of a series so far. */
 export interface SeriesHabit extends Series {
-  /** The first day that a sync may drain. */
-  readonly first_uncovered: Day;
   /** `null` before the first poll. */
   readonly polled_at: Date | null;
   readonly news_at: Date | null;
@@ -21,8 +19,7 @@ export async function readHabits(
   firstUnsettled: Day,
 ): Promise<SeriesHabit[]> {
   const { rows } = await sql<SeriesHabit>`
-    select ${seriesOf('wanted')}, since::text as first_uncovered,
-           k.polled_at, k.news_at, k.quiet_polls
+    select ${seriesOf('wanted')}, k.polled_at, k.news_at, k.quiet_polls
     from (${syncSince(scope, firstUnsettled)}) as wanted
     left join gmsi.cadence k on ${sameSeries('k', 'wanted')}
     where since <= ${scope.to}::date

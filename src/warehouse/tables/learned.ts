@@ -36,24 +36,8 @@ export async function saveLearnedFacts(
         value: eb.ref('excluded.value'),
         evidence: eb.ref('excluded.evidence'),
         learned_at: sql<Date>`now()`,
-        confirmed_at: sql<Date>`now()`,
       })),
     )
-    .execute();
-}
-
-/** Stores that a probe has confirmed facts. */
-export async function confirmLearnedFacts(
-  db: Kysely<Database>,
-  feed: string,
-  facts: readonly string[],
-): Promise<void> {
-  if (facts.length === 0) return;
-  await db
-    .updateTable('gmsi.learned_facts')
-    .set({ confirmed_at: sql<Date>`now()` })
-    .where('feed', '=', feed)
-    .where('fact', 'in', [...facts])
     .execute();
 }
 

@@ -64,7 +64,7 @@ export async function claimWindow(
       limit 1 for update of w skip locked)`,
   );
   const { rows } = await sql<ClaimedWindow>`
-    update gmsi.windows set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1, restarts = 0
+    update gmsi.windows set state = 'draining', load_id = ${claimant.loadId}, attempts = attempts + 1
     where window_id = coalesce(${sql.join(next)})
     returning ${asClaimed}
   `.execute(db);
@@ -97,7 +97,7 @@ export async function beginDrain(
   db: Kysely<Database>,
   at: { windowId: number; loadId: number },
   rows: { table: FeedTable; series: Series },
-  request: { start: Day; end: Day | null; pageSize: number; firstUnsettled: Day; isRestart: boolean },
+  request: { start: Day; end: Day | null; pageSize: number; firstUnsettled: Day },
 ): Promise<{ isCompared: boolean } | undefined> {
   const { rows: begun } = await sql<{ is_compared: boolean }>`
     with begun as (
@@ -107,7 +107,7 @@ export async function beginDrain(
           pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
           records_outside = 0,
           rows_met = array_fill(0, array[last_day - first_day + 1]),
-          restarts = restarts + ${request.isRestart ? 1 : 0}, is_compared = ${hasRowsOf(rows.table, rows.series)}
+          is_compared = ${hasRowsOf(rows.table, rows.series)}
       where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
       returning is_compared
     ), forgotten as (

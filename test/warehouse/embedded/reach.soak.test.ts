@@ -51,10 +51,8 @@ it.skipIf(!isRoot)(
 );
 
 it('runs from a path with spaces and quotes, and with a home of such a path', async () => {
-  // What a shell expands makes a copy of the server's programs necessary, for which only root has a place.
-  const shell = isRoot ? ' "$HOME" `id`' : '';
-  await using clone = await aClone({ name: `it's a clone & more${shell}`, mode: 0o755 });
-  const home = join(clone.root, `one's home (%20)${shell}`);
+  await using clone = await aClone({ name: "it's a clone & more", mode: 0o755 });
+  const home = join(clone.root, "one's home (%20)");
   const setting = { cwd: clone.root, cli: clone.cli, env: { GMSI_HOME: home } };
   expect(await gmsi(select, setting)).toMatchObject(answered);
   expect((await stat(join(home, 'postgres', 'data', 'PG_VERSION'))).isFile()).toBe(true);
