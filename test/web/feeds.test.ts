@@ -108,6 +108,20 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     expect(new URL(page.url()).searchParams.getAll('line')).toContain(`US ${last}`);
   });
 
+  it('leads from a point of the index of a country to the headlines behind it', async () => {
+    const { tab, page } = await open(
+      'feed=gmsi-index&subject=US&line=US+Inflation-Food+COMBINED+directional',
+    );
+    await using _ = tab;
+    await page.getByRole('application').focus();
+    for (const key of ['End', 'Enter']) await page.keyboard.press(key);
+    const link = page.getByRole('link', { name: 'Headlines of Sat 2026-10-31' });
+    const { searchParams: to } = new URL((await link.getAttribute('href'))!, page.url());
+    expect([to.get('view'), to.get('country'), to.get('topic'), to.get('at')]).toEqual([
+      ...['sentiment', 'US', 'Inflation-Food', '2026-10-31'],
+    ]);
+  });
+
   it('hatches the days that are not loaded', async () => {
     const { tab, page } = await open('feed=regional-index&from=2026-09-01&to=2026-10-31');
     await using _ = tab;

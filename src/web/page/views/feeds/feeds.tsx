@@ -6,7 +6,7 @@ import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Controls, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import { Answered, Controls, Link, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
 import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
@@ -206,6 +206,11 @@ function IndexLines(props: {
               rows.length === mostRows && `Only the first ${number(mostRows)} points: choose fewer days.`,
             ]}
           />
+          {feed === 'gmsi-index' && address.value.has('at') && (
+            <Link to={headlinesOf(subject, shown)}>
+              Headlines of {bucketTitle(address.value.get('at')!, by)}
+            </Link>
+          )}
         </>
       )}
     </Answered>
@@ -224,6 +229,12 @@ function lanesOf({ starts, by }: Chart, news: readonly Row<'news/counts'>[] = []
       counts: buckets.map((at) => counts.get(at) ?? 0),
     };
   });
+}
+
+/** The address of the headlines behind the open point of an index. */
+function headlinesOf(country: string, shown: readonly IndexLine[]) {
+  const { topic } = shown.find(({ key }) => key === address.value.get('of')) ?? shown[0]!;
+  return { view: 'sentiment', show: null, country, topic, match_type: null, of: null, list: 'stories' };
 }
 
 /** The most rows of an answer. */
