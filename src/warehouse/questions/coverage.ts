@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
+import { skippedFor } from '../tables/refusals.ts';
 import { isOfSeries } from '../tables/series.ts';
 import { type Moment, momentSql, momentText } from './moment.ts';
 import type { Question } from './reading.ts';
@@ -143,19 +144,21 @@ export interface Failures {
   readonly last_day: Day;
 }
 
+const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
+
 /**
- * Returns failed and refused windows by cause, failed and most windows first, without those that were skipped because others
- * were refused. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
+ * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
+ * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
  */
 export const failuresByCause: Question<Failures> = {
   about: 'Windows that failed or were refused, by cause',
   query: sql<Failures>`
-      select w.feed, w.state, nullif(l.job, '') as job, min(w.last_error) as cause, count(*) as windows,
+      select w.feed, w.state, nullif(l.job, '') as job, min(${ownCause}) as cause, count(*) as windows,
              count(distinct (country, topic, ticker, match_type, variant)) as series,
              min(w.first_day) as first_day, max(w.last_day) as last_day
       from gmsi.windows w left join gmsi.loads l using (load_id)
-      where w.state = 'failed' or (w.state = 'refused' and w.refused_with is not null)
-      group by 1, 2, 3, regexp_replace(w.last_error, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
+      where w.state in ('failed', 'refused')
+      group by 1, 2, 3, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
       order by w.state, windows desc, 1, 3, 4 limit 50`,
 };
 

@@ -16,6 +16,9 @@ const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
   exists (select from gmsi.windows a where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
   or exists (select from gmsi.coverage a where ${sameSeries('a', 'w')} and a.days && ${range}))`;
 
+/** What the error of a skipped window begins with; the refusal follows. */
+export const skippedFor = 'not requested: older than a window that the service refused: ';
+
 /** How a refused window was left. */
 export interface RefusedWindow {
   /** `failed` if a later page was refused: that says nothing about the days, since the first page was answered. */
@@ -45,7 +48,7 @@ export async function leaveRefused(
       update gmsi.windows n
       set state = case when w.is_of_days then 'refused' else 'failed' end,
           refused_with = case when n.window_id <> w.window_id then n.refused_with when w.is_of_days then ${refusal.status}::int end,
-          last_error = case when n.window_id <> w.window_id then 'not requested: older than a window that the service refused: ' else '' end
+          last_error = case when n.window_id <> w.window_id then ${skippedFor} else '' end
             || ${refusal.error}::text,
           finished_at = now()
       from w
