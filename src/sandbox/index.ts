@@ -6,7 +6,6 @@ export type {
   Changes,
   FaultOptions,
   Limits,
-  LiveLook,
   RecordLook,
   SandboxOptions,
 } from './options.ts';

@@ -29,7 +29,7 @@ function itemsOf(settings: SandboxSettings, name: string, query: Query): FeedIte
   const feed = FEEDS.find((it) => it.name === name);
   if (feed === undefined) throw new Refusal(404, `There is no feed '${name}'`);
   if (feed.kind === 'live') return liveItems(settings, feed, query, query);
-  const view = viewOf(settings, 'historical');
+  const view = viewOf(settings, settings.historicalDelayMinutes);
   const series = feed.series(query, query, view);
   return daysBetween(query.from ?? '', query.to ?? '').flatMap(byDayOf(view.zone, series.itemsOfDay));
 }

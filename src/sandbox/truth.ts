@@ -48,7 +48,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
   const matchType = readChoice({ match_type: question.matchType ?? 'COMBINED' }, 'match_type', MATCH_TYPES);
   const pair = pairOf(settings, country, topic);
   const { ids, texts } = settings.records;
-  const view = viewOf(settings, 'historical');
+  const view = viewOf(settings, settings.historicalDelayMinutes);
   const ofDay = byDayOf(view.zone, (day) => headlinesServed(view, pair, matchType, day));
   return daysBetween(question.from, question.to)
     .flatMap(ofDay)

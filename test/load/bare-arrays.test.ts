@@ -41,8 +41,8 @@ it('covers no window whose bare array is as long as the page asked for', async (
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
 
-it.for([true, false])('reads a live feed that answers with an envelope: %s', async (envelope, { db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope } });
+it.for([true, false])('reads a live feed that answers with an envelope: %s', async (liveEnvelope, { db }) => {
+  await using sandbox = await startSandbox({ limits: null, clock, liveEnvelope });
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const job = aJobFor(today, { end_date: 'today' });
   const result = await runSync({ job, db, sandbox, clock });
@@ -55,7 +55,7 @@ it.for([true, false])('reads a live feed that answers with an envelope: %s', asy
 });
 
 it('asks the historical feed for what a live feed says that it has left out', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
+  await using sandbox = await startSandbox({ limits: null, clock, liveEnvelope: true });
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const kinds: string[] = [];
   const result = await runSync({

@@ -11,7 +11,7 @@ import { type View, viewOf } from '../view.ts';
 import { byDayOf } from '../zone.ts';
 import type { Cursor } from './cursor.ts';
 import type { ServedPage } from './page-cache.ts';
-import { pageSize, readLimit, readRange } from './parameters.ts';
+import { readLimit, readRange } from './parameters.ts';
 import { selectPage } from './select-page.ts';
 
 /** A checked request to a feed. */
@@ -49,9 +49,9 @@ function ask(
   params: Readonly<Record<string, string>>,
   query: Query,
 ): Question {
-  const view = viewOf(settings, 'historical');
+  const view = viewOf(settings, settings.historicalDelayMinutes);
   const series = feed.series(params, query, view);
-  const limit = readLimit(query, settings);
+  const limit = readLimit(query);
   return {
     // Uses the dates as sent, because a default that changes at midnight must not break a cursor.
     binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
@@ -95,7 +95,6 @@ function composePage(
   const { settings } = service;
   const selected = selectPage({
     ...question,
-    limit: pageSize(question.limit, settings),
     zone: question.view.zone,
     order: settings.order,
     after: cursor.after,
