@@ -1,10 +1,9 @@
-import { type Day, parseDay } from './days.ts';
+import type { Day } from './days.ts';
 import { findPair, headlinesServed, MATCH_TYPES, type MatchType } from './feeds/gmsi-headlines.ts';
 import { pairOf } from './generate/headlines-of-day.ts';
 import type { Probabilities } from './generate/scores.ts';
 import type { SandboxSettings } from './options.ts';
-import { readChoice } from './paging/parameters.ts';
-import { invalidParameter } from './refusal.ts';
+import { readChoice, readDay } from './paging/parameters.ts';
 import { viewOf } from './view.ts';
 import { toWireRecord, type WireRecord } from './wire-record.ts';
 import { byDayOf } from './zone.ts';
@@ -71,13 +70,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
 
 /** @throws Refusal if either is not a day */
 export function daysBetween(from: string, to: string): Day[] {
-  const first = readDay('from', from);
-  const last = readDay('to', to);
+  const first = readDay('from', { from })!;
+  const last = readDay('to', { to })!;
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
-}
-
-function readDay(name: string, text: string): number {
-  const day = parseDay(text);
-  if (day === null) throw invalidParameter(name, 'Input should be a valid date, YYYY-MM-DD', text);
-  return day;
 }

@@ -1,5 +1,4 @@
 import type { FaultKind } from '../faults/fault.ts';
-import { hashText } from '../random.ts';
 
 /** Counts of requests below `/v1` and their answers since the sandbox started. */
 export interface SandboxStats {
@@ -29,7 +28,7 @@ export function countsOf() {
   const readsOf = new Map<string, number>();
   const recent: number[] = [];
   let mostInOneSecond = 0;
-  const served = new Set<number>();
+  const served = new Set<string>();
   let pagesServedTwice = 0;
 
   return {
@@ -69,10 +68,8 @@ export function countsOf() {
       totals.pages += 1;
       totals.records += records;
       if (page === null) return;
-      // Stores a number instead of the text, because a month's tokens would be tens of megabytes.
-      const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
-      if (served.has(mark)) pagesServedTwice += 1;
-      served.add(mark);
+      if (served.has(page)) pagesServedTwice += 1;
+      served.add(page);
     },
 
     stats: (): SandboxStats => ({

@@ -81,7 +81,7 @@ export function readShare(query: Query, name: string): number {
   throw invalidParameter(name, 'Input should be a number from 0 to 1', given);
 }
 
-function readDay(name: string, query: Query): number | undefined {
+export function readDay(name: string, query: Query): number | undefined {
   const text = query[name];
   if (text === undefined) return undefined;
   const day = parseDay(text);
