@@ -97,8 +97,6 @@ export interface SandboxSettings {
   readonly tokenLifetimeMs: number | null;
   /** Status for a cursor that is broken, expired or of another query. */
   readonly tokenErrorStatus: number;
-  /** Whether countries, topics, tickers, sources and languages are listed as objects or as bare strings. */
-  readonly lookups: 'objects' | 'strings';
   readonly records: RecordLook;
   readonly changes: Changes;
   readonly faults: FaultOptions;
@@ -138,7 +136,6 @@ const DEFAULTS: SandboxSettings = {
   volume: 1,
   tokenLifetimeMs: null,
   tokenErrorStatus: 400,
-  lookups: 'objects',
   records: {
     ids: true,
     texts: true,
@@ -158,7 +155,7 @@ const DEFAULTS: SandboxSettings = {
   },
 };
 
-/** Fills in the defaults. @throws RangeError, which names the option, if one is not known or out of bounds */
+/** Fills in the defaults. @throws RangeError, which names the option, if one is not known, or there is no such time zone */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,
@@ -174,14 +171,6 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
     checkNames(`${group}.`, options[group] ?? {}, DEFAULTS[group]);
   checkNames('limits.', options.limits ?? {}, LIMITS);
   checkNames('archive.', options.archive ?? {}, { ...DEFAULTS.archive, from: '', to: '' });
-  checkShares('changes', settings.changes);
-  checkShares('faults.random', settings.faults.random);
-  const { hourShare, missingScores } = settings.records;
-  checkShares('records', { hourShare, missingScores });
-  const sum = Object.values(settings.faults.random).reduce((total, share) => total + share, 0);
-  if (sum > 1) throw new RangeError(`faults.random adds up to ${sum}; expected 1 at most`);
-  const { historicalDelayMinutes: delay } = settings;
-  if (!(delay >= 0)) throw new RangeError(`historicalDelayMinutes is ${delay}; expected 0 or more`);
   zoneOf(settings.timeZone);
   return settings;
 }
@@ -189,12 +178,4 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
 function checkNames(group: string, given: object, known: object): void {
   for (const name of Object.keys(given))
     if (!Object.hasOwn(known, name)) throw new RangeError(`unknown option ${group}${name}`);
-}
-
-function checkShares(option: string, shares: object): void {
-  for (const [name, share] of Object.entries(shares)) {
-    if (!(share >= 0 && share <= 1)) {
-      throw new RangeError(`${option}.${name} is ${share}; expected a share from 0 to 1`);
-    }
-  }
 }

@@ -42,7 +42,7 @@ export interface Sandbox extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts the emulated service, by default on 127.0.0.1. @throws RangeError for options out of bounds */
+/** Starts the emulated service, by default on 127.0.0.1. @throws RangeError for unknown options */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsFrom(options);
   const stopped = new AbortController();
@@ -90,7 +90,7 @@ function serverOf(service: Service): FastifyInstance {
     if (feed.kind === 'paged') servePagedFeed(app, service, feed);
     else serveLiveFeed(app, service, feed);
   }
-  serveLookups(app, service);
+  serveLookups(app);
   serveDescription(app, service);
   // For other processes, without a key and uncounted.
   app.get('/_sandbox/stats', () => service.counts.stats());

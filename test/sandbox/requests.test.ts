@@ -62,13 +62,6 @@ test('there are 70 topics in 8 categories, with all the names that are known', a
   });
 });
 
-test('lookups can be bare strings', async () => {
-  const sandbox = await aSandbox({ lookups: 'strings' });
-  expect((await get(sandbox, '/v1/countries')).json).toContain('NO');
-  expect((await get(sandbox, '/v1/headlines/topics/gmsi')).json).toContain('Policy Reform & Legislation');
-  expect((await get(sandbox, '/v1/ticker')).json).toContain('BZ_COM');
-});
-
 test('every answer says that it comes from the sandbox', async () => {
   const sandbox = await aSandbox();
   sandbox.script([{ kind: 'html' }]);
