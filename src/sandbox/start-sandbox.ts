@@ -16,8 +16,7 @@ import { pageCacheOf } from './paging/page-cache.ts';
 import { servePagedFeed } from './paging/paged-feed.ts';
 import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
-import { type TruthQuestion, type TruthRecord, truthOf } from './truth.ts';
-import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
+import { type TruthItem, type TruthQuestion, type TruthRecord, truthOf, truthOfFeed } from './truth.ts';
 
 export interface Sandbox extends AsyncDisposable {
   /** `http://<host>:<port>`, without `/v1`; an address of this machine if it listens on all of them. */

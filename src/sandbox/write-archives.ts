@@ -11,7 +11,7 @@ import { REGIONAL_TOPICS } from './feeds/macro-indices.ts';
 import { identityOf, idOf } from './generate/id.ts';
 import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
 import type { Query } from './service.ts';
-import { truthOfFeed } from './truth-of-feed.ts';
+import { truthOfFeed } from './truth.ts';
 import type { WireRecord } from './wire-record.ts';
 import { COUNTRY_BY_CODE } from './world/countries.ts';
 
