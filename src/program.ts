@@ -277,15 +277,20 @@ program
   .argument('<name>', 'login name: lower-case letters, digits and _')
   .addHelpText('after', examples('gmsi reader analyst'))
   .action(runs(async () => (await import('./commands/reader.ts')).readerCommand));
-withPart(program.command('export'))
+program
+  .command('export')
   .description('write the loaded data to Parquet or CSV files, one a month')
   .argument('[job]', `${jobs[1]} (default: all headlines)`)
   .addOption(oneOf('--format <format>', 'file format', ['parquet', 'csv']).default('parquet'))
   .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').implies({ format: 'csv' }))
+  .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
+  .option('--to <day>', 'last day (UTC), inclusive', day)
   .option(
     '--as-of <moment>',
     'rows as they were at this moment, such as 2025-06-30T12:00:00Z, or the name of one',
   )
+  .option('--country <code...>', 'only these countries; without a job')
+  .option('--topic <name...>', 'only these topics; without a job')
   .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))
   .option('--out <folder>', 'folder to create, or s3://bucket/folder (default: export/<job>)')
   .option('--overwrite', 'replace an existing export')
@@ -294,7 +299,7 @@ withPart(program.command('export'))
     'after',
     examples(
       'gmsi export g7-inflation',
-      'gmsi export g7-inflation --country US --from 2025-01-01 --format csv --out us-2025',
+      'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
       'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
       'gmsi export g7-inflation --changed-since    since the last export',
     ),

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { knownScope, openToRead, readJobs, type Session, today } from '../compose.ts';
-import { type JobPart, partOf } from '../config/part-of-job.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -10,6 +9,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
+import { nearest } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
@@ -30,11 +30,15 @@ import { jobInTable } from '../warehouse/tables/series.ts';
 import { unknownMoment } from './snapshot.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
-export interface ExportOptions extends JobPart {
+export interface ExportOptions {
   readonly format: FileFormat;
   /** One CSV file that is safe to open in Excel. */
   readonly excel?: boolean;
+  readonly from?: string;
+  readonly to?: string;
   readonly asOf?: string;
+  readonly country?: readonly string[];
+  readonly topic?: readonly string[];
   readonly out?: string;
   readonly rollup?: keyof typeof rollups;
   readonly overwrite?: boolean;
@@ -153,38 +157,41 @@ async function scopeFor(
   session: Session,
   db: Warehouse,
   jobName: string | undefined,
-  { country, topic, ticker, rollup }: ExportOptions,
+  { country, topic, rollup }: ExportOptions,
   times: Times,
 ): Promise<{ scope: ExportScope; name: string; omitted?: string }> {
   const tableOf = (feed: Feed) => (rollup ? rollups[rollup] : feed.table);
   const suffix = rollup ? `-${rollup}` : '';
   const lookups = await readLookups(db);
-  const part = { ...(country && { country }), ...(topic && { topic }), ...(ticker && { ticker }) };
   if (jobName === undefined) {
-    const [option] = Object.keys(part);
-    if (option !== undefined)
-      throw new ConfigError(`--${option} needs a job.`, {
-        hint: 'It selects from what a job loads: name one.',
-      });
+    const countries = lookups.countries.map(({ code }) => code);
+    const topics = lookups.topics.map(({ name }) => name);
+    refuseUnlisted('--country', country, countries);
+    refuseUnlisted('--topic', topic, topics);
+    const only = { ...(country && { country }), ...(topic && { topic }) };
     return {
-      scope: { ...times, table: tableOf(gmsiHeadlines), only: {} },
+      scope: { ...times, table: tableOf(gmsiHeadlines), only },
       name: `${gmsiHeadlines.name}${suffix}`,
     };
   }
-  const [whole] = await readJobs(session, [jobName]);
-  const job = partOf(whole!, part, today(session));
-  const feed = feedNamed(job.feed);
+  if (country || topic) {
+    throw new ConfigError('--country and --topic cannot be used with a job.', {
+      hint: 'The job selects them itself: drop the job or these options.',
+    });
+  }
+  const [job] = await readJobs(session, [jobName]);
+  const feed = feedNamed(job!.feed);
   if (rollup && feed !== gmsiHeadlines)
     throw new ConfigError(`--rollup: there are no rollups of ${feed.name}.`, {
       hint: `Only headlines of ${gmsiHeadlines.name} have rollups; drop --rollup.`,
     });
-  const scope = knownScope(session, job, lookups, 'export');
+  const scope = knownScope(session, job!, lookups, 'export');
   const { from = scope.from, to = scope.to, asOf } = times;
   const only = jobInTable(feed.table, scope);
-  const { job: inForce } = await withLearnedReading(db, job);
+  const { job: inForce } = await withLearnedReading(db, job!);
   return {
     scope: { table: tableOf(feed), from, to, asOf, only },
-    name: `${job.name}${suffix}`,
+    name: `${job!.name}${suffix}`,
     ...(inForce.service.endDate === 'unknown' && to < today(session).toString() && { omitted: extraDay }),
   };
 }
@@ -192,6 +199,17 @@ async function scopeFor(
 /** Why a job's export can have fewer rows than its loads. */
 const extraDay =
   'the day after the job, which loads request too while it is unknown whether end_date is included';
+
+/** Accepts any value before the lookups are loaded. */
+function refuseUnlisted(flag: string, given: readonly string[] = [], listed: readonly string[]): void {
+  if (listed.length === 0) return;
+  const unlisted = given.find((value) => !listed.includes(value));
+  if (unlisted === undefined) return;
+  const meant = nearest(unlisted, listed);
+  throw new ConfigError(`${flag} is "${unlisted}", which the service does not list.`, {
+    hint: `${meant === undefined ? '' : `Did you mean "${meant}"? `}gmsi lookups lists them all.`,
+  });
+}
 
 /** Returns the moment of a name; any other text as it is. @throws ConfigError if no moment has that name */
 async function momentOf(db: Warehouse, asOf: string | undefined): Promise<string | undefined> {

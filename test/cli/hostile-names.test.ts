@@ -58,7 +58,7 @@ it('prints nothing that a terminal would obey, whatever the service calls things
     await run('status', '--json'),
     await run('check', 'job'),
     await run('check', 'job', '--json'),
-    await run('export', 'job', '--country', `US ${forged}`, '--verbose'),
+    await run('export', '--country', `US ${forged}`, '--verbose'),
     await run('backfill', 'job', '--json'),
     await run('psql', '-c', 'select * from gmsi.countries'),
     await run('psql', '-c', `do $$ begin raise exception '%', ${sqlText(forged)}; end $$`),
