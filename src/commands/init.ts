@@ -16,7 +16,7 @@ import {
 } from '@clack/prompts';
 import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
-import { readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
+import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
@@ -98,6 +98,12 @@ async function connected(session: Session, written: string[]) {
 async function save(answers: Readonly<Record<string, string | undefined>>, written: string[]): Promise<void> {
   const file = await writeDotenv(process.cwd(), answers);
   written.push('.env');
+  for (const name of overruled(answers))
+    log.warn(
+      besideBar(
+        `${name} is also set in the environment, which takes precedence over ${file}: unset it there.`,
+      ),
+    );
   const { isIgnored, isChanged } = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
   if (isChanged) written.push('.gitignore');
   log.success(

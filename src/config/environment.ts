@@ -80,6 +80,12 @@ export function readConfig(
   };
 }
 
+/** Returns the variables of a `.env` with these values that the environment overrides with another value. */
+export function overruled(dotenv: Environment, processEnvironment: Environment = process.env): string[] {
+  const real = withoutEmpty(processEnvironment);
+  return Object.keys(dotenv).filter((name) => real[name] !== undefined && real[name] !== dotenv[name]);
+}
+
 /**
  * Returns the environment for `psql`: the search path, the language, the terminal, and the variables of libpq and psql. The API
  * key and other addresses stay out, because psql passes its environment to the programs that it starts.

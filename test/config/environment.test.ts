@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config/environment.ts';
+import { overruled, readConfig } from '../../src/config/environment.ts';
 
 const nowhere = '/nonexistent';
 const endpoint = 'http://localhost:4318';
@@ -43,4 +43,13 @@ describe('the environment', () => {
   it.each(['http', '65536', '-1', '1.5'])('is refused where the port of the metrics is %s', (port) => {
     expect(() => readConfig({ GMSI_METRICS_PORT: port }, nowhere)).toThrow('GMSI_METRICS_PORT');
   });
+});
+
+it('says which variables win over a .env', () => {
+  const dotenv = { GMSI_API_KEY: 'a', GMSI_BASE_URL: 'http://b', DATABASE_URL: undefined };
+  expect(overruled(dotenv, { GMSI_API_KEY: 'a', GMSI_BASE_URL: '', HOME: '/' })).toEqual([]);
+  expect(overruled(dotenv, { GMSI_API_KEY: 'b', DATABASE_URL: 'c' })).toEqual([
+    'GMSI_API_KEY',
+    'DATABASE_URL',
+  ]);
 });
