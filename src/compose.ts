@@ -15,7 +15,6 @@ import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
 import { type Client, type ClientEvent, createClient } from './service/client.ts';
 import type { AnsweredAddresses } from './service/first-contact.ts';
-import { isHidden, shortestHidden } from './service/redact.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { asTyped, count } from './terminal/table.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
@@ -218,16 +217,7 @@ export function openUncounted(session: Session, settings: ServiceSettings): Clie
   return openClient(session, settings, unlimited);
 }
 
-const warnedOfShortKey = new WeakSet<Config>();
-
 function openClient(session: Session, settings: ServiceSettings, permits: Permits): Client {
-  const { apiKey } = serviceAccess(session);
-  if (!isHidden(apiKey) && !warnedOfShortKey.has(session.config)) {
-    warnedOfShortKey.add(session.config);
-    session.log.warn(
-      `the API key is shorter than ${shortestHidden} characters, so it cannot be redacted from messages`,
-    );
-  }
   const onEvent = (event: ClientEvent) => {
     logEvent(session.log, event);
     session.onClientEvent?.(event);

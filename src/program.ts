@@ -222,12 +222,10 @@ withPart(program.command('check'))
   .description('look for errors in the loaded data')
   .argument('[job...]', `${jobs[1]} (default: every job in jobs/)`)
   .option(...all)
-  .option('--list', 'only list the checks')
   .option('--only <check>', 'run only this check; may be repeated', gathered)
-  .option('--checks <folder>', 'also run your own checks from this folder')
   .option('--rows <number>', 'findings to show for each check (default: 5; with --json 100)', wholeNumber())
   .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
-  .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20', 'gmsi check --list'))
+  .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20'))
   .action(runs(async () => (await import('./commands/check.ts')).checkCommand));
 program
   .command('why')
@@ -319,12 +317,7 @@ program
     wholeNumber({ from: 1, to: 20 }),
     4,
   )
-  .option(
-    '--metrics-port <number>',
-    'port of /metrics, /healthz and /readyz; 0 for any (default: 9464 if free, else any)',
-    wholeNumber({ to: 65_535 }),
-  )
-  .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4 --metrics-port 0'))
+  .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4'))
   .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 program
   .command('repair')

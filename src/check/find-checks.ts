@@ -9,24 +9,12 @@ import { type Check, parseCheck } from './check-file.ts';
 const builtIn = inPackage('jobs/checks');
 
 /**
- * Returns all checks by name: the program's own, those in `jobs/checks` of the working directory, and those in `folder`. A later
- * file replaces an earlier one of the same name.
- * @param folder relative to `cwd`
- * @throws BrokenCheck; ConfigError if the named folder has no check
+ * Returns all checks by name: the program's own, and those in `jobs/checks` of the working directory, which replace the
+ * program's of the same name.
+ * @throws BrokenCheck
  */
-export async function findChecks(
-  { cwd, folder }: { readonly cwd: string; readonly folder?: string | undefined },
-  knownFeeds: readonly string[],
-): Promise<Check[]> {
+export async function findChecks(cwd: string, knownFeeds: readonly string[]): Promise<Check[]> {
   const paths = [await checksIn(builtIn), await checksIn(resolve(cwd, 'jobs/checks'))];
-  if (folder !== undefined) {
-    const own = await checksIn(resolve(cwd, folder));
-    if (own.length === 0)
-      throw new ConfigError(`There is no check in ${folder}.`, {
-        hint: 'A check is a file that ends in .sql; docs/reference.md shows how to write one.',
-      });
-    paths.push(own);
-  }
   const checks = await Promise.all(
     paths.flat().map(async (path) => parseCheck(told(path, cwd), await readFile(path, 'utf8'), knownFeeds)),
   );

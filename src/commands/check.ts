@@ -1,4 +1,3 @@
-import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
 import { knownScope, openToRead, type Session, today } from '../compose.ts';
@@ -20,8 +19,6 @@ import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface CheckOptions extends JobPart {
   readonly all?: boolean;
-  readonly list?: boolean;
-  readonly checks?: string;
   readonly only?: readonly string[];
   readonly rows?: number;
   readonly timeout: number;
@@ -39,13 +36,7 @@ export async function checkCommand(
   options: CheckOptions,
 ): Promise<number> {
   const feeds = [...catalog.keys()];
-  const found = await findChecks({ cwd: process.cwd(), folder: options.checks }, feeds);
-  const checks = onlyThese(found, options.only ?? []);
-  if (options.list) {
-    if (session.json) printJson({ checks: checks.map(checkAsJson) });
-    else print(`${listed(checks)}\n`);
-    return exitCodes.done;
-  }
+  const checks = onlyThese(await findChecks(process.cwd(), feeds), options.only ?? []);
   const { all = names.length === 0 } = options;
   const named = await namedJobs(session, names, { all });
   const parts = named.jobs.map((job) => partOf(job, options, today(session)));
@@ -101,10 +92,6 @@ function nextOf(reports: readonly Report[]): string {
     if (failed) return nextStep(`check ${typedJob(job.path)} --only ${failed.check.name} --rows 100`);
   }
   return nextStep(`export ${typedJob(reports[0]!.job.path)}`);
-}
-
-function checkAsJson({ name, path, query: _, ...check }: Check) {
-  return { check: name, file: path, ...check };
 }
 
 function reportAsJson({ job, scope, results }: Report) {
@@ -164,11 +151,4 @@ function cell(value: unknown): string | null {
   if (typeof value === 'number') return String(Number(value.toPrecision(12)));
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > longestCell ? `${text.slice(0, longestCell - 1)}…` : text;
-}
-
-function listed(checks: readonly Check[]): string {
-  return table(
-    ['check', 'severity', 'what must hold'],
-    checks.map(({ name, severity, title }) => [name, severity, title]),
-  );
 }

@@ -2,6 +2,7 @@ import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
 import { stopOnSignals } from '../exit.ts';
 import { startTracing } from '../observe/tracing.ts';
+import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
@@ -33,6 +34,10 @@ export async function runCommand<Args extends unknown[]>(
   const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
   const log = createLog({ level, readable: readable || screen !== undefined, ...(screen && { to: screen }) });
   for (const warning of config.warnings) log.warn(warning);
+  if (config.apiKey && !isHidden(config.apiKey))
+    log.warn(
+      `the API key is shorter than ${shortestHidden} characters, so it cannot be redacted from messages`,
+    );
   const session: Session = {
     config,
     log,

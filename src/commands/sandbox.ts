@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, systemReason } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
@@ -31,7 +31,7 @@ export interface SandboxFlags {
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
   if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
-  await using sandbox = await emulated(flags, () => startSandbox(optionsOf(flags)));
+  await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
@@ -54,7 +54,7 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
   const { json, log, progress, stop } = session;
   using steps = showSteps(log, progress);
   steps.show('writing archives');
-  const archives = await emulated(flags, () =>
+  const archives = await emulated(() =>
     writeArchives(folder, optionsOf(flags), { stop, onArchive: ({ path }) => steps.show(`wrote ${path}`) }),
   );
   steps[Symbol.dispose]();
@@ -71,20 +71,14 @@ function optionsOf(flags: SandboxFlags): SandboxOptions {
   return { host, port, seed, keys, ...(unlimited && { limits: null }), ...parseOptions(flags.options) };
 }
 
-async function emulated<T>({ port }: SandboxFlags, work: () => Promise<T>): Promise<T> {
+async function emulated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (cause) {
-    const error = cause as Error & { code?: string };
-    if (error instanceof ConfigError || error.name === 'AbortError') throw error;
-    if (error.code === 'EADDRINUSE')
-      throw new ConfigError(`Port ${port} is in use.`, {
-        cause,
-        hint: 'Choose another --port; 0 takes a free one.',
-      });
-    throw new ConfigError(`The sandbox does not start: ${error.message}`, {
+    if (cause instanceof ConfigError || (cause as Error).name === 'AbortError') throw cause;
+    throw new ConfigError(`The sandbox does not start: ${systemReason(cause)}`, {
       cause,
-      hint: 'gmsi sandbox --help lists the options.',
+      hint: 'Check --port (0 takes a free one) and --options.',
     });
   }
 }

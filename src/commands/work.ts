@@ -26,7 +26,7 @@ import { runWorker } from '../worker/run-worker.ts';
 export async function workCommand(
   session: Session,
   names: string[],
-  options: { readonly concurrency: number; readonly metricsPort?: number },
+  options: { readonly concurrency: number },
 ): Promise<number> {
   const { apiKey } = serviceAccess(session);
   const jobs = await readJobFiles(session, names);
@@ -34,7 +34,7 @@ export async function workCommand(
   await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);
   const { db } = warehouse;
   for (const job of jobs) await register(session, db, job);
-  await using telemetry = await watchWork(session, db, jobs, options.metricsPort);
+  await using telemetry = await watchWork(session, db, jobs);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
   await runWorker({
     warehouse: db,
@@ -89,13 +89,11 @@ async function register(
 /**
  * Starts a worker's metrics, health checks and alerts for every stored job. Only jobs whose files are here have webhooks, which
  * the warehouse does not store.
- * @param metricsPort from the command line, if given
  */
 async function watchWork(
   session: Session,
   warehouse: Warehouse,
   ownJobs: readonly Job[],
-  metricsPort: number | undefined,
 ): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
   const own = new Map(ownJobs.map((job) => [job.name, job]));
@@ -115,6 +113,5 @@ async function watchWork(
     }
   }
 
-  const metrics = { ...config.metrics, ...(metricsPort !== undefined && { port: metricsPort }) };
-  return startTelemetry({ config: { ...config, metrics }, warehouse, log, clock, jobs, stop });
+  return startTelemetry({ config, warehouse, log, clock, jobs, stop });
 }

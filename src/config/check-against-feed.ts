@@ -21,38 +21,6 @@ export function checkAgainstFeed(file: JobFile, feed: Feed, context: z.Refinemen
   checkFields(file, feed, context);
 }
 
-/** Returns the same rules as JSON Schema. Match types are only examples, because service.match_types can add others. */
-export function jsonSchemaOfFeed(feed: Feed) {
-  const { dimensions: selects, matchTypes, method, variants } = feed;
-  const kept = keptParameters(feed);
-  const required: string[] = selects.map((dimension) => selectionKeys[dimension]);
-  const refused: string[] = dimensions.map((dimension) => selectionKeys[dimension]);
-  if (method === 'POST') required.push('body');
-  else refused.push('body');
-  if (matchTypes.length === 0) refused.push('match_type');
-  if (kept.length === 0) refused.push('parameters');
-  return {
-    ...(required.length > 0 && { required }),
-    properties: {
-      ...Object.fromEntries(
-        refused.filter((key) => !required.includes(key)).map((key) => [key, false] as const),
-      ),
-      ...(matchTypes.length > 0 && { match_type: { examples: matchTypes } }),
-      ...(Object.keys(variants).length > 0 && {
-        parameters: {
-          ...(kept !== 'any' && { propertyNames: { enum: kept } }),
-          properties: Object.fromEntries(
-            Object.entries(variants).map(([name, values]) => [
-              name,
-              values.length > 0 ? { examples: values } : {},
-            ]),
-          ),
-        },
-      }),
-    },
-  };
-}
-
 function checkSelections(file: JobFile, feed: Feed, context: z.RefinementCtx): void {
   for (const dimension of dimensions) {
     const key = selectionKeys[dimension];

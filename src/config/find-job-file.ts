@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
 
 const endings = ['.yaml', '.yml'];
@@ -58,24 +58,10 @@ async function readIfThere(absolute: string, path: string): Promise<string | und
   }
 }
 
-async function notFound(
-  nameOrPath: string,
-  candidates: readonly string[],
-  cwd: string,
-): Promise<ConfigError> {
-  const folders = new Set(['jobs', ...candidates.map((path) => dirname(path))]);
-  const present = (await Promise.all([...folders].map((folder) => jobFilesIn(folder, cwd)))).flat();
-  const wanted = jobName(nameOrPath);
-  const byName = new Map(present.map((path) => [jobName(path), path]));
-  const meant = byName.get(nearest(wanted, byName.keys()) ?? '');
-  const hint =
-    meant !== undefined
-      ? `Did you mean ${['jobs', examples].includes(dirname(meant)) ? jobName(meant) : meant}?`
-      : folders.has(examples)
-        ? `Example jobs: ${present.map(jobName).join(', ')}. Put your own into a folder jobs/.`
-        : present.length > 0
-          ? `Job files here: ${present.join(', ')}`
-          : `Name a job by the path of a YAML file, or by its name in jobs/; examples are in ${examples}.`;
+async function notFound(nameOrPath: string, candidates: readonly string[], cwd: string) {
+  const { paths } = await allJobFiles(cwd);
+  const known = paths.map(jobName);
+  const hint = known.length > 0 ? knownNames(jobName(nameOrPath), known) : 'gmsi init makes a first one.';
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
     hint,
   });

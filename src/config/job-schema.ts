@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { catalog } from '../feeds/catalog.ts';
 import { checkAgainstFeed } from './check-against-feed.ts';
 import { isMap } from './field-types.ts';
@@ -17,6 +17,19 @@ export const jobFileSchema = jobFileKeys
     const feed = catalog.get(file.feed ?? usualFeed);
     if (feed) checkAgainstFeed(file, feed, context);
   }, always);
+
+/** Returns the JSON Schema of a job file as a user writes it, by which editors complete and check it (jobs/job.schema.json). */
+export function jobFileJsonSchema() {
+  const keys = z.toJSONSchema(jobFileSchema, {
+    io: 'input',
+    target: 'draft-7',
+    // Editors would show zod's maximum for every whole number.
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return { title: 'gmsi job file', ...keys };
+}
 
 function checkPeriod({ start_date, end_date }: JobFile, context: z.RefinementCtx): void {
   if (!(start_date instanceof Temporal.PlainDate && end_date instanceof Temporal.PlainDate)) return;

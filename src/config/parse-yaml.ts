@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+import { isMap, isNode, isSeq, LineCounter, parseDocument } from 'yaml';
 import type { FieldPath, FilePosition, Locate } from './job.ts';
 import { JobFileError } from './problems.ts';
 
@@ -35,23 +35,11 @@ export function parseYaml(path: string, text: string): { value: unknown; locate:
     return { value: document.toJS(), locate: (field, atKey = false) => at(offsetOf(contents, field, atKey)) };
   } catch (error) {
     // Aliases are resolved only here, so an undefined or exploding alias fails only here.
-    if (error instanceof ReferenceError)
-      throw refuse([{ offset: brokenAliasOf(document) ?? 0, message: error.message }]);
-    throw error;
+    if (!(error instanceof ReferenceError)) throw error;
+    // The message ends with the alias, except for an exploding one.
+    const alias = error.message.split(': ').at(-1);
+    throw refuse([{ offset: Math.max(0, text.indexOf(`*${alias}`)), message: error.message }]);
   }
-}
-
-/** Returns the place of the first alias whose anchor does not stand before it. */
-function brokenAliasOf(document: Document): number | undefined {
-  let place: number | undefined;
-  visit(document, {
-    Alias(_, alias) {
-      if (alias.resolve(document) !== undefined) return undefined;
-      place = startOf(alias);
-      return visit.BREAK;
-    },
-  });
-  return place;
 }
 
 function offsetOf(root: unknown, path: FieldPath, atKey: boolean): number {

@@ -1,7 +1,7 @@
 import { type DuckDB, identifier } from '../duckdb.ts';
 import { exactSum, type Totals, totalsFrom } from '../warehouse/tables/export-rows.ts';
 import { type FileFormat, readFiles } from './duckdb.ts';
-import { billionths, type ExportPlan } from './plan-export.ts';
+import type { ExportPlan } from './plan-export.ts';
 import { ExportDiffers } from './target.ts';
 
 /**
@@ -28,6 +28,11 @@ export async function checkFiles(
   }
   for (const { series: value, month } of found.values())
     throw differs(`have rows of ${series} ${value} in ${month}, the warehouse none`);
+}
+
+/** Converts a sum in billionths to a number. */
+function billionths(sum: bigint): number {
+  return Number(sum) / 1e9;
 }
 
 function groupKey({ series, month }: Totals): string {

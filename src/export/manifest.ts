@@ -27,16 +27,12 @@ const manifest = z.object({
   /** The values that columns were limited to. */
   only: z.record(text, z.array(text)),
   rows: number,
-  /** Of each column of scores. */
-  sums: z.record(text, z.number()),
   /** The column that is a folder. */
   partitioned_by: z.array(text),
   /** Columns of the files with DuckDB's types, and then the one that is a folder. */
   columns: z.record(text, text),
   /** The fingerprint is that of `MonthState`; empty if the files of the month are not known to be whole. */
-  months: z.array(
-    z.object({ month: text, rows: number, sums: z.record(text, z.number()), fingerprint: text }),
-  ),
+  months: z.array(z.object({ month: text, rows: number, fingerprint: text })),
   files: z.array(z.object({ path: text.regex(filePath), rows: number, bytes: number })),
 });
 

@@ -5,7 +5,6 @@ import {
   type ExportColumn,
   type ExportScope,
   exportColumns,
-  type MonthState,
   readMonths,
   seriesColumn,
   type Totals,
@@ -60,11 +59,6 @@ export async function planExport(
   return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
 }
 
-/** Converts a sum in billionths to a number. */
-export function billionths(sum: bigint): number {
-  return Number(sum) / 1e9;
-}
-
 /**
  * Returns the manifest of a finished export.
  * @param held the manifest of the export that is continued, if any
@@ -78,7 +72,7 @@ export function describeExport(
 ): Manifest {
   const { table, from = null, to = null, asOf = null, only } = scope;
   const keeps = (month: string) => plan.kept.includes(month);
-  const written = plan.write.map((state) => describeMonth(state, plan));
+  const written = plan.write.map(({ month, rows, fingerprint }) => ({ month, rows, fingerprint }));
   const months = [...written, ...(held?.months.filter(({ month }) => keeps(month)) ?? [])];
   const files = [...made.files, ...(held?.files.filter(({ path }) => keeps(monthOf(path))) ?? [])];
   return {
@@ -93,7 +87,6 @@ export function describeExport(
     to,
     only: Object.fromEntries(Object.entries(only).map(([name, of]) => [name, [...of]])),
     rows: months.reduce((sum, { rows }) => sum + rows, 0),
-    sums: sumsOf(months),
     partitioned_by: ['month'],
     columns: columnsOf(plan),
     months: months.toSorted((a, b) => (a.month < b.month ? -1 : 1)),
@@ -104,23 +97,4 @@ export function describeExport(
 export function columnsOf({ columns }: Pick<ExportPlan, 'columns'>): Record<string, string> {
   const ofFiles = columns.map((column) => [column.name, duckdbType(column)]);
   return Object.fromEntries([...ofFiles, ['month', 'VARCHAR']]);
-}
-
-function describeMonth({ month, rows, fingerprint }: MonthState, { scores, totals }: ExportPlan) {
-  const own = totals.filter((of: Totals) => of.month === month);
-  const sum = (column: string) => billionths(own.reduce((total, { sums }) => total + sums[column]!, 0n));
-  return {
-    month,
-    rows,
-    sums: Object.fromEntries(scores.map((column) => [column, sum(column)])),
-    fingerprint,
-  };
-}
-
-/** Sums each score column over the whole export, without binary rounding errors. */
-function sumsOf(months: Manifest['months']): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const month of months)
-    for (const [column, sum] of Object.entries(month.sums)) sums[column] = (sums[column] ?? 0) + sum;
-  return Object.fromEntries(Object.entries(sums).map(([column, sum]) => [column, Number(sum.toFixed(9))]));
 }

@@ -4,6 +4,7 @@ import { endedBy } from '../load/ends.ts';
 import { type ReadPage, readPage } from '../load/read-page.ts';
 import type { ReadCounts } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
+import { oneAhead } from '../one-ahead.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
 import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
@@ -87,14 +88,8 @@ export async function importFile(
     readBatches(file, { feed, columns, skip: at.records, duckdb: load.duckdb, onBytes, stop }),
   );
   try {
-    let next = batches.next();
-    for (;;) {
-      const { value: groups, done } = await next;
-      if (done) break;
+    for await (const groups of oneAhead(batches)) {
       if (stop.aborted) return ends('stopped');
-      next = batches.next();
-      // Awaited in the next round. Without this, its error would be unhandled if this batch's commit fails first.
-      next.catch(() => {});
       at = await commitBatch(load, placement, file, groups, at);
       onCommit();
     }
@@ -105,8 +100,6 @@ export async function importFile(
     // Stores the reason in the warehouse, too. If that fails, the thrown error still has it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;
-  } finally {
-    await batches.return(undefined).catch(() => {});
   }
 }
 

@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
@@ -18,7 +19,6 @@ import {
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
 import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
-import { postToWebhook } from './webhook.ts';
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
@@ -89,6 +89,27 @@ async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promi
   } catch (error) {
     log.warn({ ...about, why: (error as Error).message }, 'the webhook did not accept an alert');
   }
+}
+
+/** The longest wait for a webhook, in milliseconds. */
+const patience = 10_000;
+
+/**
+ * Posts JSON to a webhook. Redirects are not followed.
+ * @throws Error that says why, without the address, which is a secret
+ */
+async function postToWebhook(url: Secret, body: object, signal: AbortSignal): Promise<void> {
+  const { statusCode, body: answer } = await request(url.reveal(), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+  }).catch((error: unknown) => {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new Error(`no answer: ${code ?? name}`);
+  });
+  await answer.dump();
+  if (statusCode < 200 || statusCode >= 300) throw new Error(`it answered ${statusCode}`);
 }
 
 /** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */

@@ -1,14 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** Returns the result of `work`, or throws if it takes too long; the work itself continues. */
-export async function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds);
-  });
-  try {
-    return await Promise.race([work, tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function inTime<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  const late = async () => {
+    // Does not keep the process alive.
+    await setTimeout(milliseconds, undefined, { ref: false });
+    throw new Error(`no answer within ${milliseconds} ms`);
+  };
+  return Promise.race([work, late()]);
 }
 
 /**

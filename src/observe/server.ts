@@ -53,7 +53,7 @@ export async function serveTelemetry(
     (cause: Error) => {
       throw new ConfigError(`Metrics cannot be served on ${host}:${port ?? usualPort}: ${cause.message}`, {
         cause,
-        hint: 'Set GMSI_METRICS_HOST and GMSI_METRICS_PORT (0: any free port), or --metrics-port.',
+        hint: 'Set GMSI_METRICS_HOST and GMSI_METRICS_PORT (0: any free port).',
       });
     },
   );

@@ -7,9 +7,6 @@ import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 
-/** Scrapes within this many milliseconds share one reading. */
-const keepsFor = 10_000;
-
 /** In milliseconds; Prometheus waits 10 seconds by default. */
 const patience = 8_000;
 
@@ -88,15 +85,12 @@ export function createWarehouseGauges(
     workers.set(found.workers);
   }
 
-  let readAt = Number.NEGATIVE_INFINITY;
   const readOnce = shared(read);
 
   return async () => {
-    if (performance.now() - readAt < keepsFor) return;
     try {
       set(await inTime(readOnce(), patience));
       up.set(1);
-      readAt = performance.now();
     } catch (error) {
       log.warn({ why: (error as Error).message }, 'the warehouse could not be read for metrics');
       forget();

@@ -8,11 +8,8 @@ import { keyOfSeries } from '../warehouse/tables/series.ts';
 /** Series to try: a second one if the first has no news. */
 const candidates = 2;
 
-/** A guess for an empty warehouse: countries and topics that have news every day. */
-const likelyBusy = {
-  countries: ['US'],
-  topics: ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'],
-};
+/** A guess for an empty warehouse: topics that have news every day, at least in the US. */
+const busyTopics = ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'];
 
 /**
  * Returns busy series to probe a feed with, from the job if there is one: the busiest in the warehouse first, then guesses.
@@ -29,8 +26,8 @@ export async function chooseSeries(
   const loaded = (await busiestSeries(warehouse, feed.name, matchType, 100))
     .map((series) => named.get(keyOfSeries(series)))
     .filter((series) => series !== undefined);
-  const guessed = all.toSorted((a, b) => quietness(a) - quietness(b));
-  return [...new Set([...loaded, ...guessed])].slice(0, candidates);
+  const guessed = all.filter(({ country, topic }) => country === 'US' && busyTopics.includes(topic));
+  return [...new Set([...loaded, ...guessed, ...all])].slice(0, candidates);
 }
 
 /** Without a job, the feed is one of countries and topics, without variants. */
@@ -39,10 +36,4 @@ function everySeries({ name: feed, matchTypes }: Feed, { countries, topics }: Lo
   return countries.flatMap(({ code: country }) =>
     topics.map(({ name: topic }) => ({ feed, country, topic, ticker: '', match_type, variant: '' })),
   );
-}
-
-function quietness({ country, topic }: Series): number {
-  const place = (list: readonly string[], name: string) =>
-    list.includes(name) ? list.indexOf(name) : list.length;
-  return place(likelyBusy.countries, country) * 10 + place(likelyBusy.topics, topic);
 }

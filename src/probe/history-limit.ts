@@ -11,16 +11,17 @@ const span = 30;
  * Finds how far back the service answers. Requests ten years back first, then
  * bisects (the logarithm, because the limit may be a month or ten years). If a refusal names a day, requests that day next; it
  * counts only if the service answers.
- * @param known the oldest `start_date` answered so far, and the youngest refused, if any
+ * @param known the oldest `start_date` answered so far
  */
 export async function searchHistoryLimit(
   today: Temporal.PlainDate,
-  known: { readonly answered: string; readonly refused: string | null },
+  known: string,
   ask: (range: Range) => Promise<Reply>,
   mayAsk: () => boolean,
 ): Promise<ProbeFinding> {
-  let { answered, refused } = known;
-  const seen = refused === null ? [] : [`${refused} was refused`];
+  let answered = known;
+  let refused: string | null = null;
+  const seen: string[] = [];
   let hint: string | undefined;
   let trouble: string | undefined;
 

@@ -108,7 +108,7 @@ function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[
   return { value, evidence: `to the hour at best: ${describe(answered)}` };
 }
 
-/** The short ranges; if none was answered, the month before them. */
+/** The short ranges; if none was answered, the two weeks before them. */
 function describe(answered: readonly AnsweredRange[]): string {
   return (answered.length > 1 ? answered.slice(1) : answered)
     .map(({ range: { start, end }, answer: { records } }) => {

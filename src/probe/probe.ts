@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { Series } from '../feeds/feed.ts';
 import { asker, type Probing, type Range, type Reply } from './ask.ts';
 import { factNames, type ProbeFindings } from './fact.ts';
@@ -21,20 +22,21 @@ export async function probe(
   probing: Probing,
   candidates: readonly Series[],
 ): Promise<{ series: Series | undefined; findings: ProbeFindings }> {
-  const { client, feed, clock } = probing;
+  const { client, feed, job, clock } = probing;
   const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
   const ask = asker(probing);
 
-  const recent = await recentRecords(ask, candidates, today);
+  const limit = job?.service.pageSize ?? defaultServiceSettings.pageSize;
+  const recent = await recentRecords(ask, candidates, today, limit);
   if (recent.reason !== undefined) return { series: recent.series, findings: nothing(recent.reason) };
-  const { series, answered, limit, refused } = recent;
+  const { series, answered } = recent;
   const { answer, range } = answered;
   const askRange = (asked: Range) => ask.range(series, asked);
 
   const ranges = [answered, ...(await shortRanges(askRange, answered, limit))];
   const live = feed.live && (await ask.live(series, limit));
   const mayAsk = () => client.stats().requests < mostRequests;
-  const history_limit = await searchHistoryLimit(today, { answered: range.start, refused }, askRange, mayAsk);
+  const history_limit = await searchHistoryLimit(today, range.start, askRange, mayAsk);
   // The largest page size that the first page shows.
   const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);
   return {

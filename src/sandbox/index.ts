@@ -6,12 +6,10 @@ export type {
   Changes,
   FaultOptions,
   Limits,
-  LiveLook,
   RecordLook,
   SandboxOptions,
 } from './options.ts';
 export { type Sandbox, startSandbox } from './start-sandbox.ts';
-export type { TruthQuestion, TruthRecord } from './truth.ts';
-export type { TruthItem } from './truth-of-feed.ts';
+export type { TruthItem, TruthQuestion, TruthRecord } from './truth.ts';
 export type { WireRecord } from './wire-record.ts';
 export { type WrittenArchive, writeArchives } from './write-archives.ts';

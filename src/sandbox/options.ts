@@ -21,10 +21,11 @@ export interface RecordLook {
   readonly scores: 'flat' | 'nested';
   /** `0.91`, or `"0.91"`. */
   readonly numbers: 'number' | 'string';
-  /** `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`. */
+  /**
+   * `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`; the feeds of tickers and events
+   * always send `+00:00`.
+   */
   readonly times: 'naive' | 'utc' | 'offset';
-  /** The same for the feeds of tickers and events, which probably send `+00:00`. */
-  readonly tickerTimes: 'naive' | 'utc' | 'offset';
   /** Share of headlines whose time is rounded down to the hour. */
   readonly hourShare: number;
   /** Share of records without semantic scores, or without `sentiment_score`: half of these lack the field, half send null. */
@@ -39,18 +40,6 @@ export interface Changes {
   readonly revised: number;
   /** Withdrawn an hour to twenty days after they were first served. */
   readonly withdrawn: number;
-}
-
-/** How the live feeds answer (docs/service.md, "Live feeds": all likely). */
-export interface LiveLook {
-  /** A bare array, or the page envelope without a cursor. */
-  readonly envelope: boolean;
-  /** How far back the live feeds of GMSI reach. */
-  readonly hours: number;
-  /** How far back the live feeds of tickers reach. */
-  readonly tickerHours: number;
-  /** Seconds by which the live feeds lag behind the clock. */
-  readonly delaySeconds: number;
 }
 
 export interface FaultOptions {
@@ -83,16 +72,12 @@ export interface SandboxSettings {
   readonly seed: string;
   /** API keys accepted in `x-api-key`. */
   readonly keys: readonly string[];
-  /** Status for a missing or wrong key. */
-  readonly badKeyStatus: 401 | 403;
   /**
    * The service's time, also sent in `Date`. A clock that stands still never refills the rate, so use it with `limits:
    * null`.
    */
   readonly clock: () => Date;
   readonly limits: Limits | null;
-  /** The form of `Retry-After` in a 429 for the rate, with dates by `clock`. A 429 for the monthly quota has none. */
-  readonly retryAfter: 'seconds' | 'date' | 'none';
   /** Whether `end_date` is part of the range. If it is ignored, ranges last until now, however long they are. */
   readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
   /** How many days before today `start_date` may be; earlier ones are refused with 400. `null` for no limit. */
@@ -102,11 +87,8 @@ export interface SandboxSettings {
   readonly order: 'newest-first' | 'oldest-first';
   /** The zone of the days in `start_date` and `end_date`, and of times without a zone. */
   readonly timeZone: string;
-  /** The largest page size, at most 1000; `pageCapMode` says what happens to larger limits. */
-  readonly pageCap: number;
-  /** Refuses limits above the cap with 422, or silently sends at most as many records as the cap. */
-  readonly pageCapMode: 'refuse' | 'silent';
-  readonly live: LiveLook;
+  /** Whether live feeds answer with the page envelope, without a cursor, instead of a bare array. */
+  readonly liveEnvelope: boolean;
   /** Minutes by which the historical feeds lag behind the clock. */
   readonly historicalDelayMinutes: number;
   /** Multiplies the number of headlines; 1 means some 5 to 20 a day for an average pair. */
@@ -115,8 +97,6 @@ export interface SandboxSettings {
   readonly tokenLifetimeMs: number | null;
   /** Status for a cursor that is broken, expired or of another query. */
   readonly tokenErrorStatus: number;
-  /** Whether countries, topics, tickers, sources and languages are listed as objects or as bare strings. */
-  readonly lookups: 'objects' | 'strings';
   readonly records: RecordLook;
   readonly changes: Changes;
   readonly faults: FaultOptions;
@@ -127,12 +107,11 @@ export interface SandboxSettings {
 
 /** The options of `startSandbox`, all with defaults, as `SandboxSettings` describes them. */
 export type SandboxOptions = Partial<
-  Omit<SandboxSettings, 'limits' | 'records' | 'live' | 'changes' | 'faults' | 'archive'>
+  Omit<SandboxSettings, 'limits' | 'records' | 'changes' | 'faults' | 'archive'>
 > & {
   /** Default: 25 a second, bursts of 50, 250,000 a month. `null` for no limits. */
   readonly limits?: Partial<Limits> | null;
   readonly records?: Partial<RecordLook>;
-  readonly live?: Partial<LiveLook>;
   readonly changes?: Partial<Changes>;
   readonly faults?: Partial<FaultOptions>;
   readonly archive?: Partial<ArchiveWorld>;
@@ -145,30 +124,24 @@ const DEFAULTS: SandboxSettings = {
   port: 0,
   seed: 'sandbox',
   keys: ['sandbox-key'],
-  badKeyStatus: 401,
   clock: () => new Date(),
   limits: LIMITS,
-  retryAfter: 'seconds',
   endDate: 'inclusive',
   historyLimitDays: null,
   tickerHistoryLimitDays: 90,
   order: 'newest-first',
   timeZone: 'UTC',
-  pageCap: 1000,
-  pageCapMode: 'refuse',
-  live: { envelope: false, hours: 24, tickerHours: 2, delaySeconds: 0 },
+  liveEnvelope: false,
   historicalDelayMinutes: 0,
   volume: 1,
   tokenLifetimeMs: null,
   tokenErrorStatus: 400,
-  lookups: 'objects',
   records: {
     ids: true,
     texts: true,
     scores: 'flat',
     numbers: 'number',
     times: 'naive',
-    tickerTimes: 'utc',
     hourShare: 0.6,
     missingScores: 0.01,
   },
@@ -182,42 +155,22 @@ const DEFAULTS: SandboxSettings = {
   },
 };
 
-/** Fills in the defaults. @throws RangeError, which names the option, if one is not known or out of bounds */
+/** Fills in the defaults. @throws RangeError, which names the option, if one is not known, or there is no such time zone */
 export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
   const settings: SandboxSettings = {
     ...DEFAULTS,
     ...options,
     limits: options.limits === null ? null : { ...LIMITS, ...options.limits },
     records: { ...DEFAULTS.records, ...options.records },
-    live: { ...DEFAULTS.live, ...options.live },
     changes: { ...DEFAULTS.changes, ...options.changes },
     faults: { ...DEFAULTS.faults, ...options.faults },
     archive: { ...DEFAULTS.archive, ...options.archive },
   };
   checkNames('', options, DEFAULTS);
-  for (const group of ['records', 'live', 'changes', 'faults'] as const)
+  for (const group of ['records', 'changes', 'faults'] as const)
     checkNames(`${group}.`, options[group] ?? {}, DEFAULTS[group]);
   checkNames('limits.', options.limits ?? {}, LIMITS);
   checkNames('archive.', options.archive ?? {}, { ...DEFAULTS.archive, from: '', to: '' });
-  checkShares('changes', settings.changes);
-  checkShares('faults.random', settings.faults.random);
-  const { hourShare, missingScores } = settings.records;
-  checkShares('records', { hourShare, missingScores });
-  const sum = Object.values(settings.faults.random).reduce((total, share) => total + share, 0);
-  if (sum > 1) throw new RangeError(`faults.random adds up to ${sum}; expected 1 at most`);
-  const { hours, tickerHours, delaySeconds } = settings.live;
-  const { historicalDelayMinutes } = settings;
-  for (const [name, duration] of Object.entries({
-    hours,
-    tickerHours,
-    delaySeconds,
-    historicalDelayMinutes,
-  })) {
-    if (!(duration >= 0)) throw new RangeError(`${name} is ${duration}; expected 0 or more`);
-  }
-  if (!(Number.isInteger(settings.pageCap) && settings.pageCap >= 1 && settings.pageCap <= 1000)) {
-    throw new RangeError(`pageCap is ${settings.pageCap}; expected a whole number from 1 to 1000`);
-  }
   zoneOf(settings.timeZone);
   return settings;
 }
@@ -225,12 +178,4 @@ export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
 function checkNames(group: string, given: object, known: object): void {
   for (const name of Object.keys(given))
     if (!Object.hasOwn(known, name)) throw new RangeError(`unknown option ${group}${name}`);
-}
-
-function checkShares(option: string, shares: object): void {
-  for (const [name, share] of Object.entries(shares)) {
-    if (!(share >= 0 && share <= 1)) {
-      throw new RangeError(`${option}.${name} is ${share}; expected a share from 0 to 1`);
-    }
-  }
 }

@@ -16,8 +16,7 @@ import { pageCacheOf } from './paging/page-cache.ts';
 import { servePagedFeed } from './paging/paged-feed.ts';
 import { Refusal } from './refusal.ts';
 import type { Service } from './service.ts';
-import { type TruthQuestion, type TruthRecord, truthOf } from './truth.ts';
-import { type TruthItem, truthOfFeed } from './truth-of-feed.ts';
+import { type TruthItem, type TruthQuestion, type TruthRecord, truthOf, truthOfFeed } from './truth.ts';
 
 export interface Sandbox extends AsyncDisposable {
   /** `http://<host>:<port>`, without `/v1`; an address of this machine if it listens on all of them. */
@@ -42,7 +41,7 @@ export interface Sandbox extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts the emulated service, by default on 127.0.0.1. @throws RangeError for options out of bounds */
+/** Starts the emulated service, by default on 127.0.0.1. @throws RangeError for unknown options */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsFrom(options);
   const stopped = new AbortController();
@@ -90,7 +89,7 @@ function serverOf(service: Service): FastifyInstance {
     if (feed.kind === 'paged') servePagedFeed(app, service, feed);
     else serveLiveFeed(app, service, feed);
   }
-  serveLookups(app, service);
+  serveLookups(app);
   serveDescription(app, service);
   // For other processes, without a key and uncounted.
   app.get('/_sandbox/stats', () => service.counts.stats());

@@ -1,10 +1,14 @@
-import { type Day, parseDay } from './days.ts';
+import type { Day } from './days.ts';
+import { FEEDS } from './feeds/catalog.ts';
+import type { FeedItem } from './feeds/feed.ts';
 import { findPair, headlinesServed, MATCH_TYPES, type MatchType } from './feeds/gmsi-headlines.ts';
 import { pairOf } from './generate/headlines-of-day.ts';
 import type { Probabilities } from './generate/scores.ts';
 import type { SandboxSettings } from './options.ts';
-import { readChoice } from './paging/parameters.ts';
-import { invalidParameter } from './refusal.ts';
+import { liveItems } from './paging/live-feed.ts';
+import { readChoice, readDay } from './paging/parameters.ts';
+import { Refusal } from './refusal.ts';
+import type { Query } from './service.ts';
 import { viewOf } from './view.ts';
 import { toWireRecord, type WireRecord } from './wire-record.ts';
 import { byDayOf } from './zone.ts';
@@ -48,7 +52,7 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
   const matchType = readChoice({ match_type: question.matchType ?? 'COMBINED' }, 'match_type', MATCH_TYPES);
   const pair = pairOf(settings, country, topic);
   const { ids, texts } = settings.records;
-  const view = viewOf(settings, 'historical');
+  const view = viewOf(settings, settings.historicalDelayMinutes);
   const ofDay = byDayOf(view.zone, (day) => headlinesServed(view, pair, matchType, day));
   return daysBetween(question.from, question.to)
     .flatMap(ofDay)
@@ -70,14 +74,33 @@ export function truthOf(settings: SandboxSettings, question: TruthQuestion): Tru
 }
 
 /** @throws Refusal if either is not a day */
-export function daysBetween(from: string, to: string): Day[] {
-  const first = readDay('from', from);
-  const last = readDay('to', to);
+function daysBetween(from: string, to: string): Day[] {
+  const first = readDay('from', { from })!;
+  const last = readDay('to', { to })!;
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
 }
 
-function readDay(name: string, text: string): number {
-  const day = parseDay(text);
-  if (day === null) throw invalidParameter(name, 'Input should be a valid date, YYYY-MM-DD', text);
-  return day;
+/** A record as it is served now. */
+export interface TruthItem {
+  /** The time of its place in the feed, even if the record has no such field: ISO 8601 in UTC, `2026-05-21T13:00:00.000Z`. */
+  readonly publishedAt: string;
+  /** The record as sent. */
+  readonly wire: WireRecord;
+}
+
+/** See `Sandbox.truthOf`. @throws Refusal for anything unknown */
+export function truthOfFeed(settings: SandboxSettings, name: string, query: Query): TruthItem[] {
+  return itemsOf(settings, name, query).map((item) => ({
+    publishedAt: new Date(item.publishedAt).toISOString(),
+    wire: item.toWire(),
+  }));
+}
+
+function itemsOf(settings: SandboxSettings, name: string, query: Query): FeedItem[] {
+  const feed = FEEDS.find((it) => it.name === name);
+  if (feed === undefined) throw new Refusal(404, `There is no feed '${name}'`);
+  if (feed.kind === 'live') return liveItems(settings, feed, query, query);
+  const view = viewOf(settings, settings.historicalDelayMinutes);
+  const series = feed.series(query, query, view);
+  return daysBetween(query.from ?? '', query.to ?? '').flatMap(byDayOf(view.zone, series.itemsOfDay));
 }

@@ -9,10 +9,8 @@ export interface View {
   readonly now: number;
 }
 
-export type ViewKind = 'historical' | 'live';
-
-/** Returns what the historical or the live feeds show now. Either can lag behind the clock. */
-export function viewOf(settings: SandboxSettings, kind: ViewKind): View {
-  const lag = kind === 'live' ? settings.live.delaySeconds * 1000 : settings.historicalDelayMinutes * 60_000;
-  return { settings, zone: zoneOf(settings.timeZone), now: settings.clock().getTime() - lag };
+/** Returns what the feeds show now. @param delayMinutes by how much they lag behind the clock */
+export function viewOf(settings: SandboxSettings, delayMinutes = 0): View {
+  const now = settings.clock().getTime() - delayMinutes * 60_000;
+  return { settings, zone: zoneOf(settings.timeZone), now };
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,9 +8,10 @@ import { ZipFile } from 'yazl';
 import { dayOf, formatDay } from './days.ts';
 import type { FeedName } from './feeds/catalog.ts';
 import { REGIONAL_TOPICS } from './feeds/macro-indices.ts';
+import { identityOf, idOf } from './generate/id.ts';
 import { type SandboxOptions, type SandboxSettings, settingsFrom } from './options.ts';
 import type { Query } from './service.ts';
-import { truthOfFeed } from './truth-of-feed.ts';
+import { truthOfFeed } from './truth.ts';
 import type { WireRecord } from './wire-record.ts';
 import { COUNTRY_BY_CODE } from './world/countries.ts';
 
@@ -137,7 +137,8 @@ async function write(
   parts: readonly Part[],
 ): Promise<WrittenArchive> {
   const now = settings.clock();
-  const version = versionOf(settings, `${name}${ending}`);
+  // The UUID of its version, made from the seed and the day.
+  const version = idOf(identityOf(`${settings.seed} ${name}${ending}`), dayOf(now.getTime()), 0);
   const path = join(folder, `${name}_${version}${ending}.zip`);
   const zip = new ZipFile();
   const counts = { files: 0, records: 0 };
@@ -174,19 +175,6 @@ function servedOnce(settings: SandboxSettings) {
     if (topic !== undefined) answers.set(key, answer);
     return answer;
   };
-}
-
-/** Returns the UUID of an archive's version, made from the seed and the day. */
-function versionOf({ seed, clock }: SandboxSettings, name: string): string {
-  const day = formatDay(dayOf(clock().getTime()));
-  const hex = createHash('sha256').update(`${seed} ${name} ${day}`).digest('hex');
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
 }
 
 /** Escapes a value in the name of a folder, as Spark does. */

@@ -9,7 +9,7 @@ import { MalformedPage, NotSent, PageTooLarge, ServiceUnavailable } from './erro
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** An answer of any status with its body; a refusal has only the beginning of it. */
+/** An answer of any status with its body; that of a refusal is empty if it cannot be read. */
 export interface HttpAnswer extends Body {
   readonly status: number;
   readonly headers: Headers;
@@ -71,7 +71,11 @@ export function openHttp(origin: string, options: HttpOptions) {
     const encoding = headers['content-encoding'];
     try {
       if (status >= 300) {
-        const refusal = await readRefusal(body, encoding);
+        // The status alone decides: a body that is broken or too large must not make a 401 retryable.
+        const refusal = await readBody(body, encoding, refusalBytes).catch(() => {
+          body.on('error', () => {}).destroy();
+          return { content: Buffer.alloc(0), bytes: 0 };
+        });
         signal.throwIfAborted();
         return { status, headers, ...refusal };
       }
@@ -148,8 +152,8 @@ export interface Body {
 
 type Encoding = string | readonly string[] | undefined;
 
-/** How many bytes of a refusal are read; its message is at the beginning. */
-const refusalBytes = 64 * 1024;
+/** The most bytes of a refusal that are read. */
+const refusalBytes = 256 * 1024;
 
 /** Returns the bytes to unpack at a time. Most bodies are one piece, because each piece costs a round trip to another thread. */
 function chunkSizeFor(packed: Buffer): number {
@@ -179,25 +183,6 @@ export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes:
     if (code === 'ERR_BUFFER_TOO_LARGE')
       throw new PageTooLarge(`The body unpacks to more than ${maxBodyBytes} bytes.`);
     throw new MalformedPage(`The body cannot be unpacked: ${code}.`, { cause });
-  }
-}
-
-/** Reads the beginning of a refusal's body; empty if it cannot be read. */
-async function readRefusal(body: Readable, encoding: Encoding): Promise<Body> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.byteLength;
-      if (bytes >= refusalBytes) break;
-    }
-    const packed = Buffer.concat(chunks).subarray(0, refusalBytes);
-    const whole = await unpackerOf(encoding)(packed, { maxOutputLength: 16 * refusalBytes });
-    return { content: withoutMark(whole.subarray(0, refusalBytes)), bytes };
-  } catch {
-    // The status alone decides: a broken body must not make a 401 retryable.
-    return { content: Buffer.alloc(0), bytes };
   }
 }
 

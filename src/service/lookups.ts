@@ -1,3 +1,4 @@
+import { isMap } from '../config/field-types.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
 import type { Extra, ListedCode, ListName, Topic } from '../warehouse/tables/lookups.ts';
 import { serviceWords } from './check-status.ts';
@@ -135,19 +136,19 @@ function notEmpty(entries: unknown[], path: string): unknown[] {
 
 function entriesOf(body: unknown, path: string, field: string): unknown[] {
   if (Array.isArray(body)) return body;
-  if (isObject(body)) {
+  if (isMap(body)) {
     for (const name of ['data', field, 'results', 'items']) {
       const entries = body[name];
       if (Array.isArray(entries)) return entries;
       if (entries === null) return [];
     }
   }
-  const shape = isObject(body) ? `an object with ${fieldsOf(body)}` : `a ${typeof body}`;
+  const shape = isMap(body) ? `an object with ${fieldsOf(body)}` : `a ${typeof body}`;
   throw new LookupUnreadable(`GET ${path} answered with ${shape}, in which no list was found.`, { hint });
 }
 
 function nextToken(body: unknown): string | null {
-  if (!isObject(body) || body.has_more === false) return null;
+  if (!isMap(body) || body.has_more === false) return null;
   if (isText(body.next_token)) return body.next_token;
   if (body.has_more === true)
     throw new CursorBroken('A lookup has has_more: true, but no next_token.', { hint });
@@ -156,7 +157,7 @@ function nextToken(body: unknown): string | null {
 
 /** Takes the first of several fields with a usable value; `rest` returns the fields that were not taken. */
 function fieldTaker(entry: unknown, path: string) {
-  if (!isObject(entry)) {
+  if (!isMap(entry)) {
     throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
   }
   const left = new Map<string, unknown>(Object.entries(entry));
@@ -193,10 +194,6 @@ const hint = 'This version does not know the shape of the lookup; please report 
 
 function fieldsOf(fields: object): string {
   return serviceWords(Object.keys(fields).join(', '));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

@@ -20,8 +20,8 @@ interface Column {
   readonly width: number;
 }
 
-/** Words are broken only to keep to the width, and no column gets narrower than this: in a table, and beside the name of a fact. */
-const narrowest = { ofTable: 8, ofFact: 20 };
+/** Words are broken only to keep to the width, and no column of a table gets narrower than this. */
+const narrowest = 8;
 
 /**
  * Aligns rows in columns without frames. Omits empty columns, and aligns columns of numbers to the right. If its lines do not
@@ -41,7 +41,7 @@ export function table(
   }
   const widths = foldedWidths(kept, columns);
   const lines = [head, ...rows].flatMap((_, row) => {
-    const cells = kept.map(({ texts }, at) => folded(texts[row]!, widths[at]!, true));
+    const cells = kept.map(({ texts }, at) => folded(texts[row]!, widths[at]!));
     const height = Math.max(0, ...cells.map(({ length }) => length));
     return Array.from({ length: height }, (_, line) => {
       const padded = kept.map(({ isNumeric, cells: of }, at) => {
@@ -71,7 +71,7 @@ function foldedWidths(columns: readonly Column[], most: number): number[] {
   for (const least of [words, firstWord, []]) {
     for (;;) {
       const isFoldable = (width: number, at: number) =>
-        !columns[at]!.isNumeric && width > Math.max(least[at] ?? 0, narrowest.ofTable);
+        !columns[at]!.isNumeric && width > Math.max(least[at] ?? 0, narrowest);
       const foldable = widths.map((width, at) => (isFoldable(width, at) ? width : 0));
       const longest = Math.max(...foldable, 0);
       if (lineWidth(widths) <= most) return widths;
@@ -104,20 +104,14 @@ function inStyleOf(cell: Cell, text: string): string {
   return typeof cell === 'object' && cell !== null ? styled(cell.style, text) : text;
 }
 
-/** Writes names and values, one pair a line; omits pairs without a value. A value that does not fit is folded. */
+/** Writes names and values, one pair a line; omits pairs without a value. Printing wraps lines that do not fit. */
 export function facts(pairs: readonly (readonly [name: string, value: Cell | undefined])[]): string {
   const shown = pairs.flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[oneLine(name), value] as const],
   );
   const width = widest(shown.map(([name]) => name));
-  const room = Math.max(narrowest.ofFact, terminalColumns() - width - 2);
   return shown
-    .flatMap(([name, value]) =>
-      folded(textOf(value), room, false).map((line, at) => {
-        const label = padEnd(at === 0 ? styled('dim', name) : '', width);
-        return `${label}  ${inStyleOf(value, line)}`;
-      }),
-    )
+    .map(([name, value]) => `${padEnd(styled('dim', name), width)}  ${inStyleOf(value, textOf(value))}`)
     .join('\n');
 }
 

@@ -65,8 +65,8 @@ export function wholeWords(line: string, columns: number): string {
   return fits || '…';
 }
 
-/** Breaks a line at its spaces into lines of at most this width. A longer word is broken if `breakWords`, else it sticks out. */
-export function folded(line: string, columns: number, breakWords: boolean): string[] {
+/** Breaks a line at its spaces into lines of at most this width; a longer word is broken. */
+export function folded(line: string, columns: number): string[] {
   if (columnsOf(line) <= columns) return [line];
   const lines: string[] = [];
   let current = '';
@@ -76,7 +76,7 @@ export function folded(line: string, columns: number, breakWords: boolean): stri
       lines.push(current);
       current = word;
     } else current = longer;
-    while (breakWords && columnsOf(current) > columns) {
+    while (columnsOf(current) > columns) {
       const whole = beginningOf(current, columns);
       // A name such as Market-Employment is broken at its hyphen.
       const fits = /^.+[-_/.]/.exec(whole)?.[0] ?? whole;

@@ -1,7 +1,7 @@
-import { cp } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
@@ -30,6 +30,7 @@ beforeAll(async () => {
   const { code } = await run('backfill', 'month', 'norway');
   expect(code).toBe(0);
 });
+afterEach(() => rm(join(folder.path, 'jobs/checks'), { recursive: true, force: true }));
 const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 test('check runs over several jobs, prints a table of results and spends no request', async () => {
@@ -45,13 +46,13 @@ test('check runs over several jobs, prints a table of results and spends no requ
 });
 
 test("a team's own check is run besides the others, and can fail", async () => {
-  await folder.write('team/no-sundays.sql', ownCheck);
-  const failed = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays', '--rows', '2');
+  await folder.write('jobs/checks/no-sundays.sql', ownCheck);
+  const failed = await run('check', 'month', '--only', 'no-sundays', '--rows', '2');
   expect(failed.code).toBe(1);
   expect(failed.stdout).toMatch(
     /no-sundays failed: 4 findings\. A team's own rule\.\nday +headlines\n2024-01-07 +\d+\n2024-01-14 +\d+\n\(2 more; /,
   );
-  const json = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays', '--json');
+  const json = await run('check', 'month', '--only', 'no-sundays', '--json');
   expect(json.code).toBe(1);
   expect(JSON.parse(json.stdout)).toMatchObject({
     jobs: [
@@ -60,7 +61,7 @@ test("a team's own check is run besides the others, and can fail", async () => {
         period: { from: '2024-01-01', to: '2024-01-31' },
         checks: [
           {
-            ...{ check: 'no-sundays', severity: 'fail', file: join('team', 'no-sundays.sql') },
+            ...{ check: 'no-sundays', severity: 'fail', file: join('jobs', 'checks', 'no-sundays.sql') },
             ...{ result: 'failed', findings: 4 },
             rows: [{ day: '2024-01-07', headlines: expect.any(Number) }, {}, {}, {}],
           },
@@ -68,8 +69,8 @@ test("a team's own check is run besides the others, and can fail", async () => {
       },
     ],
   });
-  await folder.write('team/no-sundays.sql', ownCheck.replace('-- why', '-- severity: warn\n-- why'));
-  const warned = await run('check', 'month', '--checks', 'team', '--only', 'no-sundays');
+  await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('-- why', '-- severity: warn\n-- why'));
+  const warned = await run('check', 'month', '--only', 'no-sundays');
   expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('1 check: 1 warned') });
 });
 
@@ -77,33 +78,25 @@ test('checks in jobs/checks of the working directory count, and replace those of
   await using own = await aFolder();
   await cp(join(folder.path, 'jobs'), join(own.path, 'jobs'), { recursive: true });
   await own.write('jobs/checks/gaps.sql', ownCheck);
-  const { stdout } = await gmsiHere(['check', '--list', '--json'], { cwd: own.path });
-  const { checks } = JSON.parse(stdout) as { checks: { check: string; title: string; file: string }[] };
-  const gaps = checks.filter(({ check }) => check === 'gaps');
-  expect(gaps).toMatchObject([
+  const { stdout } = await gmsiHere(['check', 'month', '--json'], {
+    cwd: own.path,
+    env: accessTo(warehouse, sandbox),
+  });
+  const [{ checks }] = JSON.parse(stdout).jobs as [{ checks: { check: string }[] }];
+  expect(checks.filter(({ check }) => check === 'gaps')).toMatchObject([
     { title: 'No headline is of a Sunday', file: join('jobs', 'checks', 'gaps.sql') },
   ]);
   expect(checks.length).toBeGreaterThan(10);
 });
 
-test('--list shows the checks, without a database', async () => {
-  const { code, stdout } = await gmsiHere(['check', '--list'], {
-    cwd: folder.path,
-    env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
-  });
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/\nvolume +warn +Each series/);
-});
-
 const bad = cases`
   a check that there is not | check month --only rollup | no check "rollup"\.\n {2}→ Did you mean rollups\?
-  a folder without a check | check month --checks nowhere | There is no check in nowhere\.\n {2}→ 
   a number that is none | check month --rows all | --rows "all" is not valid\.\n {2}→ 
-  a broken file | check month --checks broken | broken.bad\.sql:4: column "nothing" does not exist\n {2}→ 
+  a broken file | check month --only bad | bad\.sql:4: column "nothing" does not exist\n {2}→ 
 `;
 
 test.for(bad)('check with %s ends with 2, one line of what and one of what to do', async ([, args, says]) => {
-  await folder.write('broken/bad.sql', '-- check: x\n-- why: y\n\nselect nothing from job_headlines\n');
+  await folder.write('jobs/checks/bad.sql', '-- check: x\n-- why: y\n\nselect nothing from job_headlines\n');
   expect(await run(...args!.split(' '))).toMatchObject({
     ...{ code: 2, stdout: '', stderr: expect.stringMatching(new RegExp(says!)) },
   });
@@ -136,9 +129,9 @@ test('the last result of each check is kept; a run of all checks removes those t
         select job, check_name, result, findings from gmsi.check_results order by job, check_name
       `.execute(warehouse.db)
     ).rows;
-  await folder.write('keep/no-sundays.sql', ownCheck);
-  await run('check', 'month', '--checks', 'keep');
   await run('check', 'norway');
+  await folder.write('jobs/checks/no-sundays.sql', ownCheck);
+  await run('check', 'month');
   const all = await kept();
   const ofMonth = all.filter(({ job }) => job === 'month');
   expect(ofMonth.length).toBe(all.length / 2 + 0.5);
@@ -147,13 +140,14 @@ test('the last result of each check is kept; a run of all checks removes those t
   });
 
   // One check alone leaves the others as they are.
-  await folder.write('keep/no-sundays.sql', ownCheck.replace('= 0', '= 7'));
-  await run('check', 'month', '--checks', 'keep', '--only', 'no-sundays');
+  await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('= 0', '= 7'));
+  await run('check', 'month', '--only', 'no-sundays');
   expect(await kept()).toHaveLength(all.length);
   expect((await kept()).find(({ check_name }) => check_name === 'no-sundays')).toMatchObject({
     ...{ result: 'passed', findings: 0 },
   });
 
+  await rm(join(folder.path, 'jobs/checks'), { recursive: true });
   await run('check', 'month');
   const left = await kept();
   expect(left).toHaveLength(all.length - 1);

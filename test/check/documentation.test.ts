@@ -9,13 +9,13 @@ const page = readFileSync(`${root}docs/reference.md`, 'utf8');
 
 test('docs/reference.md names every check there is, with its severity', async () => {
   const documented = [...page.matchAll(/^\| `([a-z-]+)` \| (fail|warn) \| .* \|$/gm)];
-  const checks = await findChecks({ cwd: '/' }, feeds);
+  const checks = await findChecks('/', feeds);
   expect(documented.map(([, name, severity]) => [name, severity])).toEqual(
     checks.map(({ name, severity }) => [name, severity]),
   );
 });
 
 test('the checks fit a terminal', async () => {
-  const checks = await findChecks({ cwd: '/' }, feeds);
+  const checks = await findChecks('/', feeds);
   expect(checks.filter(({ name, title }) => name.length > 17 || title.length > 64)).toEqual([]);
 });

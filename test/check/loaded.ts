@@ -80,7 +80,7 @@ export async function checkedJob(db: Warehouse, job: Job): Promise<CheckedJob> {
   return { feed, scope: { window, table: feed.table, firstUnsettled: settled } };
 }
 
-const builtIn = findChecks({ cwd: '/' }, [...catalog.keys()]);
+const builtIn = findChecks('/', [...catalog.keys()]);
 
 export const run: CheckRun = { rows: 20, timeout: 60, stop: new AbortController().signal };
 

@@ -82,7 +82,6 @@ describe('gmsi export', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ out: join(folder.path, 'there'), table: 'gmsi.headlines', format: 'csv', as_of: null },
       ...{ from: '2024-01-01', to: '2024-01-31', rows, files: 1, months: 1, complete: true },
-      sums: { directional_score: expect.any(Number), semantic_score: expect.any(Number) },
     });
     expect(await readdir(join(folder.path, 'there', 'month=2024-01'))).toEqual(['part-0.csv']);
   });

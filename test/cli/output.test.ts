@@ -50,7 +50,7 @@ it('prints the reason of a failure to standard error and, with --json, to standa
   expect(JSON.parse(asJson.stdout)).toEqual({
     error: {
       message: expect.stringContaining('no job file nosuch'),
-      hint: 'Job files here: jobs/job.yaml',
+      hint: 'Known names: job.',
       exitCode: 2,
     },
   });

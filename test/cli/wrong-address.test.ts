@@ -195,7 +195,7 @@ describe('a run whose first request is for a window', () => {
   it('ends with 2, too, if it is gmsi work', async () => {
     expect(await run([...refreshed, '--enqueue'], sandbox.url)).toMatchObject({ code: 0 });
     await using other = await html(200)();
-    const { code, stderr } = await run(['work', '--metrics-port', '0'], http(other.port));
+    const { code, stderr } = await run(['work'], http(other.port));
     expect(stderr).toMatch(/No service answers at GMSI_BASE_URL .*without JSON: Please log in/);
     expect(code).toBe(2);
   });

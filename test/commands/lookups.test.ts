@@ -40,13 +40,6 @@ describe('gmsi lookups', () => {
     expect(await bookedIn(warehouse)).toBe(5);
   });
 
-  test('reads lists of bare texts, and shows no column of names', async ({ warehouse }) => {
-    await using sandbox = await startSandbox({ limits: null, lookups: 'strings' });
-    const { output } = await lookups({ warehouse, sandbox });
-    expect(output).toMatch(/^ticker$/m);
-    expect(output).toMatch(/^BTC_CRY$/m);
-  });
-
   test('prints them as JSON', async ({ warehouse, sandbox }) => {
     const { output } = await lookups({ warehouse, sandbox, json: true });
     const { tickers, languages } = JSON.parse(output);

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { jobFileJsonSchema } from '../../src/config/json-schema.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { cases } from '../support/cases.ts';
 import { jobFromText, refusalOf } from './job-text.ts';
@@ -110,35 +109,5 @@ describe('further parameters', () => {
 
   test('may have a name that the pipeline sends only elsewhere', () => {
     expect(variants('parameters: { match_type: X }\n', 'ticker-events')).toEqual(['match_type=X']);
-  });
-});
-
-describe('what an editor gets', () => {
-  const { allOf } = jobFileJsonSchema();
-  const rulesFor = (feed: string) =>
-    allOf.find((rule) => rule.if.properties.feed.const === feed)!.then as {
-      required?: string[];
-      properties: Record<string, unknown>;
-    };
-
-  test('says of every feed what its jobs need and cannot have', () => {
-    expect(allOf.map((rule) => rule.if.properties.feed.const)).toEqual([...catalog.keys()]);
-    expect(rulesFor('ticker-events')).toEqual({
-      required: ['tickers'],
-      properties: { countries: false, topics: false, body: false, match_type: false },
-    });
-    expect(rulesFor('event-metrics-query')).toMatchObject({
-      required: ['body'],
-      properties: { tickers: false, parameters: false },
-    });
-    expect(rulesFor('gmsi-index').properties.parameters).toMatchObject({
-      propertyNames: { enum: ['sentiment_type', 'sparse', 'align_to_period_end'] },
-      properties: { sentiment_type: { examples: ['directional', 'semantic_sentiment'] } },
-    });
-  });
-
-  test('applies to a file without a feed what the usual feed needs, and nothing else', () => {
-    const withoutFeed = allOf.filter((rule) => !('required' in rule.if));
-    expect(withoutFeed.map((rule) => rule.if.properties.feed.const)).toEqual(['gmsi-headlines']);
   });
 });

@@ -83,7 +83,7 @@ it('names a setting that does not exist, and the one that was likely meant', asy
 it('shows it to a person who runs a command', async () => {
   await using folder = await aFolder();
   const env = { GMSI_API_KEYS: secret, DATABASE_URL: 'postgres://u:p@127.0.0.1:1/db' };
-  const { stderr } = await gmsiHere(['check', '--list', '--quiet'], { cwd: folder.path, env });
+  const { stderr } = await gmsiHere(['check', '--quiet'], { cwd: folder.path, env });
   expect(stderr).toContain('GMSI_API_KEYS is set, but there is no such setting');
   expect(stderr).not.toContain(secret);
 });

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readJob } from '../../src/config/read-job.ts';
@@ -34,10 +34,12 @@ describe('a job file is found', () => {
     await rm(join(cwd, 'jobs'), { recursive: true });
     const path = fileURLToPath(new URL('../../jobs/g7-inflation.yaml', import.meta.url));
     expect(await readJob('g7-inflation', today, cwd)).toMatchObject({ name: 'g7-inflation', path });
-    expect(await refusal('g7-inflatoin')).toMatchObject({ hint: 'Did you mean g7-inflation?' });
+    expect(await refusal('g7-inflatoin')).toMatchObject({
+      hint: expect.stringContaining('Did you mean g7-inflation?'),
+    });
     expect(await refusal('xyz')).toMatchObject({ hint: expect.stringContaining(', g7-inflation, ') });
     expect(await refusal('jobs/g7-inflation.yaml')).toMatchObject({
-      hint: expect.stringContaining(dirname(path)),
+      hint: expect.stringContaining('Did you mean g7-inflation?'),
     });
   });
 
@@ -47,10 +49,11 @@ describe('a job file is found', () => {
   });
 
   test.each([
-    ['g6', 'There is no job file g6 (looked for jobs/g6.yaml and jobs/g6.yml).', 'Did you mean g7?'],
-    ['g7.yaml', 'There is no job file g7.yaml (looked for g7.yaml).', 'Did you mean g7?'],
-    ['nine.yaml', 'There is no job file nine.yaml (looked for nine.yaml).', 'Did you mean mine.yaml?'],
-  ])('or else the nearest is named: %s', async (nameOrPath, message, hint) => {
+    ['g6', 'There is no job file g6 (looked for jobs/g6.yaml and jobs/g6.yml).'],
+    ['g7.yaml', 'There is no job file g7.yaml (looked for g7.yaml).'],
+    ['nowhere/g7.yaml', 'There is no job file nowhere/g7.yaml (looked for nowhere/g7.yaml).'],
+  ])('or else the nearest is named: %s', async (nameOrPath, message) => {
+    const hint = 'Did you mean g7? Known names: g7, other.';
     const error = await refusal(nameOrPath);
     expect(error).toBeInstanceOf(ConfigError);
     expect(error).toMatchObject({ message, hint, kind: 'fatal' });
@@ -58,7 +61,7 @@ describe('a job file is found', () => {
 
   test('or else those that there are', async () => {
     expect(await refusal('inflation')).toMatchObject({
-      hint: 'Job files here: jobs/g7.yaml, jobs/other.yml',
+      hint: 'Known names: g7, other.',
     });
   });
 

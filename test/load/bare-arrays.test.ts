@@ -42,7 +42,7 @@ it('covers no window whose bare array is as long as the page asked for', async (
 });
 
 it('reads a live feed that answers with an envelope', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, live: { envelope: true } });
+  await using sandbox = await startSandbox({ limits: null, clock, liveEnvelope: true });
   const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const job = aJobFor(today, { end_date: 'today' });
   const result = await runSync({ job, db, sandbox, clock });

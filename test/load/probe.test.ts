@@ -49,20 +49,17 @@ describe('a probe of a service', () => {
     time_rounding: 'second, some on the hour',
     ...reach('2016-11-19', null),
   };
-  const cases: [string, SandboxOptions, object][] = [
+  const cases: [string, SandboxOptions, object, object?][] = [
     ['as it is likely to be', {}, {}],
     ['whose end_date is exclusive', { endDate: 'exclusive' }, { end_date: 'exclusive' }],
     ['that ignores end_date', { endDate: 'ignored', order: 'oldest-first' }, { end_date: 'ignored' }],
     ['that reaches 100 days back', { historyLimitDays: 100 }, reach('2026-08-12', '2026-08-11')],
+    ['that reaches 20 days back', { historyLimitDays: 20 }, reach('2026-10-31', '2026-10-30')],
     [
-      'that reaches 20 days back and refuses pages above 70',
-      { historyLimitDays: 20, pageCap: 70 },
-      { ...reach('2026-10-31', '2026-10-30'), time_zone: { least: 0, most: 195 }, day_begin: null },
-    ],
-    [
-      'that cuts pages',
-      { pageCap: 50, pageCapMode: 'silent' },
+      'whose job asks for small pages',
+      {},
       { time_zone: { least: 0, most: 180 }, day_begin: null },
+      { job: aJob({ service: { page_size: 50 } }) },
     ],
     [
       'in New York, by whole hours',
@@ -70,10 +67,10 @@ describe('a probe of a service', () => {
       { time_zone: { least: -300, most: -300 }, time_rounding: 'hour' },
     ],
   ];
-  it.each(cases)('%s finds out that it is so', async (_, options, expected) => {
+  it.each(cases)('%s finds out that it is so', async (_, options, expected, more) => {
     await using warehouse = await aWarehouse();
     // So many headlines that the newest is minutes old.
-    const { report, found } = await probed({ volume: 4, ...options }, warehouse);
+    const { report, found } = await probed({ volume: 4, ...options }, warehouse, more);
     expect(found).toEqual({ ...usual, ...expected });
     expect(report.requests).toBeLessThanOrEqual(12);
     expect(await requestsBooked(warehouse.db)).toBe(report.requests);

@@ -30,7 +30,7 @@ it('a key that is refused while gmsi work runs is reported to every webhook once
   const refusal = { kind: 'refuse', status: 403, detail: 'this key was revoked', times: 1_000 } as const;
   sandbox.script([{ ...refusal, match: () => sandbox.stats().pages >= 3 }]);
 
-  const worker = startGmsi(['work', '--metrics-port', '0'], setting);
+  const worker = startGmsi(['work'], setting);
   expect(await worker.ended).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('The service refused the API key with 403'),

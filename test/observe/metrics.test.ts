@@ -119,7 +119,7 @@ describe('the port', () => {
     const port = Number(new URL(first.url).port);
     const config = { ...aConfig, metrics: { ...aConfig.metrics, port } };
     await expect(aTelemetry(db, [], { config })).rejects.toMatchObject({
-      ...{ name: 'ConfigError', hint: expect.stringContaining('--metrics-port') },
+      ...{ name: 'ConfigError', hint: expect.stringContaining('GMSI_METRICS_PORT') },
     });
   });
 

@@ -34,7 +34,7 @@ test('an index that is not sparse has every hour of every topic that has begun',
 });
 
 test('the regional index of a country is what its headlines add up to, by topic', async () => {
-  const sandbox = await aSandbox({ records: { missingScores: 0.3, tickerTimes: 'utc' } });
+  const sandbox = await aSandbox({ records: { missingScores: 0.3 } });
   const index = sandbox.truthOf('regional-index', { ...MACRO, index_type: 'EXPLICIT', ...WEEK });
   const topics = [...new Set(index.map(({ wire }) => String(wire.topic_name)))];
   expect(topics).toHaveLength(8);

@@ -37,10 +37,10 @@ test('with an exclusive end, a range that ends where it starts is empty', async 
   expect(json).toEqual({ data: [], limit: 100, has_more: false, next_token: null });
 });
 
-test.each([401, 403] as const)('a missing or wrong key is answered with %d', async (badKeyStatus) => {
-  const sandbox = await aSandbox({ badKeyStatus, keys: ['right', 'right too'] });
-  expect((await get(sandbox, '/v1/countries', {}, {})).status).toBe(badKeyStatus);
-  expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'wrong' })).status).toBe(badKeyStatus);
+test('a missing or wrong key is answered with 401', async () => {
+  const sandbox = await aSandbox({ keys: ['right', 'right too'] });
+  expect((await get(sandbox, '/v1/countries', {}, {})).status).toBe(401);
+  expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'wrong' })).status).toBe(401);
   expect((await get(sandbox, '/v1/countries', {}, { 'x-api-key': 'right too' })).status).toBe(200);
 });
 

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { aSandbox, drain, get, getPage, recordsOf } from './client.ts';
 
-const FEED = '/v1/headlines/feed/historical/gmsi/:country';
-
-test('requests are counted by status and route, pages and records as they are served', async () => {
+test('requests are counted by status, pages and records as they are served', async () => {
   const sandbox = await aSandbox();
   const pages = await drain(sandbox, {});
   await getPage(sandbox, { limit: 0 });
@@ -13,7 +11,6 @@ test('requests are counted by status and route, pages and records as they are se
   expect(sandbox.stats()).toMatchObject({
     requests: pages.length + 4,
     byStatus: { 200: pages.length + 1, 401: 1, 404: 1, 422: 1 },
-    byRoute: { [FEED]: pages.length + 1, '/v1/countries': 2, unknown: 1 },
     pages: pages.length,
     records: recordsOf(pages).length,
     faults: {},
@@ -38,20 +35,18 @@ test('two requests of one cursor at once are noticed, requests of different ones
   const slow = { kind: 'latency', ms: 30, times: 10 } as const;
   sandbox.script([slow]);
   await Promise.all(['US', 'GB', 'DE'].map((country) => getPage(sandbox, { country })));
-  expect(sandbox.stats()).toMatchObject({ mostInFlight: 3, cursorReadsAtOnce: 1 });
+  expect(sandbox.stats()).toMatchObject({ cursorReadsAtOnce: 1 });
   const token = (await getPage(sandbox)).json.next_token;
   await Promise.all([getPage(sandbox), getPage(sandbox, { next_token: token })]);
   expect(sandbox.stats().cursorReadsAtOnce).toBe(2);
 });
 
-test('high-water marks count the requests that passed the limits within a second and a tenth', async () => {
+test('the high-water mark counts the requests that passed the limits within a second', async () => {
   const sandbox = await aSandbox({ limits: { burst: 5, perSecond: 1 } });
   for (let i = 0; i < 8; i++) await get(sandbox, '/v1/countries');
-  const { mostInOneSecond, mostInOneBurst, byStatus } = sandbox.stats();
+  const { mostInOneSecond, byStatus } = sandbox.stats();
   expect(byStatus).toEqual({ 200: 5, 429: 3 });
   expect(mostInOneSecond).toBe(5);
-  expect(mostInOneBurst).toBeGreaterThan(0);
-  expect(mostInOneBurst).toBeLessThanOrEqual(5);
 });
 
 test('other processes ask for stats over HTTP, without a key and without being counted', async () => {

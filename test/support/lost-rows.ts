@@ -27,7 +27,7 @@ export async function lostRows(db: Warehouse): Promise<readonly object[]> {
     const feed = feedNamed(window.feed);
     return { feed, scope: { window, table: feed.table, firstUnsettled: window.to } };
   });
-  const checks = onlyThese(await findChecks({ cwd: '/' }, [...catalog.keys()]), ['lost-rows']);
+  const checks = onlyThese(await findChecks('/', [...catalog.keys()]), ['lost-rows']);
   const run = { rows: 20, timeout: 60, stop: new AbortController().signal };
   return (await runChecks(db, jobs, checks, run)).flat().flatMap(({ rows }) => rows);
 }

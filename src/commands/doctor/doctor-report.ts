@@ -203,7 +203,7 @@ export function describeProbe({ feed, series, requests, lessons }: ProbeReport):
     standing,
     evidence,
   ]);
-  return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${[table(['fact', 'value', '', 'by'], rows), ...adviceOn(lessons)].join('\n')}\n`;
+  return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${[table(['fact', 'value', '', 'by'], rows), ...zoneWarning(lessons)].join('\n')}\n`;
 }
 
 /** Returns the same as JSON, with values as the warehouse stores them. */
@@ -244,37 +244,12 @@ function describeLearned(fact: FactName, value: FactValue): string {
   return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
 }
 
-/** Returns what a person can do now. */
-function adviceOn(lessons: readonly Lesson[]): string[] {
-  const known = new Map(
-    lessons.map(({ fact, standing, value, before }) => [
-      fact,
-      standing === 'changed' ? before!.value : (value ?? before?.value),
-    ]),
-  );
-  const advice: string[] = [];
-  const endDate = known.get('end_date');
-  if (endDate === 'inclusive' || endDate === 'exclusive') {
-    advice.push(
-      `From now on, jobs of this feed with service.end_date: unknown (the default) treat end_date as ${endDate}.`,
-    );
-  }
-  if (endDate === 'ignored') {
-    advice.push(
-      'From now on, jobs of this feed with service.end_date: unknown (the default) request each series in one window, from its first missing day to today.',
-    );
-  }
-  const limit = known.get('history_limit');
-  if (typeof limit === 'object' && 'answered' in limit && limit.refused !== null) {
-    advice.push(
-      `From now on, jobs of this feed without history_limit request no days up to ${limit.refused}; if other series reach further back, set history_limit.`,
-    );
-  }
-  const zone = known.get('time_zone');
-  if (typeof zone === 'object' && 'least' in zone && (zone.least > 0 || zone.most < 0)) {
-    advice.push(
-      `Times without a zone are loaded as UTC, but are in ${describeValue(zone)}, so published_at is off by that much.`,
-    );
-  }
-  return advice;
+/** Warns of times that are not in UTC: nothing else says so. */
+function zoneWarning(lessons: readonly Lesson[]): string[] {
+  const { standing, value, before } = lessons.find(({ fact }) => fact === 'time_zone')!;
+  const zone = standing === 'changed' ? before!.value : (value ?? before?.value);
+  if (typeof zone !== 'object' || !('least' in zone) || (zone.least <= 0 && zone.most >= 0)) return [];
+  return [
+    `Times without a zone are loaded as UTC, but are in ${describeValue(zone)}, so published_at is off by that much.`,
+  ];
 }

@@ -75,7 +75,7 @@ function metricsOfDay(
       id: `${ticker.code}-${eventType}`,
       toWire: () => ({
         ticker: ticker.code,
-        publication_time: writeTime(hour, look.tickerTimes, view.zone),
+        publication_time: writeTime(hour, 'utc', view.zone),
         event_type: eventType,
         event_count: count,
         sentiment_sum: writeNumber(sum, look),

@@ -37,7 +37,7 @@ export interface PagedFeed<Name extends string = string> extends Feed<Name> {
 /** A feed of the last hours, newest first, cut off at the limit. */
 export interface LiveFeed<Name extends string = string> extends Feed<Name> {
   readonly kind: 'live';
-  readonly hours: (settings: SandboxSettings) => number;
+  readonly hours: number;
   /** Most records of an answer to a request without a limit. Default: 100. */
   readonly defaultLimit?: number;
 }

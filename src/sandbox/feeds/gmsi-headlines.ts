@@ -36,7 +36,7 @@ export const gmsiHeadlines = withLive({
   name: 'gmsi-headlines',
   route: '/v1/headlines/feed/historical/gmsi/:country',
   series,
-  hours: ({ live }) => live.hours,
+  hours: 24,
 });
 
 /** Returns the headlines of a UTC day as they are served, oldest first. */

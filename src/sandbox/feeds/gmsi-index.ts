@@ -46,5 +46,5 @@ export const gmsiIndex = withLive({
   name: 'gmsi-index',
   route: '/v1/headlines/index/gmsi/historical/:country',
   series,
-  hours: ({ live }) => live.hours,
+  hours: 24,
 });

@@ -1,22 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import { sendBody } from '../answer.ts';
 import { SOURCES } from '../generate/texts.ts';
-import type { Service } from '../service.ts';
 import { COUNTRIES } from '../world/countries.ts';
 import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
 import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
 import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 
-/** An entry of a lookup. If lists are bare strings, only its first field is sent. */
 type Entry = Readonly<Record<string, unknown>>;
 
 /** Serves countries, GMSI topics, tickers, sources and languages (docs/service.md, "Lookups"). Their shapes are a guess. */
-export function serveLookups(app: FastifyInstance, service: Service): void {
-  const isBare = service.settings.lookups === 'strings';
+export function serveLookups(app: FastifyInstance): void {
   const serve = (route: string, entries: readonly Entry[]) =>
     app.get(route, (request, reply) => {
-      const listed = isBare ? entries.map((entry) => Object.values(entry)[0]) : entries;
-      sendBody(reply, Buffer.from(JSON.stringify(listed)), request.fault);
+      sendBody(reply, Buffer.from(JSON.stringify(entries)), request.fault);
       return reply;
     });
 

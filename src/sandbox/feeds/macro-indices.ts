@@ -80,7 +80,7 @@ function readMacro(
     toWire(components: HourlyComponents, names: Readonly<Record<string, string>>) {
       const { count, sum, std } = components;
       return {
-        publication_time: writeTime(hours.stampOf(components), look.tickerTimes, view.zone),
+        publication_time: writeTime(hours.stampOf(components), 'utc', view.zone),
         ...names,
         headline_count: count,
         sentiment_avg: writeNumber(count === 0 ? 0 : Number((sum / count).toFixed(8)), look),
@@ -138,7 +138,7 @@ export const regionalIndex = withLive({
   route: '/v1/headlines/index/macro/historical/regional/:model',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series,
-  hours: ({ live }) => live.tickerHours,
+  hours: 2,
   // The vendor's client requests all countries at once, without a limit.
   defaultLimit: 1000,
 });
@@ -149,7 +149,7 @@ export const globalIndex = withLive({
   route: '/v1/headlines/index/macro/historical/global/:model',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series: globalSeries,
-  hours: ({ live }) => live.tickerHours,
+  hours: 2,
   defaultLimit: 1000,
 });
 

@@ -31,7 +31,7 @@ export const tickerEvents: PagedFeed<'ticker-events'> = {
           id: event.id,
           toWire: () => ({
             ...(look.ids ? { id: event.id } : {}),
-            event_date: writeTime(event.publishedAt, look.tickerTimes, view.zone),
+            event_date: writeTime(event.publishedAt, 'utc', view.zone),
             event_name: event.name,
             summary: event.summary,
             event_type: event.type,

@@ -66,7 +66,7 @@ export const tickerHeadlines = withLive({
   route: '/v1/headlines/feed/historical/ticker/:ticker',
   historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
   series,
-  hours: ({ live }) => live.tickerHours,
+  hours: 2,
 });
 
 /** Returns the headlines of a UTC day as they are served, oldest first. */
@@ -106,7 +106,7 @@ export function toTickerRecord(headline: TickerHeadline, ticker: Ticker, view: V
     ...(look.ids ? { id: headline.id } : {}),
     ticker: ticker.code,
     ticker_name: ticker.name,
-    publication_time: writeTime(headline.publishedAt, look.tickerTimes, view.zone),
+    publication_time: writeTime(headline.publishedAt, 'utc', view.zone),
     ...(look.texts ? { headline: headline.text, source: headline.source, url: headline.url } : {}),
     language: headline.language,
     topic_name: headline.topic.name,

@@ -32,7 +32,7 @@ const series: Feed['series'] = ({ ticker: code = '' }, query, view) => {
           id: `topic-${place}`,
           toWire: () => ({
             ticker: ticker.code,
-            publication_time: writeTime(hours.stampOf(components), look.tickerTimes, view.zone),
+            publication_time: writeTime(hours.stampOf(components), 'utc', view.zone),
             topic_name: topic.name,
             index_type: indexType,
             headline_count: components.count,
@@ -52,5 +52,5 @@ export const tickerIndex = withLive({
   name: 'ticker-index',
   route: '/v1/headlines/index/ticker/historical/:ticker',
   series,
-  hours: ({ live }) => live.tickerHours,
+  hours: 2,
 });

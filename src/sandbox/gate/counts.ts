@@ -1,22 +1,17 @@
 import type { FaultKind } from '../faults/fault.ts';
-import { hashText } from '../random.ts';
 
 /** Counts of requests below `/v1` and their answers since the sandbox started. */
 export interface SandboxStats {
   readonly requests: number;
   /** By status; `none` for connections that were cut before a status was sent. */
   readonly byStatus: Readonly<Record<string, number>>;
-  /** By route, such as `/v1/countries`; `unknown` for paths that the service does not have. */
-  readonly byRoute: Readonly<Record<string, number>>;
   /** Complete answers of feeds with status 200, including live and faulty ones, and their records. */
   readonly pages: number;
   readonly records: number;
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
-  /** Most requests that passed the limits within any second, and within any tenth of a second, in real time. */
+  /** Most requests that passed the limits within any second, in real time. */
   readonly mostInOneSecond: number;
-  readonly mostInOneBurst: number;
   readonly inFlight: number;
-  readonly mostInFlight: number;
   /** Most requests in flight at once for one cursor: the same key, path and query, with any limit and token. */
   readonly cursorReadsAtOnce: number;
   /** Complete pages of paged feeds that had been sent completely before, for the same query and token. */
@@ -27,27 +22,24 @@ export type Counts = ReturnType<typeof countsOf>;
 
 export function countsOf() {
   const totals = { requests: 0, pages: 0, records: 0, inFlight: 0 };
-  const most = { inFlight: 0, cursorReads: 0 };
+  let mostReads = 0;
   const byStatus: Record<string, number> = {};
-  const byRoute: Record<string, number> = {};
   const faults: Partial<Record<FaultKind, number>> = {};
   const readsOf = new Map<string, number>();
-  const second = peakWithin(1000);
-  const burst = peakWithin(100);
-  const served = new Set<number>();
+  const recent: number[] = [];
+  let mostInOneSecond = 0;
+  const served = new Set<string>();
   let pagesServedTwice = 0;
 
   return {
     /** Counts a request. @returns a function to call once, with the status, when the answer has left */
-    arrived(route: string, cursor: string | null): (status: number | null) => void {
+    arrived(cursor: string | null): (status: number | null) => void {
       totals.requests += 1;
-      byRoute[route] = (byRoute[route] ?? 0) + 1;
       totals.inFlight += 1;
-      most.inFlight = Math.max(most.inFlight, totals.inFlight);
       if (cursor !== null) {
         const reads = (readsOf.get(cursor) ?? 0) + 1;
         readsOf.set(cursor, reads);
-        most.cursorReads = Math.max(most.cursorReads, reads);
+        mostReads = Math.max(mostReads, reads);
       }
       return (status) => {
         const name = status ?? 'none';
@@ -62,8 +54,9 @@ export function countsOf() {
 
     admitted(): void {
       const now = performance.now();
-      second.note(now);
-      burst.note(now);
+      recent.push(now);
+      while (recent[0]! <= now - 1000) recent.shift();
+      mostInOneSecond = Math.max(mostInOneSecond, recent.length);
     },
 
     faultServed(kind: FaultKind): void {
@@ -75,36 +68,17 @@ export function countsOf() {
       totals.pages += 1;
       totals.records += records;
       if (page === null) return;
-      // Stores a number instead of the text, because a month's tokens would be tens of megabytes.
-      const mark = hashText(page) * 2 ** 20 + (hashText(page, 1) >>> 12);
-      if (served.has(mark)) pagesServedTwice += 1;
-      served.add(mark);
+      if (served.has(page)) pagesServedTwice += 1;
+      served.add(page);
     },
 
     stats: (): SandboxStats => ({
       ...totals,
       byStatus: { ...byStatus },
-      byRoute: { ...byRoute },
       faults: { ...faults },
-      mostInOneSecond: second.most(),
-      mostInOneBurst: burst.most(),
-      mostInFlight: most.inFlight,
-      cursorReadsAtOnce: most.cursorReads,
+      mostInOneSecond,
+      cursorReadsAtOnce: mostReads,
       pagesServedTwice,
     }),
-  };
-}
-
-/** Counts the most notes within any `ms` milliseconds. */
-function peakWithin(ms: number): { note(now: number): void; most(): number } {
-  const recent: number[] = [];
-  let most = 0;
-  return {
-    note(now) {
-      recent.push(now);
-      while (recent[0]! <= now - ms) recent.shift();
-      most = Math.max(most, recent.length);
-    },
-    most: () => most,
   };
 }

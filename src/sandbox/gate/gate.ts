@@ -26,7 +26,7 @@ export function registerGate(app: FastifyInstance, service: Service): void {
     const key = String(request.headers['x-api-key'] ?? '');
     countUntilItLeaves(service, request, reply, key);
     if (!service.settings.keys.includes(key)) {
-      return reply.code(service.settings.badKeyStatus).send({ detail: 'Invalid or missing API key' });
+      return reply.code(401).send({ detail: 'Invalid or missing API key' });
     }
     const tooMany = service.limiter.admit(key);
     if (tooMany !== null) {
@@ -56,7 +56,6 @@ function countUntilItLeaves(
   key: string,
 ): void {
   const left = service.counts.arrived(
-    request.routeOptions.url ?? 'unknown',
     request.routeOptions.config.feed === 'paged' ? `${key} ${cursorOf(request)}` : null,
   );
   reply.raw.once('close', () => left(reply.raw.headersSent ? reply.raw.statusCode : null));

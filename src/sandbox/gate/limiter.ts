@@ -9,7 +9,7 @@ interface TooMany {
 export type Limiter = ReturnType<typeof limiterOf>;
 
 /** Limits each key by a token bucket for the rate and a count per UTC month for the quota. */
-export function limiterOf(settings: Pick<SandboxSettings, 'limits' | 'retryAfter' | 'clock'>) {
+export function limiterOf(settings: Pick<SandboxSettings, 'limits' | 'clock'>) {
   const { limits } = settings;
   const buckets = new Map<string, { tokens: number; at: number }>();
   const booked = new Map<string, number>();
@@ -37,7 +37,7 @@ export function limiterOf(settings: Pick<SandboxSettings, 'limits' | 'retryAfter
       const seconds = Math.max(1, Math.ceil((1 - bucket.tokens) / limits.perSecond));
       return {
         detail: `Rate limit of ${limits.perSecond} requests a second exceeded`,
-        headers: retryAfterHeader(settings.retryAfter, seconds, now),
+        headers: retryAfterHeader('seconds', seconds, now),
       };
     },
   };

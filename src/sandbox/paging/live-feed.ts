@@ -7,7 +7,7 @@ import type { FeedItem, LiveFeed, Series } from '../feeds/feed.ts';
 import type { SandboxSettings } from '../options.ts';
 import { type Query, queryOf, type Service } from '../service.ts';
 import { viewOf } from '../view.ts';
-import { pageSize, readLimit } from './parameters.ts';
+import { readLimit } from './parameters.ts';
 
 const HOUR = 3_600_000;
 
@@ -19,9 +19,9 @@ export function serveLiveFeed(app: FastifyInstance, service: Service, feed: Live
   app.get(feed.route, { config: { feed: 'plain' } }, (request, reply) => {
     const query = queryOf(request);
     const items = liveItems(settings, feed, request.params as Params, query);
-    const limit = readLimit(query, settings, feed.defaultLimit);
-    sendRecords(service, reply, items.slice(0, pageSize(limit, settings)), (records) =>
-      settings.live.envelope ? { data: records, limit, has_more: false, next_token: null } : records,
+    const limit = readLimit(query, feed.defaultLimit);
+    sendRecords(service, reply, items.slice(0, limit), (records) =>
+      settings.liveEnvelope ? { data: records, limit, has_more: false, next_token: null } : records,
     );
     return reply;
   });
@@ -35,8 +35,8 @@ export function liveItems(
   query: Query,
 ): FeedItem[] {
   const now = settings.clock().getTime();
-  const series = feed.series(params, query, viewOf(settings, 'live'));
-  return itemsBetween(series, now - feed.hours(settings) * HOUR, now);
+  const series = feed.series(params, query, viewOf(settings));
+  return itemsBetween(series, now - feed.hours * HOUR, now);
 }
 
 /** Sends records of a feed without a cursor, with the request's fault, and counts them. */

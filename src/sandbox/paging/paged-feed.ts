@@ -5,14 +5,15 @@ import { applyPageFault } from '../faults/apply-page-fault.ts';
 import { stringifyDrifted } from '../faults/drift.ts';
 import { type Fault, PAGE_FAULTS } from '../faults/fault.ts';
 import type { FeedItem, PagedFeed } from '../feeds/feed.ts';
+import type { SandboxSettings } from '../options.ts';
+import { comparePositions, type Position } from '../position.ts';
 import { Refusal } from '../refusal.ts';
 import { isObject, type Query, queryOf, type Service } from '../service.ts';
 import { type View, viewOf } from '../view.ts';
 import { byDayOf } from '../zone.ts';
 import type { Cursor } from './cursor.ts';
 import type { ServedPage } from './page-cache.ts';
-import { pageSize, readLimit, readRange } from './parameters.ts';
-import { selectPage } from './select-page.ts';
+import { readLimit, readRange } from './parameters.ts';
 
 /** A checked request to a feed. */
 interface Question {
@@ -49,9 +50,9 @@ function ask(
   params: Readonly<Record<string, string>>,
   query: Query,
 ): Question {
-  const view = viewOf(settings, 'historical');
+  const view = viewOf(settings, settings.historicalDelayMinutes);
   const series = feed.series(params, query, view);
-  const limit = readLimit(query, settings);
+  const limit = readLimit(query);
   return {
     // Uses the dates as sent, because a default that changes at midnight must not break a cursor.
     binding: JSON.stringify([feed.name, ...series.asked, limit, query.start_date, query.end_date]),
@@ -93,18 +94,12 @@ function composePage(
 ): ServedPage {
   const seal = (next: Cursor) => service.cursors.seal(next, question.binding);
   const { settings } = service;
-  const selected = selectPage({
-    ...question,
-    limit: pageSize(question.limit, settings),
-    zone: question.view.zone,
-    order: settings.order,
-    after: cursor.after,
-  });
-  const last = selected.items.at(-1);
+  const { items, hasMore: isCut } = selectPage(question, settings.order, cursor.after);
+  const last = items.at(-1);
   const page = {
-    records: selected.items.map((item) => item.toWire()),
-    nextToken: selected.hasMore && last !== undefined ? seal({ after: last, hops: 0 }) : null,
-    hasMore: selected.hasMore,
+    records: items.map((item) => item.toWire()),
+    nextToken: isCut && last !== undefined ? seal({ after: last, hops: 0 }) : null,
+    hasMore: isCut,
   };
   const sent =
     fault === null
@@ -119,4 +114,25 @@ function composePage(
   const envelope = { data: records, limit: question.limit, has_more: hasMore, next_token: nextToken };
   const text = fault === null ? JSON.stringify(envelope) : stringifyDrifted(envelope);
   return { body: Buffer.from(text), records: records.length, nextToken };
+}
+
+/** Returns the next `limit` items after a position. Reads only the days it needs, from the position's own day on. */
+function selectPage(
+  { range, limit, view, itemsOfDay }: Question,
+  order: SandboxSettings['order'],
+  after: Position | null,
+) {
+  const step = order === 'oldest-first' ? 1 : -1;
+  const [begin, end] = step === 1 ? [range.first, range.last] : [range.last, range.first];
+  const items: FeedItem[] = [];
+  let day = after === null ? begin : view.zone.dayOf(after.publishedAt);
+  for (; (end - day) * step >= 0; day += step) {
+    const ofDay = itemsOfDay(day);
+    for (const item of step === 1 ? ofDay : ofDay.toReversed()) {
+      if (after !== null && comparePositions(item, after) * step <= 0) continue;
+      if (items.length === limit) return { items, hasMore: true };
+      items.push(item);
+    }
+  }
+  return { items, hasMore: false };
 }

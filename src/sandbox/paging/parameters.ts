@@ -10,19 +10,11 @@ const MOST_DAYS = 90;
 const DEFAULT_DAYS_BACK = 7;
 const ALL = 'ALL';
 
-/** Reads `limit`: 1 to 1000, or to a lower cap (docs/service.md, "Paging"); 100 by default. */
-export function readLimit(
-  query: Query,
-  { pageCap, pageCapMode }: SandboxSettings,
-  byDefault = DEFAULT_LIMIT,
-): number {
-  const most = pageCapMode === 'refuse' ? pageCap : MOST_RECORDS;
-  return readInteger(query, 'limit', Math.min(byDefault, most), 1, most);
-}
-
-/** Returns how many records a page has: fewer than the limit if the sandbox silently caps pages. */
-export function pageSize(limit: number, { pageCap }: SandboxSettings): number {
-  return Math.min(limit, pageCap);
+/** Reads `limit`: 1 to 1000 (docs/service.md, "Paging"); 100 by default. */
+export function readLimit({ limit }: Query, byDefault = DEFAULT_LIMIT): number {
+  if (limit === undefined) return byDefault;
+  if (/^[1-9]\d{0,3}$/.test(limit) && Number(limit) <= MOST_RECORDS) return Number(limit);
+  throw invalidParameter('limit', `Input should be an integer from 1 to ${MOST_RECORDS}`, limit);
 }
 
 /**
@@ -89,21 +81,7 @@ export function readShare(query: Query, name: string): number {
   throw invalidParameter(name, 'Input should be a number from 0 to 1', given);
 }
 
-export function readInteger(
-  query: Query,
-  name: string,
-  byDefault: number,
-  least: number,
-  most: number,
-): number {
-  const given = query[name];
-  if (given === undefined) return byDefault;
-  const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw invalidParameter(name, `Input should be an integer from ${least} to ${most}`, given);
-}
-
-function readDay(name: string, query: Query): number | undefined {
+export function readDay(name: string, query: Query): number | undefined {
   const text = query[name];
   if (text === undefined) return undefined;
   const day = parseDay(text);
