@@ -105,7 +105,7 @@ export const hostile: Record<string, Hostile> = {
   },
   'a refusal without an end': {
     answer: (response) => endless(response, 500),
-    leaves: { code: 1, rows: 0, rejected: 0, failed: /with 500: x+…/ },
+    leaves: { code: 1, rows: 0, rejected: 0, failed: /with 500: no further words/ },
   },
 };
 
