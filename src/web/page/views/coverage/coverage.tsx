@@ -138,11 +138,9 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
     open(failed[(current + 1) % failed.length]!);
   };
   const counted = seriesIn(cells);
-  // There, data come first.
-  const isNarrow = innerWidth < 600;
   const all = cells.rows.length * cells.columns.length;
   return (
-    <>
+    <div class="failures-last">
       <div class="row apart">
         <span>
           <b>{number(counted.complete)}</b> of {number(counted.asked)} requested series complete
@@ -158,7 +156,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           </button>
         )}
       </div>
-      {!isNarrow && <Failures feed={feed} />}
+      <Failures feed={feed} />
       <div class={series && 'beside'}>
         {rows.length === 0 || columns.length === 0 ? (
           <p class="empty">Nothing was requested in this period.</p>
@@ -188,8 +186,7 @@ function AllSeries({ folded, shown, ...asked }: SeriesAsked & Look) {
           />
         )}
       </div>
-      {isNarrow && <Failures feed={feed} />}
-    </>
+    </div>
   );
 }
 
