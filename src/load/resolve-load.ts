@@ -18,7 +18,7 @@ import {
 } from '../warehouse/tables/lookups.ts';
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import type { Clocks } from './clocks.ts';
+import { type Clocks, endByClocks } from './clocks.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
 /** Lookups older than this are fetched again before a load. */
@@ -52,7 +52,8 @@ async function freshLookups(
   const stored = await readLookups(warehouse);
   const stale = lists.filter((list) => {
     const at = stored.refreshedAt[list];
-    return at === null || clock().getTime() - at.getTime() >= freshFor;
+    // A list from the future shows that this machine's clock is wrong; the next answer tells the time.
+    return at === null || Math.abs(clock().getTime() - at.getTime()) >= freshFor;
   });
   for (const list of stale) await refreshList(warehouse, client, origin, list, signal);
   return stale.length === 0 ? stored : readLookups(warehouse);
@@ -91,7 +92,11 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const { days, historyLimit } = plannedDays(job, today);
   const scope = days && scopeOf(job, days, lookups);
   const totals = countingTotals(client);
-  const nothingToDo = () => ({ ...nothingDone(totals, seconds()), historyLimit });
+  // A clock that is wrong may be why there is nothing to do.
+  const nothingToDo = () => {
+    const nothing = nothingDone(totals, seconds());
+    return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
+  };
   return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
 }
 

@@ -69,6 +69,15 @@ describe('clocks more than an hour apart', () => {
     expect(Object.keys(await coverageOf(db))).toEqual(['NO Inflation-Food COMBINED']);
   });
 
+  it('do not end as done where they leave nothing to load', async ({ db, sandbox }) => {
+    const behind = { clock: off(-6 * 366 * day), serviceClock: 'as answered' } as const;
+    // Its lists are fetched again, and their answer says the time.
+    for (const command of [runBackfill, runSync])
+      expect(await command({ job, db, sandbox, ...behind })).toMatchObject({
+        ...{ outcome: 'incomplete', error: expect.any(ClocksApart) },
+      });
+  });
+
   it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
     const apart = clocks({ machine: 6 * day });
     await runBackfill({ job, db, sandbox, ...apart, ...stoppedAt(1) });

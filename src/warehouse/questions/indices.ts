@@ -51,12 +51,17 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
   },
 };
 
-/** Feeds of news: their tables, what they are about, and when. */
+/** Feeds of news: their tables, what they are about, when, and their kind. */
 const newsFeeds = {
-  'macro-headlines': [sql`gmsi.macro_headlines`, sql`country_name`, sql`published_at`],
-  'ticker-events': [sql`gmsi.ticker_events`, sql`ticker`, sql`event_at`],
-  'ticker-headlines': [sql`gmsi.ticker_headlines`, sql`ticker`, sql`published_at`],
-  'ticker-event-headlines': [sql`gmsi.ticker_event_headlines`, sql`ticker`, sql`published_at`],
+  'macro-headlines': [sql`gmsi.macro_headlines`, sql`country_name`, sql`published_at`, 'macro headline'],
+  'ticker-events': [sql`gmsi.ticker_events`, sql`ticker`, sql`event_at`, 'event'],
+  'ticker-headlines': [sql`gmsi.ticker_headlines`, sql`ticker`, sql`published_at`, 'headline'],
+  'ticker-event-headlines': [
+    sql`gmsi.ticker_event_headlines`,
+    sql`ticker`,
+    sql`published_at`,
+    'event headline',
+  ],
 } as const;
 
 /** Feeds that say themselves what they are about. */
@@ -162,12 +167,12 @@ export interface NewsCount {
 
 /** Counts the events and headlines of an asset over time. */
 export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>): Question<NewsCount> {
-  const times = Object.entries(newsFeeds)
-    .filter(([feed]) => feed !== 'macro-headlines')
-    .map(([feed, [table, of, time]]) => {
-      const kind = sql.lit(feed.replace(/^ticker-(.+)s$/, '$1').replace('-', ' '));
-      return sql`select ${kind} as kind, ${time} as time from ${table} where ${within(of, time, { subject, from, to })}`;
-    });
+  const times = Object.values(newsFeeds)
+    .filter(([, , , kind]) => kind !== 'macro headline')
+    .map(
+      ([table, of, time, kind]) =>
+        sql`select ${sql.lit(kind)} as kind, ${time} as time from ${table} where ${within(of, time, { subject, from, to })}`,
+    );
   const { begins, at } = bucketOf(by, sql`time at time zone 'UTC'`);
   return {
     about: `How many events and headlines of ${subject} there are by ${by}`,

@@ -279,7 +279,7 @@ function completeness(
   feeds: NonNullable<Known['feeds']>,
 ): string | undefined {
   const loaded = jobs.filter((job) => job.series !== null && !isNeverLoaded(job));
-  if (loaded.length === 0) return completenessOf(feeds);
+  if (loaded.length === 0) return completenessOfAll(feeds);
   const sum = (of: 'series' | 'complete') => loaded.reduce((total, job) => total + job[of]!, 0);
   const others = feeds.reduce((total, { series }) => total + series, 0) > sum('series');
   // Jobs whose period has ended would say nothing about how current the others are.
@@ -290,11 +290,11 @@ function completeness(
   const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
   const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
   const said = `${number(sum('complete'))} of ${number(sum('series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
-  return others ? `${said}; in all, ${completenessOf(feeds)}` : said;
+  return others ? `${said}; in all, ${completenessOfAll(feeds)}` : said;
 }
 
 /** The same of all that was requested, by whatever job: nobody can say then which days are still to be requested. */
-function completenessOf(feeds: NonNullable<Known['feeds']>): string | undefined {
+function completenessOfAll(feeds: NonNullable<Known['feeds']>): string | undefined {
   const newest = daysOfFeeds(feeds).newest;
   const sum = (of: 'series' | 'complete') => feeds.reduce((total, feed) => total + feed[of], 0);
   return (
