@@ -18,6 +18,13 @@ export async function breakAt(db: Warehouse, headlineId: string | undefined, tim
       when (${isMeant}) execute function gmsi.break_off()`.execute(db);
 }
 
+/** How often what `breakAt` is meant for was written, or was to be. */
+export async function timesWritten(db: Warehouse): Promise<number> {
+  const { rows } = await sql<{ times: number }>`
+    select case when is_called then last_value else 0 end as times from gmsi.broken`.execute(db);
+  return rows[0]!.times;
+}
+
 /** A headline in the middle of the first half of September in one country. */
 export function someHeadline(sandbox: Sandbox, scope: TruthScope, country: string): string {
   const held = servedBy(sandbox, { ...scope, countries: [country], to: '2026-09-15' });

@@ -3,7 +3,6 @@ import { describe, expect } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { WriteGivenUp } from '../../src/warehouse/errors.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
@@ -11,18 +10,11 @@ import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
-import { breakAt, someHeadline } from './break-at.ts';
+import { breakAt, someHeadline, timesWritten } from './break-at.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 20 } });
-
-/** How often it was written, or was to be. */
-async function timesWritten(db: Warehouse): Promise<number> {
-  const { rows } = await sql<{ times: number }>`
-    select case when is_called then last_value else 0 end as times from gmsi.broken`.execute(db);
-  return rows[0]!.times;
-}
 
 const it = serving({ limits: null, clock, volume: 0.15 });
 
