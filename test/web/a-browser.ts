@@ -84,11 +84,25 @@ export async function axeFindings(page: Page): Promise<string[]> {
   );
 }
 
-/** Whether everything fits the width: a page that has to be pushed sideways is careless. */
 export async function expectToFit(page: Page): Promise<void> {
-  const [wide, shown] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [
-    number,
-    number,
-  ];
-  expect(wide).toBeLessThanOrEqual(shown);
+  expect(await fits(page)).toBe(true);
+}
+
+/** Shows the page small and dark, then wide and light: whether it fits, and axe finds nothing. */
+export async function expectGoodLooks(page: Page): Promise<void> {
+  for (const [width, colorScheme] of [
+    [360, 'dark'],
+    [1440, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    // A chart is drawn anew for the width.
+    await expect.poll(() => fits(page)).toBe(true);
+    expect(await axeFindings(page), `${width} px, ${colorScheme}`).toEqual([]);
+  }
+}
+
+/** Whether everything fits the width: a page that has to be pushed sideways is careless. */
+async function fits(page: Page): Promise<boolean> {
+  return page.evaluate('document.documentElement.scrollWidth <= innerWidth');
 }

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inPackage } from '../../src/package.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { runBackfill } from '../support/run-backfill.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
-import { aTab, axeFindings, browserPath, expectToFit, type Look } from './a-browser.ts';
-import { aBuiltPage, aPage } from './a-page.ts';
+import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';
+import { aBuiltPage } from './a-page.ts';
 
 const period = { start_date: '2026-10-01', end_date: '2026-10-31' };
 const chart = (what: string) => `${what} by day, 2026-10-01 to 2026-10-31`;
@@ -52,17 +50,12 @@ async function answered(path: string): Promise<unknown[][]> {
 const days = 'from=2026-10-01&to=2026-10-31';
 
 describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
-  it.each(views)('dark and light at 360 px and at 1440: $query', async ({ query, shows }) => {
-    for (const width of [360, 1440]) {
-      const { tab, page } = await open(query, { viewport: { width, height: 740 }, colorScheme: 'dark' });
-      await using _ = tab;
-      await page.getByRole('application', { name: shows }).locator('canvas').first().waitFor();
-      await expectToFit(page);
-      expect(await axeFindings(page)).toEqual([]);
-      await page.emulateMedia({ colorScheme: 'light' });
-      expect(await axeFindings(page)).toEqual([]);
-      expect(tab.complaints).toEqual([]);
-    }
+  it.each(views)('small and dark, wide and light: $query', async ({ query, shows }) => {
+    const { tab, page } = await open(query);
+    await using _ = tab;
+    await page.getByRole('application', { name: shows }).locator('canvas').first().waitFor();
+    await expectGoodLooks(page);
+    expect(tab.complaints).toEqual([]);
   });
 
   it('draws the coverage of assets across the page, and variants below their topic', async () => {
@@ -179,16 +172,5 @@ describe.skipIf(!browserPath)('feeds', { timeout: 120_000 }, () => {
     await expect.poll(() => rows.count()).toBe(Math.min(50, news.length));
     expect(await page.getByRole('group', { name: 'Kind' }).count()).toBe(0);
     expect(await axeFindings(page)).toEqual([]);
-  });
-
-  it('says which jobs load something if nothing is loaded', async () => {
-    await using empty = await aWarehouse();
-    await using served = await aPage(empty.db, { page: inPackage('dist/page') });
-    await using tab = await aTab(loaded.browser);
-    await tab.page.goto(served.url);
-    await tab.page.getByRole('heading', { name: 'Today' }).waitFor();
-    await tab.page.keyboard.press('5');
-    await tab.page.getByText('jobs/ticker-index.yaml').waitFor();
-    expect(await axeFindings(tab.page)).toEqual([]);
   });
 });
