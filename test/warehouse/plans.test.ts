@@ -21,16 +21,16 @@ const series = sql`
   unnest(array['US', 'GB', 'DE', 'FR', 'JP', 'NO', 'BR', 'IN', 'CN', 'ZA']) as country,
   unnest(array['Inflation-Food', 'Market Stress', 'Elections', 'Tension', 'Public Debt', 'Wars']) as topic`;
 
-/** A headline every eight hours; some had another version before; rollups of every day, and of the hours of the last year. */
+/** A headline a day; some had another version before; rollups of every day, and of the hours of the last year. */
 const made: readonly RawBuilder<unknown>[] = [
   sql`select gmsi.ensure_month_partition(feed_table, month::date)
       from unnest(array['headlines', 'gmsi_index']) as feed_table,
            generate_series(timestamp '2024-01-01', timestamp '2025-12-01', interval '1 month') as month`,
   sql`insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, topic_probability,
                                   directional_score, semantic_score, is_backfilled, load_id)
-      select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2024-01-01 00:00+00' + n * interval '8 hours',
+      select gen_random_uuid(), country, topic, 'COMBINED', timestamptz '2024-01-01 00:00+00' + n * interval '1 day',
              0.9, sin(n), cos(n), true, 1
-      from ${series}, generate_series(0, 2192) as n`,
+      from ${series}, generate_series(0, 730) as n`,
   sql`insert into gmsi.headline_revisions (headline_id, country, topic, match_type, published_at, directional_score,
                                            first_seen_at, known_from, known_to, is_backfilled, load_id, reason)
       select headline_id, country, topic, match_type, published_at, directional_score,

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { gmsi, startGmsi } from '../../cli/gmsi.ts';
-import { hasProc } from './processes.ts';
+import { hasProc, processesIn } from './processes.ts';
 import {
   cluster,
   connected,
@@ -18,8 +18,25 @@ import {
 
 withHome();
 
-// Killed while the server runs: lifetime.test.ts.
 describe.skipIf(!hasProc)('the server does not outlive its last user (skipped without /proc)', () => {
+  it('while one of two users is killed, the other keeps it running, until it is killed with its whole process group', async () => {
+    const killed = await stayingUser();
+    const other = await stayingUser({ detached: true });
+    const server = await postmaster();
+    killed.kill('SIGKILL');
+    await killed.ended;
+    await vi.waitFor(async () => expect(await sessions(other)).toBe(1), 30_000);
+    // The one that looks for users looks once a second: it has looked since.
+    await looksTwice(other);
+    expect(await postmaster()).toBe(server);
+    expect(server).toBeDefined();
+
+    expect(processesIn(await cluster())).not.toEqual([]);
+    process.kill(-other.pid, 'SIGKILL');
+    await other.ended;
+    await nothingRuns();
+  });
+
   it('who was killed while the data were being made', async () => {
     const first = startGmsi(['migrate'], setting);
     await vi.waitFor(

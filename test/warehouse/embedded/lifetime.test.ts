@@ -1,41 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { gmsi, startGmsi } from '../../cli/gmsi.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
-import { allProcesses, hasProc, processesIn, programsThatSee } from './processes.ts';
-import {
-  cluster,
-  home,
-  looksTwice,
-  nothingRuns,
-  postmaster,
-  sessions,
-  setting,
-  stayingUser,
-  withHome,
-} from './staying.ts';
+import { allProcesses, hasProc, programsThatSee } from './processes.ts';
+import { home, nothingRuns, postmaster, setting, withHome } from './staying.ts';
 
 withHome();
-
-describe.skipIf(!hasProc)('the server does not outlive its last user (skipped without /proc)', () => {
-  it('while one of two users is killed, the other keeps it running, until it is killed with its whole process group', async () => {
-    const killed = await stayingUser();
-    const other = await stayingUser({ detached: true });
-    const server = await postmaster();
-    killed.kill('SIGKILL');
-    await killed.ended;
-    await vi.waitFor(async () => expect(await sessions(other)).toBe(1), 30_000);
-    // The one that looks for users looks once a second: it has looked since.
-    await looksTwice(other);
-    expect(await postmaster()).toBe(server);
-    expect(server).toBeDefined();
-
-    expect(processesIn(await cluster())).not.toEqual([]);
-    process.kill(-other.pid, 'SIGKILL');
-    await other.ended;
-    await nothingRuns();
-  });
-});
 
 it.skipIf(!hasProc)(
   'the server runs on for some seconds, so that the next command need not start it, and then stops',
