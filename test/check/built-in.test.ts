@@ -301,18 +301,3 @@ describe('every feed', () => {
     },
   );
 });
-
-test('if nothing is loaded, every check runs on a job of any feed', async ({ db }) => {
-  for (const feed of catalog.values()) {
-    const variants = Object.entries(feed.variants).map(([name, [value]]) => `${name}=${value}`);
-    const { from, to } = { from: '2024-01-01', to: '2024-01-31' };
-    const lists = { countries: [''], topics: [''], tickers: [''], variants: [variants.join('&')] };
-    const window = { feed: feed.name, matchType: feed.matchTypes[0] ?? '', ...lists, from, to };
-    const scope = { window, table: feed.table, firstUnsettled: to };
-    const results = await checkAll(db, { feed, scope });
-    expect(
-      results.filter(({ result }) => result === 'failed'),
-      feed.name,
-    ).toEqual([]);
-  }
-});

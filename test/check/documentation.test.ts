@@ -14,8 +14,3 @@ test('docs/reference.md names every check there is, with its severity', async ()
     checks.map(({ name, severity }) => [name, severity]),
   );
 });
-
-test('the checks fit a terminal', async () => {
-  const checks = await findChecks('/', feeds);
-  expect(checks.filter(({ name, title }) => name.length > 17 || title.length > 64)).toEqual([]);
-});

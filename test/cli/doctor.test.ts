@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { anEmbeddedHome } from '../support/embedded-home.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { webServer } from '../support/other-servers.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -271,14 +269,4 @@ describe('a user without rights', () => {
       expect(code).toBe(2);
     });
   });
-});
-
-it('with the embedded warehouse, a wrong key is found as well', async () => {
-  const home = join(folder.path, 'home');
-  await anEmbeddedHome(home);
-  const env = { DATABASE_URL: undefined, GMSI_HOME: home, GMSI_API_KEY: 'wrong' };
-  const { code, lines } = await doctor(env, gmsi);
-  expect(lines.key).toMatchObject({ sign: '✗' });
-  expect(lines.warehouse).toMatchObject({ sign: '✓', found: expect.stringContaining('embedded PostgreSQL') });
-  expect(code).toBe(2);
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Manifest } from '../../src/export/manifest.ts';
-import { claim } from '../../src/warehouse/turns.ts';
 import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
 import { cases } from '../support/cases.ts';
@@ -157,14 +156,6 @@ describe('gmsi export to s3://', () => {
     running.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 130, stdout: '' });
     expect(await readdir(folder.path)).toEqual([]);
-  });
-
-  it('waits for no other export to the same place', async () => {
-    await using _ = await claim(warehouse.db, 'exporting to', `s3://exports/${prefix}`);
-    expect(await gmsiHere(command(), settingOf())).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('is running'),
-    });
   });
 });
 

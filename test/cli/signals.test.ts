@@ -4,7 +4,7 @@ import type { Session } from '../../src/compose.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-import { accessTo, startGmsi } from './gmsi.ts';
+import { startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aPlace } from './place.ts';
@@ -56,21 +56,6 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
   expect(await stuck.ended).toMatchObject({ code: 130, stdout: '' });
   const loads = await warehouse.db.selectFrom('gmsi.loads').select(['outcome', 'finished_at']).execute();
   expect(loads).toEqual([{ outcome: null, finished_at: null }]);
-});
-
-it('is interrupted before the first page as well', async () => {
-  await using place = await aPlace({ volume: 0.1 });
-  const { folder, sandbox, warehouse } = place;
-  const job = await folder.write('job.yaml', jobFor(january));
-  sandbox.script([{ kind: 'hang', match: ({ path }) => path.endsWith('/countries') }]);
-
-  const waiting = startGmsi(['backfill', job], { cwd: folder.path, env: accessTo(warehouse, sandbox) });
-  await vi.waitFor(() => expect(sandbox.stats().faults.hang).toBe(1), 90_000);
-  waiting.kill('SIGINT');
-
-  const { code, stderr } = await waiting.ended;
-  expect(code).toBe(130);
-  expect(stderr).toBe('Stopping. Press Ctrl-C again to stop at once.\ngmsi: interrupted\n');
 });
 
 it("tells the command also if a signal comes while the command's code is imported", async () => {

@@ -53,26 +53,4 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
     expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
   });
-
-  it('leaves no progress behind when it is interrupted twice', async () => {
-    await using place = await aPlace({ volume: 0.1 });
-    const { folder, sandbox, warehouse } = place;
-    sandbox.script([{ kind: 'hang', times: 100, match: ({ token }) => token !== null }]);
-    const terminal = startOnTerminal(
-      ['backfill', await folder.write('job.yaml', jobFor(quarter, { service: { page_size: 30 } }))],
-      80,
-      { cwd: folder.path, env: accessTo(warehouse, sandbox) },
-    );
-
-    await vi.waitFor(() => expect(sandbox.stats().faults.hang, terminal.written).toBe(4), 90_000);
-    terminal.type('\x03');
-    await vi.waitFor(() => expect(terminal.written).toContain('Ctrl-C again'), 90_000);
-    terminal.type('\x03');
-
-    expect(await terminal.ended).toBe(130);
-    expect(screenAfter(terminal.written, 80)).toEqual([
-      'Stopping. Press Ctrl-C again to stop at once.',
-      'Stopped. A load continues after its last committed page when you run it again.',
-    ]);
-  });
 });

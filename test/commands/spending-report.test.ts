@@ -27,28 +27,4 @@ describe('what a schedule costs', () => {
       ].join('\n'),
     );
   });
-
-  it('names the refreshes, and counts them in', () => {
-    const text = withoutMarks(
-      describeSchedule(aJob({ budget }), aForecast({ refreshes: 1, refreshRequests: 1_000 })),
-    );
-    expect(text).toContain('schedule    720 syncs, 1 refresh and 30 backfills in 30 days');
-    expect(text).toContain(
-      'refreshes   about 1,000 to load again what was loaded longest ago (5% of the budget)',
-    );
-    expect(text).toContain('in total    15,700, 78.5%');
-  });
-
-  it('says for how many days a budget that is too small is enough', () => {
-    const text = withoutMarks(describeSchedule(aJob({ budget }), aForecast({ syncRequests: 59_700 })));
-    expect(text).toContain('in total    60,000, 300% of 20,000 a month: enough for 10 days');
-    expect(text).not.toContain('reserve');
-  });
-
-  it('is less by what an adaptive cadence saves', () => {
-    const job = aJob({ budget, cadence: { adaptive: true } });
-    const text = withoutMarks(describeSchedule(job, aForecast({ adaptiveSyncRequests: 1_400 })));
-    expect(text).toContain('at least 14,400 requests, 13,000 of them saved by the cadence');
-    expect(text).toContain('in total    1,700, 8.5% of 20,000 a month');
-  });
 });

@@ -30,13 +30,3 @@ test('the documented privileges of a loader are enough to load and to work', asy
   const worker = { worker_id: 'w', run_by: 'test', version: 'test', key_fingerprint: 'k', concurrency: 1 };
   await registerWorker(loader.db, worker);
 });
-
-test('each of these privileges is needed: without it the doctor says so', async ({ warehouse }) => {
-  await using reader = await aUser(warehouse, 'reader');
-  const missing = await missingPrivileges(reader.db);
-  expect(missing).toContain('INSERT on gmsi.headlines');
-  expect(missing).toContain('UPDATE on gmsi.windows');
-  expect(missing).toContain('DELETE on gmsi.windows');
-  expect(missing).toContain('EXECUTE on gmsi.ensure_month_partition');
-  expect(missing).toContain('DELETE on gmsi.drain_sightings');
-});

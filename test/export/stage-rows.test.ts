@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -8,21 +8,6 @@ import { stageRows } from '../../src/export/stage-rows.ts';
 import { writeFile } from '../../src/export/write-file.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { askDuckDB } from './exporting.ts';
-
-it('puts no more rows into a file than it may have, and all of them into some', async () => {
-  await using folder = await aFolder();
-  const pathOf = (n: number) => join(folder.path, `${n}.csv`);
-  const batches = (async function* () {
-    for (let batch = 0; batch < 50; batch++) yield ['0.1', '', String(batch)];
-  })();
-  const found: string[] = [];
-  for await (const { path, rows } of stageRows(batches, { pathOf, rowsPerFile: 7 })) {
-    expect(rows).toBe(6);
-    found.push(await readFile(path, 'utf8'));
-  }
-  expect(found).toHaveLength(25);
-  expect(found.join('')).toBe(Array.from({ length: 50 }, (_, batch) => `0.1\n\n${batch}\n`).join(''));
-});
 
 it('stages nothing more once nobody asks, and ends what it reads from', async () => {
   await using folder = await aFolder();

@@ -123,29 +123,6 @@ it('with its days stated, an archive leaves no day to ask for', async ({ db }) =
   expect(sandbox.stats().pages).toBe(pages);
 });
 
-it('is loaded once: again, under another name and beside itself, nothing is read', async ({ db }) => {
-  const [archive] = archiveOf('asset_headlines_');
-  const first = await runImport(db, [archive!]);
-  expect(first.loaded).toBe(4);
-  const again = await runImport(db, [archive!, folder.path]);
-  expect(again).toMatchObject({ outcome: 'done', loadedBefore: 4 });
-  const rows = await rowsIn(db, 'ticker_headlines');
-  const { rows: revisions } = await sql`select from gmsi.revisions`.execute(db);
-  expect(revisions).toEqual([]);
-  expect(rows).toHaveLength(first.loads.reduce((sum, { totals }) => sum + totals.rows_inserted, 0));
-});
-
-it('headlines of the parts of a match type can be loaded as the whole', async ({ db }) => {
-  await using drained = await aWarehouse();
-  const [path] = archiveOf('asset_headlines_');
-  const stated = { matchType: 'COMBINED' };
-  expect(await runImport(db, [path!], { stated, days })).toMatchObject({ covered: { series: 1 } });
-  const job = jobFor('ticker-headlines', 'COMBINED');
-  await runBackfill({ job, db: drained.db, sandbox, clock });
-  expect(await rowsIn(db, 'ticker_headlines')).toEqual(await rowsIn(drained.db, 'ticker_headlines'));
-  expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ totals: { pages: 0 } });
-});
-
 describe('headlines that the service revises', () => {
   const revising = (time: string): SandboxOptions => ({
     ...{ ...world, clock: () => new Date(time), changes: { revised: 0.9 } },

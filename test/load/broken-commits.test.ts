@@ -1,12 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { feedNamed } from '../../src/feeds/catalog.ts';
-import { repair } from '../../src/load/repair.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { WriteGivenUp } from '../../src/warehouse/errors.ts';
 import { aLog } from '../support/a-log.ts';
-import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
@@ -55,50 +50,6 @@ describe('a page that breaks the connection whenever it is committed', () => {
     });
     expect(await timesWritten(db)).toBe(3);
     expect(sandbox.stats().pagesServedTwice).toBe(0);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
-
-  it('is given up as a live answer, too, and the sync says that it is incomplete', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 3 });
-    const today = { ...scope, from: '2026-11-20', to: '2026-11-20' };
-    const newest = sandbox
-      .truth({
-        country: 'DE',
-        topic: 'Inflation-Food',
-        matchType: 'COMBINED',
-        from: today.from,
-        to: today.to,
-      })
-      .reduce((one, other) => (other.publishedAt > one.publishedAt ? other : one));
-    await breakAt(db, newest.id!, 1_000);
-
-    const result = await runSync({ job: aJobFor(today, { end_date: 'today' }), db, sandbox, clock });
-    expect(result).toMatchObject({
-      outcome: 'incomplete',
-      live: { series: 1, failed: 1 },
-      windows: { failed: 1 },
-    });
-    expect(await timesWritten(db), 'three times by each feed').toBe(6);
-  });
-
-  it('ends a repair of its record, which a later one takes up', async ({ db, sandbox }) => {
-    await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
-    await runBackfill({ job, db, sandbox: renamed, clock });
-    const rejected = await countRows(db, 'rejected_records');
-    expect(rejected).toBe(servedBy(sandbox, scope).length);
-    await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
-    const repairAll = () =>
-      repair({
-        ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields: { published_at: ['pubTime'] } },
-        ...{ scope: undefined, job: 'test', dryRun: false, runBy: 'test', batchSize: 100 },
-        stop: new AbortController().signal,
-      });
-
-    await expect(repairAll()).rejects.toThrow(WriteGivenUp);
-    expect(await timesWritten(db)).toBe(3);
-    expect((await countRows(db, 'headlines')) + (await countRows(db, 'rejected_records'))).toBe(rejected);
-    await sql`drop trigger break_off on gmsi.headlines`.execute(db);
-    expect(await repairAll()).toMatchObject({ outcome: 'done' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });

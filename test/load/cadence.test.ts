@@ -1,11 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type Sandbox, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
-import { heldBy, servedBy } from '../support/truth.ts';
-import { coverageOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const dayMs = 24 * 3600 * 1000;
@@ -90,38 +88,3 @@ describe('a series without news', () => {
     expect(requests).toHaveLength(5 * 2);
   });
 });
-
-it('later syncs drain days that failed, although younger ones are covered', async ({ db }) => {
-  const busy = { ...days, countries: ['US'], topics: ['Inflation-Food'] };
-  let now = new Date(begin);
-  const clock = () => now;
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1, clock });
-  const job = aJobFor(busy, { end_date: 'today', step: 'P2D', lookback: 'P4D' }, '2040-03-01');
-  const syncOn = (day: number) => {
-    now = new Date(begin + day * dayMs);
-    return runSync({ job, db, sandbox, clock });
-  };
-  await runBackfill({ job, db, sandbox, clock });
-  // The oldest settling days are not answered until younger ones have settled.
-  const { query } = oldestOf(await requestsOf(sandbox, () => syncOn(0)));
-  const isIt = ({ query: { start_date } }: SeenRequest) => start_date === query.start_date;
-  sandbox.script([{ kind: 'refuse', status: 400, detail: 'not now', times: 100, match: isIt }]);
-  for (const day of [1, 4, 7]) await syncOn(day);
-  expect(Object.values(await coverageOf(db))).toEqual([expect.stringContaining('),[')]);
-  sandbox.script([]);
-  for (const day of [8, 9]) await syncOn(day);
-  expect(Object.values(await coverageOf(db))).toEqual([expect.not.stringContaining('),[')]);
-  const [covered] = Object.values(await coverageOf(db));
-  const exact = { ...busy, to: dayOf(Date.parse(covered!.slice(-12, -2)) - dayMs) };
-  expect(await heldBy(db, exact)).toEqual(servedBy(sandbox, exact));
-});
-
-async function requestsOf(sandbox: Sandbox, work: () => Promise<unknown>): Promise<SeenRequest[]> {
-  const requests = watchRequests(sandbox);
-  await work();
-  return requests.filter(({ query }) => query.start_date !== undefined);
-}
-
-function oldestOf(requests: readonly SeenRequest[]): SeenRequest {
-  return requests.toSorted((a, b) => (a.query.start_date! < b.query.start_date! ? -1 : 1))[0]!;
-}

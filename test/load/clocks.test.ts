@@ -6,7 +6,6 @@ import { accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
-import { aWorker, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -111,20 +110,6 @@ describe('clocks more than an hour apart', () => {
     expect(rows[0]).toMatchObject({ backfilled: 0, retracted: 0 });
     expect(rows[0]!.historical).toBeGreaterThan(0);
     expect(rows[0]!.live).toBeGreaterThan(0);
-  });
-
-  it("pause a worker's job if the service's differs", async ({ warehouse, db, sandbox }) => {
-    const ahead = { clock: off(6 * day), serviceClock: off(0) };
-    await using worker = aWorker({ warehouse, sandbox, ...ahead });
-    const schedule = { backfill: '* * * * *' };
-    const definition = { ...series, start_date: scope.from, ...settings, schedule };
-    await registered(db, 'late', definition, off(6 * day - hour)());
-    expect(await pausedJob(db)).toMatchObject({
-      paused_because: 'failures',
-      pause_error: expect.stringContaining('The clocks are 6 days apart'),
-    });
-    expect(await coverageOf(db)).toEqual({});
-    await worker.stop();
   });
 
   it('end the command with 1, in words and as JSON', async () => {

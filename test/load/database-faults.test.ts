@@ -121,16 +121,11 @@ it('a warehouse whose disk is full ends the run with what to do about it, and a 
 });
 
 describe('the log of a load', () => {
-  it.for([
-    ['53100', 'the disk is full'],
-    ['53300', 'the server takes no more connections'],
-    ['25006', 'the server can only be read'],
-    ['57P01', 'the server shuts down'],
-  ] as const)('has no stack if %s says that %s', async ([code, message], { db, sandbox }) => {
+  it('has no stack if the disk is full', async ({ db, sandbox }) => {
     // Neither heartbeats nor the end of a load are tried again.
     await sql`
       create function gmsi.refuse() returns trigger language plpgsql as
-      ${sql.lit(`begin raise exception '${message}' using errcode = '${code}'; end`)}`.execute(db);
+      ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`.execute(db);
     await sql`create trigger refuse before update on gmsi.loads execute function gmsi.refuse()`.execute(db);
     const { log, lines } = aLog();
     const short = aJobFor({ ...scope, countries: ['US'], to: '2026-09-01' });
@@ -139,7 +134,7 @@ describe('the log of a load', () => {
     expect(lines).toContainEqual(
       expect.objectContaining({
         msg: 'the end of the load could not be stored',
-        why: expect.stringContaining(message),
+        why: expect.stringContaining('the disk is full'),
       }),
     );
   });

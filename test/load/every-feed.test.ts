@@ -6,7 +6,6 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
-import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 
@@ -134,30 +133,6 @@ describe.each(feeds)('feed $name', (one) => {
       returning ${day}::text as day`.execute(db);
     expect(await lostRows(db)).toMatchObject(rows.map(({ day }) => ({ first_day: day, last_day: day })));
     expect(rows).toHaveLength(1);
-  });
-});
-
-it('a headline of an asset has a row for each of its topics, and none flips', async ({ db, sandbox }) => {
-  const topics = ['Regulation', 'Adoption', null];
-  await using proxy = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
-    ...page,
-    data: data.flatMap((record) => topics.map((topic_name) => ({ ...record, topic_name }))),
-  }));
-  const job = aJob({
-    ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
-    ...{ start_date: '2026-11-10', end_date: '2026-11-12' },
-  });
-  const run = { job, db, sandbox: proxy, clock, plan: { fullRefresh: true, retryRefused: false } };
-  expect(await runBackfill(run)).toMatchObject({ outcome: 'done', totals: { rows_changed: 0 } });
-  const { rows } = await sql<{ all: number; headlines: number }>`
-    select count(*)::int as all, count(distinct headline_id)::int as headlines from gmsi.ticker_headlines`.execute(
-    db,
-  );
-  expect(rows[0]!.headlines).toBeGreaterThan(10);
-  expect(rows[0]!.all).toBe(rows[0]!.headlines * topics.length);
-  expect(await runBackfill(run)).toMatchObject({
-    outcome: 'done',
-    totals: { rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
   });
 });
 

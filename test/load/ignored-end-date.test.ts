@@ -166,19 +166,6 @@ it('a sync does not wait for the window of a backfill', async () => {
   expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-11-17', undefined]);
 });
 
-it('rows that are gone are retracted, as in any window', async () => {
-  await using service = await aService({ changes: { withdrawn: 0.3, late: 0, revised: 0 } });
-  const { db, sandbox } = service;
-  const days = { ...one, from: '2026-09-01', to: '2026-11-17' };
-  service.moveTo('2026-11-18T00:00:00Z');
-  const job = aJobFor(days, { lookback: 'P0D', service: ignored });
-  await runBackfill({ job, ...service });
-  service.moveTo('2026-11-25T00:00:00Z');
-  const again = await runBackfill({ job, ...service, plan: { fullRefresh: true, retryRefused: false } });
-  expect(again.totals.rows_retracted).toBeGreaterThan(5);
-  expect(await heldBy(db, days)).toEqual(servedBy(sandbox, days));
-});
-
 describe('records far from the days that were asked for', () => {
   const days = { ...one, to: '2026-08-31' };
   const job = aJobFor(days, { service: { end_date: 'inclusive', concurrency: 1 } });

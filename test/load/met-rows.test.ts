@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { FeedTable } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
-import { microsecondsOf } from '../../src/feeds/reading/read-time.ts';
 import { remembered, rememberRows } from '../../src/load/met-rows.ts';
 import { CursorWithoutEnd } from '../../src/service/cursor.ts';
 import { sortedRows } from '../../src/warehouse/arrays.ts';
@@ -26,17 +25,6 @@ const pageOf = (keys: readonly { time: string; id: string }[]) => ({
 const page = (from: number, to: number, time = '2026-09-02T09:00:00Z') =>
   pageOf(Array.from({ length: to - from }, (_, n) => ({ time, id: idOf(from + n) })));
 
-it('counts a row once, on the day (UTC) that it is of, and none beyond the window', () => {
-  const met = rememberRows(window, 10);
-  met.take(page(0, 5));
-  met.take(page(3, 7));
-  met.take(page(0, 2, '2026-09-01T00:00:00Z'));
-  met.take(page(0, 3, '2026-09-03T23:59:59.999999Z'));
-  met.take(page(0, 9, '2026-08-31T23:59:59.999999Z'));
-  met.take(page(0, 9, '2026-09-04T00:00:00Z'));
-  expect(met.perDay).toEqual([2, 7, 3]);
-});
-
 it('tells all rows apart whose times or ids differ, however little', () => {
   const time = fc
     .integer({ min: 0, max: 86_400 })
@@ -56,16 +44,6 @@ it('tells all rows apart whose times or ids differ, however little', () => {
     }),
     { numRuns: 20 },
   );
-});
-
-it('goes on from what was met before', () => {
-  const rows = [{ time: microsecondsOf('2026-09-02T09:00:00.000000Z'), id: idOf(0) }];
-  const met = rememberRows(window, 10, { rows, perDay: [0, 1, 0] });
-  met.take(page(0, 3));
-  expect(met.perDay).toEqual([0, 3, 0]);
-  const unknown = rememberRows(window, 10, { rows, perDay: null });
-  unknown.take(page(0, 3));
-  expect(unknown.perDay).toBeNull();
 });
 
 it('counts no row twice if there are more than it remembers, and still finds a circle that begins late', () => {

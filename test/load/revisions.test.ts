@@ -95,24 +95,4 @@ describe('a headline that the service revises', () => {
       table gmsi.headlines except table public.old`.execute(db);
     expect(touched).toHaveLength(changed);
   });
-
-  it('back and forth has versions that follow each other without a gap', async ({ db }) => {
-    let now = new Date(before);
-    const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3, changes: { revised: 1 } });
-    for (const instant of [before, after, before, after]) {
-      now = new Date(instant);
-      await runBackfill({ job, db, sandbox, clock, plan: refresh });
-    }
-    const { rows } = await sql<{ headline_id: string; spans: string; versions: number; kept: number }>`
-      select h.headline_id, count(*) as kept, range_agg(tstzrange(known_from, known_to))
-               = tstzmultirange(tstzrange(h.first_seen_at, h.changed_at)) as spans,
-             sum(known_to - known_from) = h.changed_at - h.first_seen_at as versions
-      from gmsi.headlines h join gmsi.headline_revisions r using (country, topic, match_type, published_at, headline_id)
-      group by h.headline_id, h.first_seen_at, h.changed_at
-    `.execute(db);
-    expect(rows.length).toBeGreaterThan(20);
-    for (const row of rows) expect(row).toMatchObject({ spans: true, versions: true });
-    expect(new Set(rows.map(({ kept }) => kept))).toContain(3);
-  });
 });

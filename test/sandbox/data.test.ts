@@ -39,32 +39,3 @@ test.each([
   expect([...one!, ...other!].sort()).toEqual(idsOf('COMBINED').sort());
   expect(Math.min(one!.length, other!.length)).toBeGreaterThan(0);
 });
-
-test('by default a record has the wire names of the service and fields that nobody knows', async () => {
-  const { json } = await getPage(await aSandbox({ records: { missingScores: 0 } }));
-  expect(Object.keys(json.data[0])).toEqual([
-    ...'id publication_time topic_name match_type headline language source url'.split(' '),
-    ...'topic_probability directional_positive directional_neutral directional_negative'.split(' '),
-    ...'semantic_positive semantic_neutral semantic_negative relevance_rank entities'.split(' '),
-  ]);
-  expect(json.data[0].publication_time).toMatch(/^2026-01-\d\dT\d\d:\d\d:\d\d$/);
-});
-
-test('records can go without ids and texts, nest their scores and write numbers as strings', async () => {
-  const records = {
-    ids: false,
-    texts: false,
-    scores: 'nested',
-    numbers: 'string',
-    missingScores: 0,
-  } as const;
-  const sandbox = await aSandbox({ records });
-  const record = (await getPage(sandbox, { limit: 1 })).json.data[0];
-  const newest = sandbox.truth({ ...FOOD_IN_US, ...JANUARY }).at(-1)!;
-  expect(newest).toMatchObject({ id: null, headline: null, source: null, language: null, url: null });
-  expect(record).toEqual(newest.wire);
-  expect(Object.keys(record)).not.toContain('id');
-  expect(Object.keys(record)).not.toContain('headline');
-  expect(record.directional.positive).toBe(String(newest.directional.positive));
-  expect(record.topic_probability).toBe(String(newest.topicProbability));
-});

@@ -22,17 +22,6 @@ test.each(['COMBINED', 'EXPLICIT', 'IMPLICIT'])(
   },
 );
 
-test('an index that is not sparse has every hour of every topic that has begun', async () => {
-  const sandbox = await aSandbox();
-  const day = { from: '2026-11-20', to: '2026-11-20' };
-  const sparse = sandbox.truthOf('ticker-index', { ...BRENT, ...day });
-  const full = sandbox.truthOf('ticker-index', { ...BRENT, sparse: 'false', ...day });
-  expect(full).toHaveLength(13 * 6);
-  expect(full.filter(({ wire }) => wire.headline_count !== 0)).toEqual(sparse);
-  const empty = full.find(({ wire }) => wire.headline_count === 0)!;
-  expect(empty.wire).toMatchObject({ sentiment_sum: 0, sentiment_abs_sum: 0, sentiment_std: 0 });
-});
-
 test('the regional index of a country is what its headlines add up to, by topic', async () => {
   const sandbox = await aSandbox({ records: { missingScores: 0.3 } });
   const index = sandbox.truthOf('regional-index', { ...MACRO, index_type: 'EXPLICIT', ...WEEK });
@@ -82,20 +71,6 @@ test('the metrics of events are what the events add up to, words for impact incl
     })),
     scored,
   );
-});
-
-test('the custom query has the metrics of its tickers and types together', async () => {
-  const sandbox = await aSandbox();
-  const month = { from: '2026-10-01', to: '2026-10-31' };
-  const tickers = ['BZ_COM', 'BTC_CRY'];
-  const types = ['Realised', 'Anticipated'];
-  const apart = tickers.flatMap((ticker) =>
-    types.flatMap((event_type) => sandbox.truthOf('ticker-event-metrics', { ticker, event_type, ...month })),
-  );
-  const query = { tickers: tickers.join(), event_types: types.join(), ...month };
-  const together = sandbox.truthOf('event-metrics-query', query);
-  const sorted = (items: typeof apart) => items.map((it) => JSON.stringify(it)).sort();
-  expect(sorted(together)).toEqual(sorted(apart));
 });
 
 function aScore(publishedAt: string, topic: string, score: number): Scored {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pageCacheOf } from '../../src/sandbox/paging/page-cache.ts';
 import { aSandbox, drain, FOOD_IN_US, getPage, NOON, recordsOf } from './client.ts';
 
 test('a limit that divides the records exactly leaves no empty last page', async () => {
@@ -42,19 +41,6 @@ test('a cursor that is changed in any place is refused', async () => {
     ),
     { numRuns: 30 },
   );
-});
-
-test('the cache holds no more bytes than it may and drops the page that was unused longest', () => {
-  const aPage = (bytes: number) => ({ body: Buffer.alloc(bytes), records: 1, nextToken: null });
-  const cache = pageCacheOf(100);
-  const [a, b, c] = [aPage(40), aPage(40), aPage(40)];
-  cache.keep('a', a);
-  cache.keep('b', b);
-  expect(cache.get('a')).toBe(a);
-  cache.keep('c', c);
-  expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([a, undefined, c]);
-  cache.keep('huge', aPage(101));
-  expect([cache.get('a'), cache.get('c'), cache.get('huge')]).toEqual([undefined, undefined, undefined]);
 });
 
 test.each([

@@ -1,37 +1,8 @@
 import { expect, test } from 'vitest';
 import { aSandbox, drainBy, get, recordsOf } from './client.ts';
 
-const MONTH = { from: '2026-10-20', to: '2026-11-19' };
 const BRENT = { ticker: 'BZ_COM' };
 const PATH = '/v1/headlines/feed/historical/ticker/BZ_COM';
-
-test('a headline of a ticker has the fields that are likely, with the time in UTC', async () => {
-  const { json } = await get(await aSandbox({ records: { missingScores: 0 } }), PATH, { limit: 1000 });
-  expect(Object.keys(json.data[0])).toEqual([
-    ...'id ticker ticker_name publication_time headline source url language topic_name'.split(' '),
-    ...'sentiment_score bearish_probability neutral_probability bullish_probability'.split(' '),
-    ...'topic_probability match_type countries'.split(' '),
-  ]);
-  expect(json.data[0]).toMatchObject({ ticker: 'BZ_COM', ticker_name: 'Brent Crude Oil' });
-  expect(json.data[0].publication_time).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\+00:00$/);
-  expect(
-    new Set(json.data.map(({ countries }: { countries: string[] | null }) => countries?.length)),
-  ).toEqual(new Set([undefined, 1, 2]));
-});
-
-test('records of tickers can go without ids and texts, and write numbers as strings', async () => {
-  const records = { ids: false, texts: false, numbers: 'string', missingScores: 0 } as const;
-  const sandbox = await aSandbox({ records });
-  const [newest] = sandbox.truthOf('ticker-headlines', { ...BRENT, ...MONTH }).slice(-1);
-  const { publication_time, ...rest } = newest!.wire;
-  expect(Date.parse(String(publication_time))).toBe(Date.parse(newest!.publishedAt));
-  expect(Object.keys(rest)).not.toContain('id');
-  expect(Object.keys(rest)).not.toContain('headline');
-  expect([rest.sentiment_score, rest.topic_probability].map((it) => typeof it)).toEqual(['string', 'string']);
-  const [event] = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH });
-  expect(Date.parse(String(event!.wire.event_date))).toBe(Date.parse(event!.publishedAt));
-  expect(event!.wire).not.toHaveProperty('id');
-});
 
 test.each([
   ['topic_preset', ['Supply'], ({ topic_name }) => topic_name === 'Supply'],
@@ -90,20 +61,4 @@ test.each([
   const answer = await get(await aSandbox(), PATH, query);
   expect(answer.status).toBe(status);
   expect('detail' in answer.json).toBe(status === 422);
-});
-
-test('an event has the fields that are likely, its impact a number in a string or a word', async () => {
-  const sandbox = await aSandbox();
-  const events = sandbox.truthOf('ticker-events', { ...BRENT, ...MONTH }).map(({ wire }) => wire);
-  expect(Object.keys(events[0]!)).toEqual([
-    ...'id event_date event_name summary event_type direction impact topic_name'.split(' '),
-  ]);
-  const impacts = new Set(events.map(({ impact }) => impact));
-  expect([...impacts].filter((it) => !/^(0\.\d|1|High|Medium|Low)$/.test(String(it)))).toEqual([]);
-  expect(impacts).toContain('High');
-  expect(impacts).toContain('0.9');
-  expect(new Set(events.map(({ direction }) => direction))).toEqual(new Set(['Bullish', 'Bearish']));
-  const ofType = (event_type: string) =>
-    sandbox.truthOf('ticker-events', { ...BRENT, event_type, ...MONTH }).length;
-  expect(ofType('Realised') + ofType('Anticipated')).toBe(ofType('Combined'));
 });

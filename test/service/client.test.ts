@@ -190,22 +190,6 @@ describe('a permit', () => {
     expect(server.targets).toEqual([]);
     expect(client.stats().requests).toBe(0);
   });
-
-  test('is not taken for requests that still wait for their slot', async () => {
-    const answers: (() => void)[] = [];
-    const server = await rawServer((incoming, response) => {
-      answers.push(() => json(emptyPage)(incoming, response));
-    });
-    const { client, permits } = aClient(server.url, { settings: { ...settings, concurrency: 1 } });
-    const both = [client.getPage(request, never), client.getPage(request, never)];
-    await vi.waitFor(() => expect(answers).toHaveLength(1));
-    expect(permits.take).toHaveBeenCalledTimes(1);
-    answers[0]!();
-    await vi.waitFor(() => expect(answers).toHaveLength(2));
-    answers[1]!();
-    await Promise.all(both);
-    expect(permits.take).toHaveBeenCalledTimes(2);
-  });
 });
 
 test('an abort in the middle of a body ends the request with its reason and without a retry', async () => {

@@ -260,48 +260,6 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
   for (const texts of same) expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(1);
 });
 
-it('story keys join the reprints of a story, and hardly ever two stories', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 2 });
-  const world = {
-    ...{ countries: ['US', 'DE', 'JP', 'RU', 'SA'], topics: ['Market Stress'] },
-    ...{ from: '2026-09-01', to: '2026-09-20' },
-  };
-  await runBackfill({ job: aJobFor(world), db, sandbox, clock });
-  const { rows } = await sql<{ standing: string; key: string }>`
-    select country || headline_id as standing, concat_ws(' ', country, (published_at at time zone 'UTC')::date, gmsi.story_key(headline)) as key
-    from gmsi.headlines`.execute(db);
-  const keyOf = new Map(rows.map(({ standing, key }) => [standing, key]));
-  const truth = world.countries.flatMap((country) =>
-    sandbox.truth({ ...world, country, topic: 'Market Stress' }).map((it) => ({
-      key: keyOf.get(country + it.id)!,
-      story: `${country} ${it.story}`,
-      text: it.headline!,
-      keepsOutlet: it.headline!.endsWith(it.source!) && isKept(it.source!, it.headline!),
-    })),
-  );
-  const merged = setsBy(truth, 'key', 'story').filter(({ size }) => size > 1);
-  expect(merged.length).toBeLessThan(0.002 * truth.length);
-  const told = truth.filter(({ keepsOutlet }) => !keepsOutlet);
-  expect(setsBy(told, 'story', 'text').filter(({ size }) => size > 1).length).toBeGreaterThan(20);
-  expect(setsBy(told, 'story', 'key').filter(({ size }) => size > 1)).toEqual([]);
-});
-
-/** An outlet that the key leaves in: of more than three words, or after fewer than 20 characters. */
-function isKept(outlet: string, headline: string): boolean {
-  return outlet.split(' ').length > 3 || headline.length - ` - ${outlet}`.length < 20;
-}
-
-/** The different values of one field for each value of another. */
-function setsBy<Name extends string>(
-  items: readonly Record<Name, unknown>[],
-  by: Name,
-  of: Name,
-): Set<unknown>[] {
-  const sets = new Map<unknown, Set<unknown>>();
-  for (const item of items) sets.set(item[by], (sets.get(item[by]) ?? new Set()).add(item[of]));
-  return [...sets.values()];
-}
-
 it('a story key is a part of the query that asks for it, and costs nothing else', async ({ db }) => {
   const { rows } = await sql<{ 'QUERY PLAN': string }>`
     explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`.execute(db);

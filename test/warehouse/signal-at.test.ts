@@ -207,50 +207,6 @@ it('counts each headline in one daily decision, the first after it came', async 
   expect(decisions.at(-1)!.state).toBe('partial');
 });
 
-it('counts each synced headline in one decision, in the version of then', async ({ db }) => {
-  const minute = 60_000;
-  const begin = Date.parse('2026-03-01T21:00:00Z');
-  // Every 17 minutes for ten days, held here up to five days later; each second one was rescored at half past ten the next day.
-  const rows = Array.from({ length: 840 }, (_, n) =>
-    aRow({
-      headline_id: idOf(n),
-      directional_score: 0.25,
-      published_at: new Date(begin + n * 17 * minute).toISOString(),
-    }),
-  );
-  await upsert(db, rows, { isBackfilled: false });
-  await sql`alter table gmsi.headlines disable trigger user`.execute(db);
-  await sql`
-    update gmsi.headlines set first_seen_at = seen_at, changed_at = seen_at
-    from (select headline_id, published_at + (substr(headline_id::text, 25)::int * 7919 % 7200) * interval '1 minute' as seen_at
-          from gmsi.headlines) as seen
-    where headlines.headline_id = seen.headline_id`.execute(db);
-  await sql`alter table gmsi.headlines enable trigger user`.execute(db);
-  await sql`
-    update gmsi.headlines set directional_score = -0.25, changed_at = date_trunc('day', changed_at, 'UTC') + interval '34.5 hours'
-    where substr(headline_id::text, 25)::int % 2 = 1`.execute(db);
-  const decided = async (assumed: boolean) => {
-    const { rows: decisions } = await sql<{ headlines: number; witnessed: number; sum: number }>`
-      select sum(headline_count)::int as headlines, sum(witnessed_count)::int as witnessed, sum(sentiment_sum) as sum
-      from generate_series(timestamptz '2026-03-01 21:00+00', '2026-04-01 21:00+00', interval '1 day') as moment
-      cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => ${assumed}) as s`.execute(
-      db,
-    );
-    return decisions[0]!;
-  };
-  const all = { headlines: 840, witnessed: 840 };
-  const held = await decided(false);
-  expect(held).toMatchObject(all);
-  // Those that were held before nine in the evening were decided on before they were rescored, the others after.
-  const { rows: early } = await sql<{ sum: number }>`
-    select sum(case when substr(headline_id::text, 25)::int % 2 = 1 and (first_seen_at at time zone 'UTC')::time > '21:00' then -0.25 else 0.25 end)::float8 as sum
-    from gmsi.headlines`.execute(db);
-  expect(held.sum).toBe(early[0]!.sum);
-  expect(held.sum).toBeGreaterThan(0);
-  expect(held.sum).toBeLessThan(0.25 * 840);
-  expect(await decided(true)).toEqual(held);
-});
-
 describe('says why there are no headlines', () => {
   const ask = async (db: Warehouse, moment: string, others = sql``, of = ['US', 'Inflation-Food']) => {
     const { rows } = await sql<{ state: string; headline_count: number }>`

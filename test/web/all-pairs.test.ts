@@ -38,28 +38,6 @@ describe.skipIf(!browserPath)('the matrix of all pairs', { timeout: 120_000 }, (
     expect(tab.complaints).toEqual([]);
   });
 
-  it('says the cell in hand, opens it with Enter and closes it with Escape', async () => {
-    const { tab, page, grid, told } = await open();
-    await using _ = tab;
-    await grid.focus();
-    await page.keyboard.press('ArrowRight');
-    await expect
-      .poll(() => told.innerText())
-      .toBe(
-        'C01 Country C01, Group 1-Topic 1: 3,220 of 3,653 days covered (88.1%), 3 settling, 300 waiting, 30 failed, 100 refused',
-      );
-    await page.keyboard.press('Control+End');
-    await expect.poll(() => told.innerText()).toMatch(/^C97 Country C97, Group 7-Topic 9:/);
-    await page.keyboard.press('ArrowUp');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Country C96 · Group 7-Topic 9' }).waitFor();
-    expect(new URL(page.url()).searchParams.get('country')).toBe('C96');
-    await page.keyboard.press('Escape');
-    await expect.poll(() => page.locator('.series').count()).toBe(0);
-    await page.goBack();
-    await page.getByRole('heading', { name: 'Country C96 · Group 7-Topic 9' }).waitFor();
-  });
-
   it('leads from one failure to the next', async () => {
     const { tab, page } = await open();
     await using _ = tab;

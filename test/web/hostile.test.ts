@@ -1,8 +1,3 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -68,31 +63,6 @@ describe('SQL to copy', () => {
       }),
       { seed, numRuns: 200 },
     );
-  });
-
-  it('runs no command of psql (needs psql)', async ({ skip }) => {
-    const psql = promisify(execFile);
-    if (
-      await psql('psql', ['--version']).then(
-        () => false,
-        () => true,
-      )
-    )
-      skip();
-    const mark = join(page.folder, 'ran');
-    const query = new URLSearchParams({
-      country: `US\n\\! touch ${mark}\n--`,
-      topic: `x\r\\! touch ${mark}`,
-      from: '2026-10-01T00:00:00Z',
-      to: '2026-11-01T00:00:00Z',
-    });
-    const shown = await (await fetch(`${page.url}/api/headlines.sql?${query}`)).text();
-    expect(shown).toContain('touch');
-    const file = join(page.folder, 'copied.sql');
-    await writeFile(file, shown);
-    const { stdout } = await psql('psql', ['-X', '-v', 'ON_ERROR_STOP=1', '-f', file, warehouse.url]);
-    expect(stdout).toContain('(0 rows)');
-    expect(existsSync(mark)).toBe(false);
   });
 });
 

@@ -116,16 +116,6 @@ it('runs a job that only another machine has the file of', async ({ warehouse, d
   expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
 });
 
-it('begins the other jobs, too, if a paused one cannot be read', async ({ warehouse, db, sandbox }) => {
-  const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
-  await registered(db, 'a newer one', { ...job, schedule: undefined }, lastNight);
-  await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
-  await sql`update gmsi.schedules set resumes_at = '2026-12-01', paused_because = 'budget'`.execute(db);
-  await registered(db, 'plain', job, lastNight);
-  await using _worker = aWorker({ warehouse, sandbox });
-  expect(await loadsEnded(db)).toMatchObject([{ job: 'plain', outcome: 'done' }]);
-});
-
 it('loads what its job asks for by now, and leaves other windows', async ({ warehouse, db, sandbox }) => {
   const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
   await registered(db, 'edited', job, lastNight);
