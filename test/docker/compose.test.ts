@@ -29,16 +29,6 @@ it('opens its ports to this machine only, and pins the images that it does not b
   expect(postgres.environment!.PGDATA!.startsWith(`${mount}/`)).toBe(true);
 });
 
-it('starts PostgreSQL alone, and by profile workers, or a demo of all of it', async () => {
-  const services = Object.entries<Service>((await composeFile({})).services);
-  const startedBy = (profile: string) =>
-    services.filter(([, { profiles }]) => profiles?.includes(profile) ?? true).map(([name]) => name);
-  expect(startedBy('none')).toEqual(['postgres']);
-  expect(startedBy('work')).toEqual(['postgres', 'worker']);
-  expect(startedBy('demo')).toEqual(['postgres', 'demo-worker', 'sandbox']);
-  expect(startedBy('grafana')).toEqual(['postgres', 'grafana-login', 'grafana']);
-});
-
 it('gives Grafana its login, which needs no right to write, and the files that it is provisioned by', async () => {
   const { services, volumes } = await composeFile({
     GRAFANA_READER_PASSWORD: 'read',
@@ -68,17 +58,6 @@ it('gives Grafana its login, which needs no right to write, and the files that i
   expect(mounts.map(([, to]) => to)).toContain(login.command!.at(-1));
   const sources = await textOf(`${folders.get('/etc/grafana/provisioning/datasources')}/warehouse.yaml`);
   for (const [, name] of sources.matchAll(/\$(\w+)/g)) expect(grafana.environment).toHaveProperty(name!);
-});
-
-it('runs two workers of the image that it builds, confined, once the database is healthy', async () => {
-  const { services } = await composeFile({ NODE_IMAGE: 'mirror/node:22' });
-  for (const worker of [services.worker, services['demo-worker']]) {
-    expect(worker).toMatchObject({ image: 'gmsi-etl', command: ['work'], deploy: { replicas: 2 } });
-    expect(worker).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
-    expect(worker.build!.args).toEqual({ BASE: 'mirror/node:22' });
-    const healthy = { condition: 'service_healthy' };
-    expect(worker.depends_on).toEqual({ postgres: healthy });
-  }
 });
 
 it('keeps the key and the database of the demo apart from those in .env', async () => {
