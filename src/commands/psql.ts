@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
@@ -10,10 +8,6 @@ import { print, printError } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
-
-/** How often to check that the server at the printed address still runs, in milliseconds. */
-const checkInterval = 2_000;
-const recovering = '57P03';
 
 /**
  * `gmsi psql`: opens psql on the warehouse in use, or runs statements, which needs no psql. With `--address`, only prints the
@@ -53,22 +47,13 @@ function leaveSignalsTo(child: ChildProcess): void {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
 }
 
-async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
+async function keepOpen({ config, stop }: Session, { url, description }: OpenWarehouse): Promise<number> {
   print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
-  if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
+  if (config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
-  let failures = 0;
-  while (!session.stop.aborted) {
-    await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
-    if (session.stop.aborted) break;
-    const failure = await sql`select`.execute(db).then(
-      () => undefined,
-      (error: { readonly code?: string }) => error,
-    );
-    // If a server process crashes, every connection breaks once, and the server recovers.
-    failures = failure === undefined || failure.code === recovering ? 0 : failures + 1;
-    if (failures > 1) throw namedDatabaseError(failure);
-  }
+  // Without a timer, this process would end in the middle of waiting if the server is killed.
+  using _timer = setInterval(() => {}, 60_000);
+  if (!stop.aborted) await once(stop, 'abort');
   return exitCodes.done;
 }
 
