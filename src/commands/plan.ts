@@ -2,7 +2,6 @@ import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
-import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
@@ -229,16 +228,16 @@ function describeReading(endDate: ReadingInForce): string {
   return 'unknown, so each window requests one extra day; gmsi doctor --probe finds out';
 }
 
-/** Returns `6 countries × 4 topics × 2 of sentiment_type, COMBINED`, for example. */
+/** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */
 function describeSeries({ countries, topics, tickers, matchType, variants }: WindowScope): string {
-  const { several, single } = describeVariants(variants);
   const crossed = [
     ...(countries[0] === '' ? [] : [count(countries.length, 'country', 'countries')]),
     ...(topics[0] === '' ? [] : [count(topics.length, 'topic')]),
     ...(tickers[0] === '' ? [] : [count(tickers.length, 'ticker')]),
-    ...several,
+    ...(variants.length === 1 ? [] : [count(variants.length, 'variant')]),
   ];
-  return [crossed.join(' × ') || 'one', ...(matchType ? [matchType] : []), ...single].join(', ');
+  const only = variants.length === 1 ? variants[0]! : '';
+  return [crossed.join(' × ') || 'one', matchType, only].filter(isGiven).join(', ');
 }
 
 /** Compares the cost of a job's schedule with its budget, and lists what would cost less. */
