@@ -20,7 +20,7 @@ import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { describeHistoryLimit } from './load-summary.ts';
-import { namedJobs, reportBroken, setApart } from './named-jobs.ts';
+import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
 /** The options of commands that load, and of `gmsi plan`. */
 export interface LoadOptions extends JobPart {
@@ -42,19 +42,13 @@ export async function planCommand(
   const named = await namedJobs(session, names, options);
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
-  const plans: PlannedJob[] = [];
-  {
-    using steps = showSteps(session.log, session.progress);
-    for (const job of jobs) {
-      const show = (step: string) => steps.show(`${job.name}: ${step}`);
-      show('planning');
-      await plan(session, warehouse.db, job, options, show).then(
-        (planned) => plans.push(planned),
-        (error) => setApart(named, job, error),
-      );
-    }
-  }
-  if (plans.length === 0) throw named.broken[0]!.error;
+  using steps = showSteps(session.log, session.progress);
+  const plans = await forEachJob({ ...named, jobs }, (job) => {
+    const show = (step: string) => steps.show(`${job.name}: ${step}`);
+    show('planning');
+    return plan(session, warehouse.db, job, options, show);
+  });
+  steps[Symbol.dispose]();
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
   else
     print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
