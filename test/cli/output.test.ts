@@ -56,7 +56,7 @@ it('prints the reason of a failure to standard error and, with --json, to standa
   });
   const misused = await gmsiHere(['backfil', '--json'], setting);
   expect(JSON.parse(misused.stdout)).toMatchObject({
-    error: { hint: 'Did you mean backfill?', exitCode: 2 },
+    error: { message: expect.stringContaining('Did you mean backfill?'), exitCode: 2 },
   });
 });
 
