@@ -44,14 +44,6 @@ try {
 
 /** Converts Commander's error to the form of every other error. */
 function misuse(error: CommanderError): ConfigError {
-  const [, option, given, must] =
-    /^error: option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*)' is invalid\. (.*)$/s.exec(error.message) ??
-    [];
-  if (must !== undefined)
-    return new ConfigError(`${option} "${given}" is not valid.`, { hint: must, cause: error });
-  const [what = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
-  const hint =
-    suggestion?.replace(/^\((.*)\)$/, '$1') ??
-    `${asTyped('--help')} lists the commands, and each command's --help its options.`;
-  return new ConfigError(`${what.replace(/\.$/, '')}.`, { hint, cause: error });
+  const hint = `${asTyped('--help')} lists the commands, and each command's --help its options.`;
+  return new ConfigError(error.message.replace(/^error: /, ''), { hint, cause: error });
 }

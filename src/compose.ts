@@ -102,11 +102,11 @@ export async function openToRead(session: Session, schema: 'migrate' | 'as-is' =
   }
 }
 
-/** Errors of the warehouse name the setting of its address. */
+/** The hint of an error names the setting of the usual address. */
 function namingTheStandby(error: unknown): unknown {
   if (!(error instanceof ConfigError)) return error;
-  const hint = error.hint?.replace(/DATABASE_URL( \(or [^)]*\))?/, 'GMSI_READ_DATABASE_URL');
-  return new ConfigError(error.message, { cause: error, ...(hint !== undefined && { hint }) });
+  const hint = [error.hint, 'The address in use is GMSI_READ_DATABASE_URL.'].filter(Boolean).join(' ');
+  return new ConfigError(error.message, { cause: error, hint });
 }
 
 /**

@@ -282,7 +282,7 @@ program
   .description('write the loaded data to Parquet or CSV files, one a month')
   .argument('[job]', `${jobs[1]} (default: all headlines)`)
   .addOption(oneOf('--format <format>', 'file format', ['parquet', 'csv']).default('parquet'))
-  .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').implies({ format: 'csv' }))
+  .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').conflicts('format'))
   .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
   .option('--to <day>', 'last day (UTC), inclusive', day)
   .option(
@@ -291,10 +291,19 @@ program
   )
   .option('--country <code...>', 'only these countries; without a job')
   .option('--topic <name...>', 'only these topics; without a job')
-  .addOption(oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']))
+  .addOption(
+    oneOf('--rollup <kind>', 'sums by hour or day instead of the headlines', ['hourly', 'daily']).conflicts(
+      'asOf',
+    ),
+  )
   .option('--out <folder>', 'folder to create, or s3://bucket/folder (default: export/<job>)')
   .option('--overwrite', 'replace an existing export')
-  .option('--changed-since [load|moment]', 'continue an export: write only months that have changed')
+  .addOption(
+    new Option(
+      '--changed-since [load|moment]',
+      'continue an export: write only months that have changed',
+    ).conflicts(['overwrite', 'asOf', 'excel']),
+  )
   .addHelpText(
     'after',
     examples(

@@ -1,4 +1,5 @@
 import { basename } from 'node:path';
+import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 
@@ -10,7 +11,8 @@ export interface Check {
   readonly path: string;
   readonly title: string;
   readonly why: string;
-  readonly feeds: 'all' | readonly string[];
+  /** Names of feeds, or `all`. */
+  readonly feeds: readonly string[];
   /** `warn` if ordinary data may have findings. */
   readonly severity: 'fail' | 'warn';
   /** Tables, or sets of the job's rows, that the check reads. If one is empty, the check is skipped rather than passed. */
@@ -22,66 +24,52 @@ export interface Check {
 /** The check file is wrong. */
 export class BrokenCheck extends ConfigError {}
 
-const headers = ['check', 'why', 'feeds', 'severity', 'needs'];
-const shape = 'docs/reference.md shows how to write a check file.';
+const list = z.string().transform((text) => text.split(',').map((name) => name.trim()));
+
+/** The comments at the head of a check file. Each message completes "must". */
+const headers = z.strictObject({
+  check: z.string('say what is checked').min(1, 'say what is checked'),
+  why: z.string('say what a finding means').min(1, 'say what a finding means'),
+  feeds: list.default(['gmsi-headlines']),
+  severity: z.enum(['fail', 'warn'], 'be fail or warn').default('fail'),
+  needs: list
+    .pipe(z.array(z.string().regex(/^\w+(\.\w+)?$/, 'name tables, such as gmsi.gmsi_index')))
+    .default([]),
+});
 
 /**
  * Reads a check file: comments such as `-- check: title` at its head, then one query.
  * @param knownFeeds names that `-- feeds:` may contain
- * @throws BrokenCheck with the file and the line
+ * @throws BrokenCheck with the file and the comment
  */
 export function parseCheck(path: string, text: string, knownFeeds: readonly string[]): Check {
-  const refuse = (message: string, hint = shape, line?: number): never => {
-    throw new BrokenCheck(`${path}${line === undefined ? '' : `:${line}`}: ${message}.`, { hint });
+  const refuse = (message: string, hint = 'docs/reference.md shows how to write a check file.'): never => {
+    throw new BrokenCheck(`${path}: ${message}.`, { hint });
   };
-  const head = headOf(text);
-  for (const { name, line } of head) {
-    if (!headers.includes(name)) refuse(`"-- ${name}:" is not a header`, knownNames(name, headers), line);
-  }
-  const one = (name: string) => {
-    const [first, second] = head.filter((header) => header.name === name);
-    if (second) refuse(`"-- ${name}:" appears twice`, shape, second.line);
-    return first;
-  };
-  const needed = (name: string) =>
-    one(name)?.value || refuse(`it has no comment "-- ${name}: …" at its head`);
-
   const query = text.trimEnd().replace(/;$/, '');
   if (query.replace(/^\s*--.*$/gm, '').trim() === '') refuse('it contains no query');
-  const severity = one('severity') ?? { value: 'fail', line: undefined };
-  if (!isSeverity(severity.value)) return refuse('the severity must be fail or warn', shape, severity.line);
-  const needs = one('needs');
-  const tables = needs?.value.split(',').map((name) => name.trim()) ?? [];
-  if (!tables.every((name) => /^\w+(\.\w+)?$/.test(name)))
-    refuse('"-- needs:" must name tables, such as gmsi.gmsi_index', shape, needs?.line);
-  const feeds = one('feeds') ?? { value: 'gmsi-headlines', line: undefined };
-  const named = feeds.value.split(',').map((name) => name.trim());
-  const unknown = feeds.value === 'all' ? undefined : named.find((name) => !knownFeeds.includes(name));
-  if (unknown !== undefined)
-    refuse(`there is no feed "${unknown}"`, knownNames(unknown, ['all', ...knownFeeds]), feeds.line);
-
-  return {
-    name: basename(path, '.sql'),
-    path,
-    title: needed('check'),
-    why: needed('why'),
-    feeds: feeds.value === 'all' ? 'all' : named,
-    severity: severity.value,
-    needs: tables,
-    query,
-  };
+  const { data: head, error } = headers.safeParse(headOf(text));
+  if (!head) {
+    const issue = error.issues[0]!;
+    if (issue.code !== 'unrecognized_keys')
+      return refuse(`"-- ${String(issue.path[0])}:" must ${issue.message}`);
+    const [name = ''] = issue.keys;
+    return refuse(`"-- ${name}:" is not a header`, knownNames(name, Object.keys(headers.shape)));
+  }
+  const feeds = ['all', ...knownFeeds];
+  const unknown = head.feeds.find((name) => !feeds.includes(name));
+  if (unknown !== undefined) refuse(`there is no feed "${unknown}"`, knownNames(unknown, feeds));
+  const { check: title, ...said } = head;
+  return { name: basename(path, '.sql'), path, title, ...said, query };
 }
 
-/** Returns the comments `-- name: value` before the query, with their lines, counted from 1; ignores other comments. */
-function headOf(text: string) {
+/** Returns the comments `-- name: value` before the query; ignores other comments. */
+function headOf(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/);
   const end = lines.findIndex((line) => !/^\s*(--.*)?$/.test(line));
-  return lines.slice(0, end === -1 ? lines.length : end).flatMap((text, index) => {
-    const [, name, value = ''] = /^--\s*([a-z]+):\s*(.*?)\s*$/.exec(text) ?? [];
-    return name === undefined ? [] : [{ name, value, line: index + 1 }];
+  const found = lines.slice(0, end === -1 ? lines.length : end).flatMap((line) => {
+    const [, name, value = ''] = /^--\s*([a-z]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    return name === undefined ? [] : [[name, value] as const];
   });
-}
-
-function isSeverity(value: string): value is Check['severity'] {
-  return value === 'fail' || value === 'warn';
+  return Object.fromEntries(found);
 }

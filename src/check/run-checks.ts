@@ -76,7 +76,8 @@ async function outcomeOf(
   check: Check,
   rows: number,
 ): Promise<Outcome> {
-  if (check.feeds !== 'all' && !check.feeds.includes(feed.name)) return skipped(`not for ${feed.name}`);
+  if (!check.feeds.some((name) => name === 'all' || name === feed.name))
+    return skipped(`not for ${feed.name}`);
   for (const needed of check.needs)
     if (!(await holdsRows(snapshot, needed, scope)))
       return skipped(reasonIfEmpty[needed] ?? `${needed} is empty`);

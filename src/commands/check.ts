@@ -14,7 +14,7 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { namedJobs, reportBroken, setApart } from './named-jobs.ts';
+import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
 export interface CheckOptions extends JobPart {
@@ -39,29 +39,28 @@ export async function checkCommand(
   const checks = onlyThese(await findChecks(process.cwd(), feeds), options.only ?? []);
   const { all = names.length === 0 } = options;
   const named = await namedJobs(session, names, { all });
-  const parts = named.jobs.map((job) => partOf(job, options, today(session)));
+  const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openToRead(session);
   const lookups = await readLookups(warehouse.db);
-  const asked = parts.flatMap((job) => {
+  const asked = await forEachJob({ ...named, jobs }, (job) => {
     const feed = feedNamed(job.feed);
-    const unsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
-    try {
-      const window = knownScope(session, job, lookups, 'check');
-      return [{ job, feed, scope: { window, table: feed.table, firstUnsettled: unsettled } }];
-    } catch (error) {
-      setApart(named, job, error);
-      return [];
-    }
+    const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
+    const window = knownScope(session, job, lookups, 'check');
+    return { job, feed, scope: { window, table: feed.table, firstUnsettled } };
   });
-  if (asked.length === 0) throw named.broken[0]!.error;
-  const jobs = asked.map(({ job }) => job);
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
   const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);
   const { log, clock, config, stop: signal } = session;
-  if (isKept) await alertAfterRun(jobs, config, clock, { warehouse: warehouse.db, log, signal });
+  if (isKept)
+    await alertAfterRun(
+      asked.map(({ job }) => job),
+      config,
+      clock,
+      { warehouse: warehouse.db, log, signal },
+    );
   const { standby } = warehouse;
   if (session.json)
     printJson({ jobs: reports.map(reportAsJson), kept: isKept, standby: standbyAsJson(standby) });

@@ -56,14 +56,13 @@ export async function exportCommand(
 ): Promise<number> {
   const startedAt = performance.now();
   const dated = readTimes(options, session.clock());
-  refuseTogether(options);
   const { exportTable } = await loadExporter();
   // Not migrated, so that a read-only user can export, too.
   await using warehouse = await openToRead(session, 'as-is');
   await refuseUnmade(warehouse.db);
   const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
   await refuseUnsettled(warehouse, times.asOf);
-  const since = await readSince(warehouse.db, options.changedSince, session.clock());
+  const since = await readSince(warehouse.db, options, session.clock());
   const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { overwrite, changedSince } = options;
   const format = options.excel ? 'excel' : options.format;
@@ -83,31 +82,17 @@ export async function exportCommand(
   return exitCodes.done;
 }
 
-/** @throws ConfigError with the options that contradict each other */
-function refuseTogether({ format, excel, asOf, rollup, overwrite, changedSince }: ExportOptions): void {
-  const refuse = (options: string, hint: string) => {
-    throw new ConfigError(`${options} cannot be used together.`, { hint });
-  };
-  if (excel && format !== 'csv') refuse(`--format ${format} and --excel`, 'Excel opens CSV.');
-  if (rollup && asOf) refuse('--rollup and --as-of', 'Rollups have no history, only the current state.');
-  if (!changedSince) return;
-  if (overwrite) refuse('--changed-since and --overwrite', 'One continues an export, the other replaces it.');
-  if (asOf) refuse('--changed-since and --as-of', 'The state at a moment does not change.');
-  if (excel) refuse('--changed-since and --excel', 'A single file is always written whole.');
-  if (rollup && changedSince !== true)
-    refuse(
-      `--changed-since ${changedSince} and --rollup`,
-      'Rollups do not say when they changed. Without a value, --changed-since compares them with the existing export.',
-    );
-}
-
 /** Reads the moment in `--changed-since`: a time, or the number of a load, whose start counts. */
 async function readSince(
   db: Warehouse,
-  text: ExportOptions['changedSince'],
+  { changedSince: text, rollup }: ExportOptions,
   now: Date,
 ): Promise<string | undefined> {
   if (text === undefined || text === true) return undefined;
+  if (rollup)
+    throw new ConfigError(`--changed-since ${text} and --rollup cannot be used together.`, {
+      hint: 'Rollups do not say when they changed. Without a value, --changed-since compares them with the existing export.',
+    });
   if (!/^\d{1,15}$/.test(text)) return readMoment('--changed-since', text, now, ', or the number of a load');
   const startedAt = await startOfLoad(db, Number(text));
   if (startedAt) return startedAt.toISOString();

@@ -24,7 +24,7 @@ import {
   nextAfter,
   summaryAsJson,
 } from './load-summary.ts';
-import { type NamedJobs, namedJobs, reportBroken, setApart } from './named-jobs.ts';
+import { forEachJob, type NamedJobs, namedJobs, reportBroken } from './named-jobs.ts';
 import type { LoadOptions } from './plan.ts';
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it, and with `--dry-run`, it is `gmsi plan`. */
@@ -182,13 +182,7 @@ async function enqueueJobs(
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  const enqueued: Awaited<ReturnType<typeof enqueue>>[] = [];
-  for (const job of named.jobs)
-    await enqueue(session, db, job, { fullRefresh, retryRefused }).then(
-      (one) => enqueued.push(one),
-      (error) => setApart(named, job, error),
-    );
-  if (enqueued.length === 0) throw named.broken[0]!.error;
+  const enqueued = await forEachJob(named, (job) => enqueue(session, db, job, { fullRefresh, retryRefused }));
   const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
   if (session.json) printJson({ jobs: enqueued, workers });
   else print(describe(enqueued, workers));

@@ -41,10 +41,25 @@ export async function namedJobs(
   });
 }
 
-/** Notes that the file of one of several jobs is wrong. @throws any other error, and that of an only job */
-export function setApart({ jobs, broken }: NamedJobs, { path }: Job, error: unknown): void {
-  if (!(error instanceof JobFileError) || jobs.length + broken.length === 1) throw error;
-  broken.push({ path, error });
+/**
+ * Does the work for each job, one by one. If the file of one of several jobs turns out to be wrong, notes that and goes on.
+ * @throws any other error, and that of the first file if all are wrong
+ */
+export async function forEachJob<Result>(
+  { jobs, broken }: NamedJobs,
+  work: (job: Job) => Result | Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const job of jobs) {
+    try {
+      results.push(await work(job));
+    } catch (error) {
+      if (!(error instanceof JobFileError)) throw error;
+      broken.push({ path: job.path, error });
+    }
+  }
+  if (results.length === 0) throw broken[0]!.error;
+  return results;
 }
 
 /** Says which job files are wrong. @returns the exit code */

@@ -2,7 +2,6 @@ import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
-import { describeVariants } from '../config/resolve-series.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
@@ -21,7 +20,7 @@ import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { describeHistoryLimit } from './load-summary.ts';
-import { namedJobs, reportBroken, setApart } from './named-jobs.ts';
+import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
 /** The options of commands that load, and of `gmsi plan`. */
 export interface LoadOptions extends JobPart {
@@ -43,19 +42,13 @@ export async function planCommand(
   const named = await namedJobs(session, names, options);
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
-  const plans: PlannedJob[] = [];
-  {
-    using steps = showSteps(session.log, session.progress);
-    for (const job of jobs) {
-      const show = (step: string) => steps.show(`${job.name}: ${step}`);
-      show('planning');
-      await plan(session, warehouse.db, job, options, show).then(
-        (planned) => plans.push(planned),
-        (error) => setApart(named, job, error),
-      );
-    }
-  }
-  if (plans.length === 0) throw named.broken[0]!.error;
+  using steps = showSteps(session.log, session.progress);
+  const plans = await forEachJob({ ...named, jobs }, (job) => {
+    const show = (step: string) => steps.show(`${job.name}: ${step}`);
+    show('planning');
+    return plan(session, warehouse.db, job, options, show);
+  });
+  steps[Symbol.dispose]();
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
   else
     print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
@@ -229,16 +222,16 @@ function describeReading(endDate: ReadingInForce): string {
   return 'unknown, so each window requests one extra day; gmsi doctor --probe finds out';
 }
 
-/** Returns `6 countries × 4 topics × 2 of sentiment_type, COMBINED`, for example. */
+/** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */
 function describeSeries({ countries, topics, tickers, matchType, variants }: WindowScope): string {
-  const { several, single } = describeVariants(variants);
   const crossed = [
     ...(countries[0] === '' ? [] : [count(countries.length, 'country', 'countries')]),
     ...(topics[0] === '' ? [] : [count(topics.length, 'topic')]),
     ...(tickers[0] === '' ? [] : [count(tickers.length, 'ticker')]),
-    ...several,
+    ...(variants.length === 1 ? [] : [count(variants.length, 'variant')]),
   ];
-  return [crossed.join(' × ') || 'one', ...(matchType ? [matchType] : []), ...single].join(', ');
+  const only = variants.length === 1 ? variants[0]! : '';
+  return [crossed.join(' × ') || 'one', matchType, only].filter(isGiven).join(', ');
 }
 
 /** Compares the cost of a job's schedule with its budget, and lists what would cost less. */

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { parse } from 'pg-connection-string';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
@@ -10,10 +9,7 @@ import { print, printError } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
-
-/** How often to check that the server at the printed address still runs, in milliseconds. */
-const checkInterval = 2_000;
-const recovering = '57P03';
+import { withoutTls } from '../warehouse/tls.ts';
 
 /**
  * `gmsi psql`: opens psql on the warehouse in use, or runs statements, which needs no psql. With `--address`, only prints the
@@ -53,32 +49,21 @@ function leaveSignalsTo(child: ChildProcess): void {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
 }
 
-async function keepOpen(session: Session, { db, url, description }: OpenWarehouse): Promise<number> {
+async function keepOpen({ config, stop }: Session, { url, description }: OpenWarehouse): Promise<number> {
   print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
-  if (session.config.warehouse.kind !== 'embedded') return exitCodes.done;
+  if (config.warehouse.kind !== 'embedded') return exitCodes.done;
   printError(`${description} runs at this address until Ctrl-C.\n`);
-  let failures = 0;
-  while (!session.stop.aborted) {
-    await sleep(checkInterval, undefined, { signal: session.stop }).catch(() => {});
-    if (session.stop.aborted) break;
-    const failure = await sql`select`.execute(db).then(
-      () => undefined,
-      (error: { readonly code?: string }) => error,
-    );
-    // If a server process crashes, every connection breaks once, and the server recovers.
-    failures = failure === undefined || failure.code === recovering ? 0 : failures + 1;
-    if (failures > 1) throw namedDatabaseError(failure);
-  }
+  // Without a timer, this process would end in the middle of waiting if the server is killed.
+  using _timer = setInterval(() => {}, 60_000);
+  if (!stop.aborted) await once(stop, 'abort');
   return exitCodes.done;
 }
 
 /** Runs statements and prints their results. */
 async function runCommand({ address }: OpenWarehouse, statements: string): Promise<void> {
-  const { PGTZ: TimeZone, PGDATESTYLE: DateStyle, PGOPTIONS: options } = environmentForPsql();
   try {
-    const results = await runStatements(
-      ...([address, statements, { TimeZone, DateStyle, options }] as const),
-      ({ severity, message }) => printError(`${severity}:  ${message}\n`),
+    const results = await runStatements(address, statements, ({ severity, message }) =>
+      printError(`${severity}:  ${message}\n`),
     );
     for (const { command, rowCount, columns, rows } of results) {
       const cells = rows.map((row) => row.map((value) => value ?? 'NULL'));
@@ -99,17 +84,20 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
 /** Passes the address through the environment, so that no list of processes shows the password. */
 function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url.reveal());
-  const settings = {
-    PGHOST: decodeURIComponent(searchParams.get('host') ?? hostname),
+  const { address, tls } = withoutTls(url.reveal());
+  const { host, port, user, password, database } = parse(address);
+  const settings: Readonly<Record<string, string | null | undefined>> = {
+    PGHOST: host,
     PGPORT: port,
-    PGUSER: decodeURIComponent(username),
-    PGPASSWORD: decodeURIComponent(password),
-    PGDATABASE: decodeURIComponent(pathname.slice(1)),
-    PGSSLMODE: searchParams.get('sslmode') ?? '',
-    PGSSLROOTCERT: searchParams.get('sslrootcert') ?? '',
-    PGSSLCERT: searchParams.get('sslcert') ?? '',
-    PGSSLKEY: searchParams.get('sslkey') ?? '',
+    PGUSER: user,
+    PGPASSWORD: password,
+    PGDATABASE: database,
+    PGSSLMODE: tls.sslmode,
+    PGSSLROOTCERT: tls.sslrootcert,
+    PGSSLCERT: tls.sslcert,
+    PGSSLKEY: tls.sslkey,
   };
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''));
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+  );
 }

@@ -6,7 +6,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, number, table } from '../terminal/table.ts';
+import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -127,37 +127,19 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
   const isInterrupted = results.some(({ outcome }) => outcome === 'interrupted');
   if (met.length === 0 && !isInterrupted)
     return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
-  const rows = met.map((result) => [
-    ...[result.feed, result.job, result.records, result.rows, result.superseded],
-    ...[sum(result.stillRejected), result.rowsFilled],
+  const head = ['feed', 'job', 'rejected', 'now rows', 'superseded', 'rows filled', 'left alone'];
+  const rows = met.map((one) => [
+    ...[one.feed, one.job, one.records, one.rows, one.superseded],
+    ...[one.rowsFilled, one.rowsOfAnotherIdentity],
   ]);
-  const head = ['feed', 'job', 'rejected', dryRun ? 'would be rows' : 'now rows', 'superseded'];
-  const lines: string[] = [];
-  if (met.length > 0)
-    lines.push(table([...head, 'still rejected', dryRun ? 'would be filled' : 'rows filled'], rows), '');
-  for (const { feed, columnsFilled, stillRejected, superseded, rowsOfAnotherIdentity } of met) {
-    if (sum(columnsFilled) > 0)
-      lines.push(`${feed}: columns ${dryRun ? 'that would be ' : ''}filled: ${listed(columnsFilled)}`);
-    if (sum(stillRejected) > 0) lines.push(`${feed}: still cannot be read: ${listed(stillRejected)}`);
-    if (superseded > 0)
-      lines.push(`${feed}: ${count(superseded, 'record')} dropped: a newer version is already loaded`);
-    if (rowsOfAnotherIdentity > 0)
-      lines.push(
-        `${feed}: ${count(rowsOfAnotherIdentity, 'row')} left alone: the aliases would change their identity (docs/operating.md, "Reading again")`,
-      );
-  }
-  if (dryRun) lines.push('Nothing was changed (--dry-run).');
-  if (isInterrupted) lines.push('Interrupted; run it again for the rest.');
-  return `${lines.join('\n').trimEnd()}\n`;
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, many) => total + many, 0);
-}
-
-function listed(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .sort(([, a], [, b]) => b - a)
-    .map(([name, many]) => `${name} (${number(many)})`)
-    .join(', ');
+  const reasons = met.flatMap(({ feed, stillRejected }) =>
+    Object.entries(stillRejected).map(([reason, many]) => [feed, reason, many]),
+  );
+  const blocks = [
+    table(head, rows),
+    table(['feed', 'still rejected', 'records'], reasons),
+    dryRun ? 'Nothing was changed (--dry-run).' : '',
+    isInterrupted ? 'Interrupted; run it again for the rest.' : '',
+  ];
+  return `${blocks.filter((text) => text !== '').join('\n\n')}\n`;
 }

@@ -9,11 +9,11 @@ type Camel<Name extends string> = Name extends `${infer Head}_${infer Rest}`
   ? `${Head}${Capitalize<Camel<Rest>>}`
   : Name;
 
-/** Changes the names of a map and of the maps in it. */
+/** Changes the names of a map and of the maps in it; dates and other objects stay as they are. */
 export function camelCased<T extends object>(map: T): CamelCased<T> {
   const entries = Object.entries(map).map(([name, value]) => [
     name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? camelCased(value) : value,
+    value?.constructor === Object ? camelCased(value) : value,
   ]);
   return Object.fromEntries(entries);
 }

@@ -1,6 +1,7 @@
 import { posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { catalog } from '../feeds/catalog.ts';
+import { Secret } from '../secret.ts';
 import { describeFeed } from './describe-feed.ts';
 import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
@@ -175,6 +176,7 @@ const alertsSection = z
         .refine(isWebAddress, { error: expectedAddress })
         // JSON Schema's keyword for secrets: anybody who knows the address can post to it.
         .meta({ writeOnly: true })
+        .transform((url) => new Secret(url))
         .exactOptional()
         .describe(
           'Address for alerts, as JSON that Slack understands. It is a secret, so prefer GMSI_ALERT_WEBHOOK_URL, which is the default.',

@@ -1,9 +1,9 @@
 import type { Temporal } from 'temporal-polyfill';
-import type { Dimension, FieldAliases } from '../feeds/feed.ts';
-import type { Secret } from '../secret.ts';
+import type { z } from 'zod';
+import type { Dimension } from '../feeds/feed.ts';
 import type { CamelCased } from './camel-cased.ts';
 import type { JobFile } from './job-keys.ts';
-import type { serviceSettings } from './service-schema.ts';
+import type { serviceSection } from './service-schema.ts';
 
 /** The longest range that the service accepts, in days (docs/service.md, "Historical headlines"). */
 export const longestRequestDays = 90;
@@ -11,11 +11,8 @@ export const longestRequestDays = 90;
 /** How the service reads `end_date`. That is not documented; with `unknown`, windows are right either way. */
 export type EndDateReading = ServiceSettings['endDate'];
 
-/**
- * Our best guesses about the service (docs/service.md), which a job file's `service` can change; service-schema.ts describes
- * each. Time limits are in milliseconds; `rate` is `Infinity` for `unlimited`.
- */
-export type ServiceSettings = ReturnType<typeof serviceSettings>;
+/** Time limits are in milliseconds; `rate` is `Infinity` for `unlimited`. */
+export type ServiceSettings = CamelCased<z.output<typeof serviceSection>>;
 
 /** The key's requests in a calendar month (UTC) at which this job stops. */
 export type BudgetSettings = CamelCased<JobFile['budget']>;
@@ -41,8 +38,11 @@ export type Locate = (field: FieldPath, atKey?: boolean) => FilePosition;
 /** A job file as plain values that can be stored, without its secrets. */
 export type JobDefinition = Readonly<Record<string, unknown>>;
 
-/** A job file, read and checked, not yet resolved against the lookups. */
-export interface Job {
+/**
+ * A job file, read and checked, not yet resolved against the lookups. job-keys.ts describes the keys of the file. Durations are
+ * in days, those of `service` in milliseconds.
+ */
+export type Job = CamelCased<Omit<JobFile, KeysReadFurther>> & {
   /** The file's name without its ending. */
   readonly name: string;
   /** As the user gave it, or `jobs/<name>.yaml`, relative to the working directory. */
@@ -50,7 +50,6 @@ export interface Job {
   /** For problems that are found after reading. */
   readonly locate: Locate;
   readonly definition: JobDefinition;
-  readonly feed: string;
   /** For each dimension of its feed: names or globs from a lookup, or the whole lookup. */
   readonly selections: Readonly<Record<Dimension, 'all' | readonly string[] | undefined>>;
   /** For each dimension that a command limits, names or globs that select from the job's own; empty for the whole job. */
@@ -61,31 +60,13 @@ export interface Job {
   readonly variants: readonly string[];
   /** Sent with every request of a `POST` feed. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  readonly startDate: Temporal.PlainDate;
-  /** The last day wanted, inclusive. */
-  readonly endDate: Temporal.PlainDate | 'today';
   /** Days before it are not requested, even if `startDate` is earlier. */
   readonly historyLimit: HistoryLimit | undefined;
-  /** The longest window, in days. */
   readonly stepDays: number;
-  readonly order: 'newest-first' | 'oldest-first';
   readonly lookbackDays: number;
-  /** How often syncs poll quiet series; without `adaptive`, every sync polls all series. */
-  readonly cadence: {
-    readonly adaptive: boolean;
-    readonly longestDays: number;
-  };
-  readonly budget: BudgetSettings;
-  readonly schedule: JobFile['schedule'];
-  /** What workers export after each run. */
-  readonly exports: JobFile['exports'];
-  readonly alerts: {
-    /** A secret, because anybody who knows the address can post to it. If `undefined`, the environment's webhook is used. */
-    readonly webhookUrl: Secret | undefined;
-    /** Maximum age in days of any series' newest covered day; `undefined` for no limit. */
-    readonly maxLagDays: number | undefined;
-  };
-  readonly fields: FieldAliases;
-  readonly unknownFields: JobFile['unknown_fields'];
-  readonly service: ServiceSettings;
-}
+};
+
+/** The keys of a job file that a job has in another form. */
+type KeysReadFurther =
+  | ('countries' | 'topics' | 'tickers' | 'match_type')
+  | ('parameters' | 'body' | 'history_limit' | 'step' | 'lookback');

@@ -1,6 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
 import { catalog, retired } from '../feeds/catalog.ts';
-import { Secret } from '../secret.ts';
 import { camelCased } from './camel-cased.ts';
 import { isMap } from './field-types.ts';
 import { findJobFile, type JobFileText } from './find-job-file.ts';
@@ -10,7 +9,6 @@ import { jobFileJsonSchema, jobFileSchema } from './job-schema.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { describeProblems, JobFileError } from './problems.ts';
 import { variantsOf } from './resolve-series.ts';
-import { serviceSettings } from './service-schema.ts';
 
 /**
  * Checks a job file's text and turns it into a job.
@@ -28,38 +26,24 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
   refuseFutureStart(file, today, refuse);
   refuseLimitAfterEnd(file, today, refuse);
   const feed = catalog.get(file.feed)!;
-  const { cadence, alerts } = file;
+  const { countries, topics, tickers, match_type, history_limit, step, lookback, ...rest } = file;
+  // In these maps the keys are names of the service and of columns.
+  const { parameters: _, body, fields, ...same } = rest;
   return {
+    ...camelCased(same),
+    fields,
+    body,
     name,
     path,
     locate,
     definition: withoutSecrets(value as JobDefinition),
-    feed: file.feed,
-    selections: { country: file.countries, topic: file.topics, ticker: file.tickers },
+    selections: { country: countries, topic: topics, ticker: tickers },
     only: {},
-    matchType: file.match_type ?? feed.matchTypes[0] ?? '',
+    matchType: match_type ?? feed.matchTypes[0] ?? '',
     variants: variantsOf(feed, file),
-    body: file.body,
-    startDate: file.start_date,
-    endDate: file.end_date,
-    historyLimit: file.history_limit && { reach: file.history_limit, by: 'job' },
-    stepDays: file.step,
-    order: file.order,
-    lookbackDays: file.lookback,
-    cadence: {
-      adaptive: cadence.adaptive,
-      longestDays: cadence.longest,
-    },
-    budget: camelCased(file.budget),
-    schedule: file.schedule,
-    exports: file.exports,
-    alerts: {
-      webhookUrl: alerts.webhook_url === undefined ? undefined : new Secret(alerts.webhook_url),
-      maxLagDays: alerts.max_lag,
-    },
-    fields: file.fields,
-    unknownFields: file.unknown_fields,
-    service: serviceSettings(file.service),
+    historyLimit: history_limit && { reach: history_limit, by: 'job' },
+    stepDays: step,
+    lookbackDays: lookback,
   };
 }
 

@@ -161,22 +161,6 @@ export function variantsOf(feed: Feed, { parameters, body }: Pick<JobFile, 'para
   return variants.map((variant) => new URLSearchParams(variant).toString());
 }
 
-/**
- * Describes variants for a person: `several` are parameters with more than one value, as `2 of sentiment_type`; `single` are the
- * others, as `event_type=Combined`.
- */
-export function describeVariants(variants: readonly string[]): { several: string[]; single: string[] } {
-  const asked = new Map<string, Set<string>>();
-  for (const [name, value] of variants.flatMap((variant) => [...new URLSearchParams(variant)])) {
-    asked.set(name, (asked.get(name) ?? new Set()).add(value));
-  }
-  const entries = [...asked];
-  return {
-    several: entries.filter(([, values]) => values.size > 1).map(([name, { size }]) => `${size} of ${name}`),
-    single: entries.filter(([, values]) => values.size === 1).map(([name, [value]]) => `${name}=${value}`),
-  };
-}
-
 /** Returns the same hash for bodies that differ only in the order of their keys. */
 function hashOf(body: unknown): string {
   const sorted = JSON.stringify(body, (_, value) =>

@@ -86,10 +86,5 @@ export const serviceSection = z
   .prefault({})
   .describe('Our best guesses about the service. Set these only if a guess is wrong.');
 
-/** Converts a job file's `service` section to settings. */
-export function serviceSettings({ match_types: _, ...service }: z.output<typeof serviceSection>) {
-  return camelCased(service);
-}
-
 /** The defaults, for commands that take no job. */
-export const defaultServiceSettings = serviceSettings(serviceSection.parse({}));
+export const defaultServiceSettings = camelCased(serviceSection.parse({}));

@@ -195,18 +195,18 @@ function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly Fiel
 }
 
 function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding['trouble'] {
-  const { maxLagDays } = job.alerts;
+  const { maxLag } = job.alerts;
   const days = lagSeconds / 86_400;
-  if (maxLagDays === undefined || days <= maxLagDays) return null;
+  if (maxLag === undefined || days <= maxLag) return null;
   const since =
     newestCovered === null
       ? 'at least one series has no covered day yet'
       : `all series are covered up to ${newestCovered}`;
   return {
-    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLagDays, 'day')} are allowed. gmsi status ${job.name} shows what is missing.`,
+    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed. gmsi status ${job.name} shows what is missing.`,
     details: {
       lag_seconds: Math.round(lagSeconds),
-      max_lag_days: maxLagDays,
+      max_lag_days: maxLag,
       newest_covered_day: newestCovered,
     },
   };

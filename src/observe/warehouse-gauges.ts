@@ -75,9 +75,9 @@ export function createWarehouseGauges(
     for (const { feed, state, windows: many } of found.windows) windows.set({ feed, state }, many);
     for (const { job, lagSeconds, budget } of found.standings) {
       const label = { job_name: job.name };
-      const { maxLagDays } = job.alerts;
+      const longest = job.alerts.maxLag;
       lag.set(label, lagSeconds);
-      if (maxLagDays !== undefined) maxLag.set(label, maxLagDays * 24 * 3600);
+      if (longest !== undefined) maxLag.set(label, longest * 24 * 3600);
       if (!budget) continue;
       budgetLeft.set(label, budget.limit - budget.used);
       budgetProjected.set(label, budget.limit - budget.projected);

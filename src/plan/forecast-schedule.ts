@@ -151,7 +151,7 @@ function adaptiveRequests(
   let requests = 0;
   for (const { polled_at, news_at, quiet_polls } of habits) {
     const polls = polled_at && { polledAt: polled_at, newsAt: news_at!, quietPolls: quiet_polls! };
-    const interval = polls ? pollInterval(polls, job.cadence.longestDays) / (24 * 3600 * 1000) : 0;
+    const interval = polls ? pollInterval(polls, job.cadence.longest) / (24 * 3600 * 1000) : 0;
     requests +=
       interval === 0
         ? atEverySync

@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { StatusLine } from './status-line.ts';
-import { count, duration, fittingParts, type LinePart, number } from './table.ts';
-import { columnsOf } from './text.ts';
+import { count, duration, number } from './table.ts';
+import { columnsOf, cutToFit } from './text.ts';
 
 /** Where progress goes: a bar on the terminal, a log line every few seconds, or nowhere. */
 export type ProgressView = StatusLine | 'lines' | 'none';
@@ -52,15 +52,14 @@ function movingWithPages(read: () => Progress): () => Shown {
 
 function bar(name: string, progress: Shown, startedAt: number, width: number): string {
   const windows = `${number(progress.done)}/${number(progress.all)} windows`;
-  const told = fittingParts([[3, name], [6, windows], ...details(progress, startedAt)], width);
+  const told = cutToFit([name, windows, ...details(progress, startedAt)].join('  '), width);
   const room = width - columnsOf(told) - 2;
-  if (room < barWidth.least || !told.startsWith(`${name}  `)) return told;
-  return `${name}  ${blocks(progress.share, room)}  ${told.slice(name.length + 2)}`;
+  return room < barWidth.least ? told : `${blocks(progress.share, room)}  ${told}`;
 }
 
 function line(job: string, progress: Shown, startedAt: number): string {
-  const parts = details(progress, startedAt).flatMap(([, text]) => text || []);
-  return `${job}: ${number(progress.done)} of ${count(progress.all, 'window')}, ${parts.join('  ')}`;
+  const windows = `${number(progress.done)} of ${count(progress.all, 'window')}`;
+  return `${job}: ${[windows, ...details(progress, startedAt)].join(', ')}`;
 }
 
 /** In columns. A bar shorter than `least` is not worth its space. */
@@ -72,16 +71,16 @@ function blocks(share: number, room: number): string {
   return '█'.repeat(full) + '░'.repeat(width - full);
 }
 
-/** Returns the details, ranked by importance for a person: first failures, then the remaining time. */
-function details(progress: Shown, startedAt: number): LinePart[] {
+/** Returns the details in the order of their importance for a person. */
+function details(progress: Shown, startedAt: number): string[] {
   const { totals, share } = progress;
   const seconds = (performance.now() - startedAt) / 1000;
   return [
-    [2, `${number(totals.records)} records`],
-    [1, `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`],
-    [5, totals.windows_failed > 0 ? `${number(totals.windows_failed)} failed` : ''],
-    [4, share > 0.02 && share < 1 ? `${duration((seconds / share) * (1 - share))} left` : ''],
-  ];
+    totals.windows_failed > 0 ? `${number(totals.windows_failed)} failed` : '',
+    share > 0.02 && share < 1 ? `${duration((seconds / share) * (1 - share))} left` : '',
+    `${number(totals.records)} records`,
+    `${(totals.requests / Math.max(seconds, 1)).toFixed(1)} requests/s`,
+  ].filter((text) => text !== '');
 }
 
 /** Shows the progress of a command other than a load: on a terminal all the time, elsewhere every few seconds. */

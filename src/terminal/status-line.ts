@@ -1,5 +1,5 @@
 import { type Output, shown } from './print.ts';
-import { columnsOf, printable, wholeWords } from './text.ts';
+import { columnsOf, cutToFit, printable } from './text.ts';
 
 const eraseToEnd = '\x1b[K';
 
@@ -21,10 +21,10 @@ export class StatusLine {
     return Math.max(1, this.#terminal.columns - 3);
   }
 
-  /** Draws the status over the last one; words beyond `width` are dropped. */
+  /** Draws the status over the last one, without its last parts if they do not fit into `width`. */
   show(status: string): void {
     const home = this.#home();
-    this.#status = wholeWords(printable(status), this.width);
+    this.#status = cutToFit(printable(status), this.width);
     this.#columns = this.#terminal.columns;
     this.#terminal.write(`${home}${this.#status}${eraseToEnd}`);
   }

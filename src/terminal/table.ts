@@ -1,6 +1,6 @@
 import { output } from './print.ts';
 import { command, type Style, styled } from './style.ts';
-import { columnsOf, folded, oneLine, padEnd, padStart, wholeWords, widest } from './text.ts';
+import { folded, oneLine, padEnd, padStart, widest } from './text.ts';
 
 /** A text in a style. */
 export interface StyledCell {
@@ -154,20 +154,6 @@ export function asTyped(command: string): string {
 /** Returns the suggested next command, for the line below a result. */
 export function nextStep(typed: string): string {
   return `\n${styled('dim', 'Next:')} ${command(asTyped(typed))}\n`;
-}
-
-/** A part of a line; if not all parts fit, the one with the lowest rank is dropped first. */
-export type LinePart = readonly [rank: number, text: string];
-
-/** Returns the parts that fit into a line, in their order; parts without a text do not count. */
-export function fittingParts(parts: readonly LinePart[], columns: number): string {
-  let kept = parts.filter(([, text]) => text !== '');
-  const line = () => kept.map(([, text]) => text).join('  ');
-  while (kept.length > 1 && columnsOf(line()) > columns) {
-    const least = Math.min(...kept.map(([rank]) => rank));
-    kept = kept.filter(([rank]) => rank !== least);
-  }
-  return wholeWords(line(), columns);
 }
 
 /** Returns `312 drained, 3 failed`, for example; zeros only if there is nothing else. */

@@ -54,15 +54,18 @@ export function padStart(text: string, columns: number): string {
   return ' '.repeat(Math.max(0, columns - columnsOf(text))) + text;
 }
 
-/** Returns the whole words of a line that fit, because part of a number would mislead. */
-export function wholeWords(line: string, columns: number): string {
-  if (columnsOf(line) <= columns) return line;
-  let fits = '';
-  for (const word of line.match(/\s*\S+/g) ?? []) {
-    if (columnsOf(fits + word) > columns) break;
-    fits += word;
+/**
+ * Cuts a line whose parts are set apart by two spaces, the most important first: drops the last parts, and of a single one the
+ * last words, because part of a number would mislead.
+ */
+export function cutToFit(line: string, columns: number): string {
+  let fits = line;
+  for (const separator of ['  ', ' ']) {
+    const parts = fits.split(separator);
+    while (parts.length > 1 && columnsOf(parts.join(separator)) > columns) parts.pop();
+    fits = parts.join(separator);
   }
-  return fits || '…';
+  return columnsOf(fits) > columns ? '…' : fits;
 }
 
 /** Breaks a line at its spaces into lines of at most this width; a longer word is broken. */

@@ -15,24 +15,18 @@ export interface StatementResult {
 /**
  * Sends statements in one message, so that an error undoes all of them except explicit transactions. The session has the
  * settings of the role and the database.
- * @param settings further settings for the session, such as `TimeZone`
  * @throws pg.DatabaseError with the server's error
  */
 export async function runStatements(
   address: WarehouseAddress,
   statements: string,
-  settings: Readonly<Record<string, string | undefined>>,
   onNotice: (notice: pg.DatabaseError) => void,
 ): Promise<readonly StatementResult[]> {
-  const pool = openPool(address, 1, { options: settings.options ?? '' });
+  const pool = openPool(address, 1);
   try {
     const client = await pool.connect();
     try {
       await client.query('reset all');
-      for (const [name, value] of Object.entries(settings)) {
-        if (name !== 'options' && value)
-          await client.query('select set_config($1, $2, false)', [name, value]);
-      }
       client.on('notice', (notice) => onNotice(notice as unknown as pg.DatabaseError));
       const asWritten = { getTypeParser: () => (text: string) => text } as unknown as pg.CustomTypesConfig;
       const results = await client.query<(string | null)[]>({

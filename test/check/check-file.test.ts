@@ -31,7 +31,7 @@ test('a check file says what it checks, why, for which feeds and how severely', 
 
 test('a check that says no more is for GMSI headlines, and fails', () => {
   expect(parse(aFile())).toMatchObject({ feeds: ['gmsi-headlines'], severity: 'fail', needs: [] });
-  expect(parse(aFile('-- feeds: all')).feeds).toBe('all');
+  expect(parse(aFile('-- feeds: all')).feeds).toEqual(['all']);
 });
 
 test('a file with line ends of Windows is read alike', () => {
@@ -44,15 +44,14 @@ test('comments after the beginning of the query are no head', () => {
 });
 
 test.each(cases`
-  no title | why: x\nselect 1 | own\.sql: it has no comment "-- check: …" | reference\.md
-  no reason | check: x\nselect 1 | own\.sql: it has no comment "-- why: …" | reference\.md
+  no title | why: x\nselect 1 | own\.sql: "-- check:" must say what is checked | reference\.md
+  no reason | check: x\nselect 1 | own\.sql: "-- why:" must say what a finding means | reference\.md
   no query | check: x\n-- why: y\n\n | own\.sql: it contains no query | reference\.md
-  a header that there is not | severty: warn | :3: "-- severty:" is not a header | mean severity
-  another severity | severity: error | :3: the severity must be fail or warn | reference\.md
-  a feed that there is not | feeds: gmsi-headline | :3: there is no feed | mean gmsi-headlines
-  needs that are no table | needs: a b | :3: "-- needs:" must name tables | reference\.md
-  a header twice | check: again | :3: "-- check:" appears twice | reference\.md
-`)('a check file with %s is refused, with its name and line', (_, head, says, hint) => {
+  a header that there is not | severty: warn | own\.sql: "-- severty:" is not a header | mean severity
+  another severity | severity: error | own\.sql: "-- severity:" must be fail or warn | reference\.md
+  a feed that there is not | feeds: gmsi-headline | own\.sql: there is no feed | mean gmsi-headlines
+  needs that are no table | needs: a b | own\.sql: "-- needs:" must name tables | reference\.md
+`)('a check file with %s is refused, with its name and the comment', (_, head, says, hint) => {
   const text = head!.includes('\\n') ? `-- ${head!.replaceAll('\\n', '\n')}` : aFile(`-- ${head}`);
   expect(() => parse(text)).toThrow(
     expect.objectContaining({

@@ -21,11 +21,11 @@ const password = 's3cret-Passw0rd';
 
 /** What is wrong | arguments | variables that are set, or taken away by a minus | what is said | what to do. */
 const mistakes = cases`
-  an unknown command | backfil |  | unknown command 'backfil'\.$ | Did you mean backfill\?
+  an unknown command | backfil |  | unknown command 'backfil'\n +\(Did you mean backfill\?\) | --help
   an unknown option | backfill --ful |  | unknown option '--ful' | --help
   a job left out | backfill |  | Name a job, or use --all | Jobs in jobs: good, topic, typo
   an unknown word after migrate | migrate up |  | no gmsi migrate up | migrate status
-  a port that is no number | sandbox --port x |  | --port "x" is not valid | whole number
+  a port that is no number | sandbox --port x |  | '--port <number>' argument 'x' is invalid\. It must be a whole number | --help
   no key and no address | backfill good | -GMSI_API_KEY & -GMSI_BASE_URL | GMSI_API_KEY and GMSI_BASE_URL are not set | gmsi init
   no address | lookups | GMSI_BASE_URL= | ^gmsi: GMSI_BASE_URL is not set | gmsi init
   an address of the service that is none | lookups | GMSI_BASE_URL=api.example.com | GMSI_BASE_URL is not an address | https:

@@ -183,7 +183,7 @@ const mistakes = cases`
   a country besides a job | us --country US | cannot be used with a job | The job
   a load that there is not | --changed-since 999999 | there is no load 999999 | gmsi status
   neither a load nor a moment | --changed-since yesterday | --changed-since "yesterday" is not valid | 2025-06-30T12:00:00Z, or the number of a load
-  to continue and to replace | --changed-since --overwrite | --changed-since and --overwrite cannot | continues an export
+  to continue and to replace | --changed-since --overwrite | '--changed-since .*' cannot be used with option '--overwrite' | --help
   rollups since a moment | --rollup daily --changed-since 2025-06-30T12:00:00Z | and --rollup cannot | Without a value
   rollups of a feed without | oil --rollup daily | no rollups of ticker-headlines | drop --rollup
   a folder that cannot be | --out jobs/us.yaml/export | jobs\/us\.yaml\/export cannot be written: not a directory | --out

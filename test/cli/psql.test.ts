@@ -10,7 +10,8 @@ it('runs statements and prints their results without psql on the machine', async
   const statements = `
     create temp table t (i int, what text); insert into t values (1, e'a\nb'), (22, null); update t set what = 'd' where i > 1;
     select * from t order by i; select timestamptz '2024-02-29 23:59:59+00' as at; do $$ begin raise notice 'said'; end $$`;
-  const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGTZ: 'Asia/Kolkata' };
+  const PGOPTIONS = '-c TimeZone=Asia/Kolkata';
+  const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGOPTIONS };
   expect(
     await gmsiHere(['psql', '-c', statements, '-c', 'select 7 as n'], { cwd: folder.path, env }),
   ).toEqual({

@@ -135,7 +135,7 @@ it('refuses a standby whose schema is older, and an address that is none', async
   });
   expect(await withoutStandby).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/Check host and port in GMSI_READ_DATABASE_URL\.\n$/),
+    stderr: expect.stringMatching(/Check host and port.* The address in use is GMSI_READ_DATABASE_URL\.\n$/),
   });
   await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
     primary,

@@ -42,7 +42,7 @@ const status = async (json = false, names: readonly Name[] = ['events', 'index',
 
 test.each([
   ['events', /^10 tickers, event_type=Combined$/],
-  ['index', /^2 countries × 1 topic × 2 of sentiment_type, COMBINED$/],
+  ['index', /^2 countries × 1 topic × 2 variants, COMBINED$/],
   ['query', /^one, body=[0-9a-f]{12}$/],
 ] as const)('plan names what %s is asked for', async (name, series) => {
   const [, found] = /^series +(.*)$/m.exec(await plan(name)) ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeVariants, variantsOf } from '../../src/config/resolve-series.ts';
+import { variantsOf } from '../../src/config/resolve-series.ts';
 import { eventMetricsQuery } from '../../src/feeds/event-metrics.ts';
 import { tickerEvents } from '../../src/feeds/ticker-events.ts';
 
@@ -26,19 +26,5 @@ describe('variants of a job', () => {
       of({ deep: { y: 2, x: 1 }, tickers: ['A', 'B'] }),
     );
     expect(of({ tickers: ['A', 'B'] })).not.toEqual(of({ tickers: ['B', 'A'] }));
-  });
-});
-
-describe('variants for a person', () => {
-  test('parameters with several values are counted, the others named', () => {
-    const parameters = { model: ['a', 'b', 'c'], preset: ['x', 'y'], topic: ['Mergers & Acquisitions'] };
-    expect(describeVariants(variantsOf(tickerEvents, { parameters }))).toEqual({
-      several: ['3 of model', '2 of preset'],
-      single: ['topic=Mergers & Acquisitions'],
-    });
-  });
-
-  test('nothing is said of none', () => {
-    expect(describeVariants([''])).toEqual({ several: [], single: [] });
   });
 });

@@ -1,46 +1,30 @@
 import { array, assert, integer, property, string, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
 import { withoutMarks } from '../../src/terminal/style.ts';
-import { fittingParts, type LinePart, table } from '../../src/terminal/table.ts';
-import { columnsOf } from '../../src/terminal/text.ts';
+import { table } from '../../src/terminal/table.ts';
+import { columnsOf, cutToFit } from '../../src/terminal/text.ts';
 
-const progress: LinePart[] = [
-  [3, 'job'],
-  [6, '12/1,234 windows'],
-  [2, '12,345 records'],
-  [1, '24.9 requests/s'],
-  [5, '3 failed'],
-  [4, '2 min 5 s left'],
-];
+const progress = 'job  12/1,234 windows  3 failed  2 min 5 s left  12,345 records  24.9 requests/s';
 
 it.each([
-  [80, 'job  12/1,234 windows  12,345 records  24.9 requests/s  3 failed  2 min 5 s left'],
-  [79, 'job  12/1,234 windows  12,345 records  3 failed  2 min 5 s left'],
+  [80, progress],
+  [79, 'job  12/1,234 windows  3 failed  2 min 5 s left  12,345 records'],
   [60, 'job  12/1,234 windows  3 failed  2 min 5 s left'],
-  [45, '12/1,234 windows  3 failed  2 min 5 s left'],
-  [30, '12/1,234 windows  3 failed'],
-  [20, '12/1,234 windows'],
-  [10, '12/1,234'],
-  [5, '…'],
+  [45, 'job  12/1,234 windows  3 failed'],
+  [20, 'job'],
+  [2, '…'],
 ])('leaves out the least important parts in %i columns', (columns, line) => {
-  expect(fittingParts(progress, columns)).toBe(line);
+  expect(cutToFit(progress, columns)).toBe(line);
 });
 
-it('fits, with whole words in their order, whatever the parts', () => {
-  const part = tuple(
-    integer({ min: 0, max: 9 }),
-    integer({ min: 0, max: 1e9 }).map((many) => `${many} things`),
-  );
+it('fits, with whole words from its beginning, whatever the parts', () => {
+  const part = integer({ min: 0, max: 1e9 }).map((many) => `${many} things`);
   assert(
     property(array(part), integer({ min: 1, max: 200 }), (parts, columns) => {
-      const line = fittingParts(parts, columns);
-      expect(columnsOf(line)).toBeLessThanOrEqual(columns);
-      const words = parts.flatMap(([, text]) => text.split(' '));
-      let at = 0;
-      for (const word of line.split(/ +/).filter((text) => text !== '' && text !== '…')) {
-        at = words.indexOf(word, at) + 1;
-        expect(at, `${word} of ${words}`).toBeGreaterThan(0);
-      }
+      const line = parts.join('  ');
+      const fits = cutToFit(line, columns);
+      expect(columnsOf(fits)).toBeLessThanOrEqual(columns);
+      if (fits !== '…') expect(`${line} `.startsWith(`${fits} `)).toBe(true);
     }),
   );
 });

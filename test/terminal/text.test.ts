@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createLog } from '../../src/terminal/log.ts';
 import { paint, styled, withoutMarks } from '../../src/terminal/style.ts';
 import { counts, facts, table } from '../../src/terminal/table.ts';
-import { columnsOf, oneLine, printable, printableJson, wholeWords } from '../../src/terminal/text.ts';
+import { columnsOf, cutToFit, oneLine, printable, printableJson } from '../../src/terminal/text.ts';
 
 /** Every kind of character that a terminal or an editor obeys rather than shows. */
 const hostile = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u202c\u2066\u200b\u00ad\ufeff\u{e0041}\x7f\x00';
@@ -79,10 +79,10 @@ it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])(
 );
 
 it('leaves out whole words and numbers if a line is too long', () => {
-  expect(wholeWords('12 of 1,234 windows', 11)).toBe('12 of 1,234');
-  expect(wholeWords('12 of 1,234 windows', 10)).toBe('12 of');
-  expect(wholeWords('日本語 x', 6)).toBe('日本語');
-  expect(wholeWords('日本語 x', 5)).toBe('…');
+  expect(cutToFit('12 of 1,234 windows', 11)).toBe('12 of 1,234');
+  expect(cutToFit('12 of 1,234 windows', 10)).toBe('12 of');
+  expect(cutToFit('日本語 x', 6)).toBe('日本語');
+  expect(cutToFit('日本語 x', 5)).toBe('…');
   expect(columnsOf(`👍a\u0301한${'\u200b'}`)).toBe(5);
 });
 

@@ -5,7 +5,7 @@ import { importFiles } from '../../import/import-files.ts';
 import type { ImportProgress } from '../../import/load-files.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
-import { count, duration, fittingParts, number } from '../../terminal/table.ts';
+import { count, duration, number } from '../../terminal/table.ts';
 import { describeImport } from './import-summary.ts';
 
 export interface ImportOptions {
@@ -30,7 +30,6 @@ export async function importCommand(
   using steps = showSteps(log, view);
   const startedAt = performance.now();
   let shownAt = 0;
-  const width = typeof view === 'object' ? view.width : Number.POSITIVE_INFINITY;
   const result = await importFiles({
     warehouse: warehouse.db,
     paths,
@@ -45,7 +44,7 @@ export async function importCommand(
       const now = performance.now();
       if (view === 'none' || now - shownAt < 200) return;
       shownAt = now;
-      steps.show(step(progress, (now - startedAt) / 1000, width));
+      steps.show(step(progress, (now - startedAt) / 1000));
     },
   });
   steps[Symbol.dispose]();
@@ -54,20 +53,19 @@ export async function importCommand(
   return exitCodeOfOutcome(result.outcome);
 }
 
-/** `import  34%  12/40 files  1,234,567 records  3 min 20 s left` */
-function step({ done, all, bytes, records }: ImportProgress, seconds: number, width: number): string {
+/** `import  34%  3 min 20 s left  12/40 files  1,234,567 records` */
+function step({ done, all, bytes, records }: ImportProgress, seconds: number): string {
   // What is read has still to be written.
   const share = done === all ? 1 : Math.min(0.99, bytes.done / bytes.all);
   const read = bytes.done - bytes.loadedBefore;
   const left = read > 0 ? (seconds / read) * (bytes.all - bytes.done) : 0;
-  return fittingParts(
-    [
-      [5, 'import'],
-      [4, `${Math.floor(100 * share)}%`],
-      [2, `${number(done)}/${count(all, 'file')}`],
-      [1, `${number(records)} records`],
-      [3, share > 0.02 && share < 1 ? `${duration(left)} left` : ''],
-    ],
-    width,
-  );
+  return [
+    'import',
+    `${Math.floor(100 * share)}%`,
+    share > 0.02 && share < 1 ? `${duration(left)} left` : '',
+    `${number(done)}/${count(all, 'file')}`,
+    `${number(records)} records`,
+  ]
+    .filter((text) => text !== '')
+    .join('  ');
 }
