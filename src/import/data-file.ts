@@ -67,7 +67,8 @@ export interface Archive {
 }
 
 /** A file or folder that may contain records, judging by its name, but cannot be read. */
-export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
+export interface NotRead {
+  readonly name: string;
   readonly error: FileRefused;
 }
 
@@ -94,7 +95,7 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   const links: string[] = [];
 
   const refuse = (path: string, why: string, cause?: unknown) =>
-    refused.push({ name: path, parts: partsOf(path), error: new FileRefused(why, { cause }) });
+    refused.push({ name: path, error: new FileRefused(why, { cause }) });
 
   async function look(path: string): Promise<void> {
     stop.throwIfAborted();
@@ -244,10 +245,10 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
     const format = formatOf(fileName);
     const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
     if (!isData(basename(fileName))) ignored.push(about.name);
-    else if (!format) refused.push({ ...about, error: new FileRefused(notRead) });
+    else if (!format) refused.push({ name: about.name, error: new FileRefused(notRead) });
     else if (entry.isEncrypted())
       refused.push({
-        ...about,
+        name: about.name,
         error: new FileRefused('is encrypted: unpack the ZIP file and import its files'),
       });
     else

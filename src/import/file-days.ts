@@ -30,7 +30,7 @@ export function daysNamed(
 ): NamedDays | undefined {
   const said: Days[] = [];
   let areWhole = true;
-  const [, stem = ''] = /^(.*)\.(?:csv|ndjson|jsonl|parquet)(?:\.[a-z\d]+)?$/i.exec(file) ?? [];
+  const [, stem = ''] = /^(.*)\.(?:csv|ndjson|jsonl|parquet)(?:\.gz)?$/i.exec(file) ?? [];
   const ofFile = daysOf(stem) ?? daysOf(...stem.split(/^(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d)$/).slice(1, 3));
   if (ofFile) said.push(ofFile);
   const [year, month] = [folders.get('year'), folders.get('month')?.padStart(2, '0')];
