@@ -26,6 +26,8 @@ export type ClientEvent =
   /** A request has ended; `ms` runs from sending to the last byte or the failure. */
   | {
       readonly type: 'request';
+      /** `undefined` for countries, topics and other lists. */
+      readonly feed: string | undefined;
       readonly path: string;
       readonly outcome: RequestOutcome;
       /** `undefined` if no answer was read. */
@@ -124,6 +126,7 @@ export function createClient(options: ClientOptions) {
     const target = requestTarget(address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
+    const { feed } = request;
     let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
@@ -136,7 +139,7 @@ export function createClient(options: ClientOptions) {
 
     const attempt = async (number: number) => {
       try {
-        return await pace.run(() => send(http, { target, json, path }, understand, signal), signal);
+        return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
         if (error instanceof NotSent) requests -= 1;
         throw await contact.judge(error, request.path, number);
@@ -163,7 +166,11 @@ export function createClient(options: ClientOptions) {
   /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */
   async function send<T>(
     to: Http,
-    { target, json, path }: { target: string; json: string | undefined; path: string },
+    {
+      target,
+      json,
+      ...of
+    }: { target: string; json: string | undefined; feed: string | undefined; path: string },
     understand: (answer: HttpAnswer) => T,
     signal: AbortSignal,
   ): Promise<T> {
@@ -175,7 +182,7 @@ export function createClient(options: ClientOptions) {
     const tell = (failure?: unknown) => {
       const outcome = outcomeOf(answer?.status, failure, signal);
       const status = answer?.status;
-      onEvent({ type: 'request', path, outcome, status, ms: ms ?? clock.now() - sentAt });
+      onEvent({ type: 'request', ...of, outcome, status, ms: ms ?? clock.now() - sentAt });
     };
 
     try {

@@ -2,6 +2,8 @@ import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from './errors.ts';
 
 /** One request to the service: a GET, or a POST if it has a body. */
 export interface ServiceRequest {
+  /** The feed that the request belongs to, for metrics; absent for countries, topics and other lists. */
+  readonly feed?: string;
   /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
   readonly path: string;
   /** Names and values, not yet encoded. */
