@@ -44,7 +44,7 @@ async function refreshAll(session: Session, warehouse: Warehouse) {
       log.warn(`${list} were not refreshed, so jobs can only use those loaded before: ${error.message}`);
     }
   }
-  return { lookups: await readLookups(warehouse), requests: service.client.stats().requests };
+  return { lookups: await readLookups(warehouse), requests: service.client.requests };
 }
 
 /** Returns the entries whose code or name contains the words, regardless of case. */

@@ -7,7 +7,12 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
 import { firstUnsettledDay, plannedDays } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
-import { forecastSchedule, type ScheduleForecast } from '../plan/forecast-schedule.ts';
+import {
+  forecastSchedule,
+  requestsOfAll,
+  requestsOfSyncs,
+  type ScheduleForecast,
+} from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
@@ -235,15 +240,14 @@ function describeSeries({ countries, topics, tickers, matchType, variants }: Win
 }
 
 /** Compares the cost of a job's schedule with its budget, and lists what would cost less. */
-export function describeSchedule({ budget, cadence }: Job, schedule: ScheduleForecast): string {
-  const { days, syncs, backfills, syncRequests, backfillRequests, adaptiveSyncRequests, choices } = schedule;
+export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
+  const { budget } = job;
+  const { days, syncs, backfills, syncRequests, backfillRequests, choices } = schedule;
   const { refreshes, refreshRequests } = schedule;
-  const isSpaced = cadence.adaptive && adaptiveSyncRequests !== null;
-  const spentBySyncs = isSpaced ? adaptiveSyncRequests : syncRequests;
-  const total = spentBySyncs + backfillRequests + refreshRequests;
-  const spaced = isSpaced
-    ? `, ${number(syncRequests - adaptiveSyncRequests)} of them saved by the cadence`
-    : '';
+  const spentBySyncs = requestsOfSyncs(job, schedule);
+  const total = requestsOfAll(job, schedule);
+  const saved = syncRequests - spentBySyncs;
+  const spaced = saved > 0 ? `, ${number(saved)} of them saved by the cadence` : '';
   const lines = facts([
     [
       'schedule',

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type DuckDB, identifier, literal } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
-import { duckdbType, readCsv, readFiles, writeOptions } from './duckdb.ts';
+import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
 import type { WrittenFile } from './manifest.ts';
 import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
@@ -54,13 +54,11 @@ export async function writeSheet(
   });
   const file = join(root, sheetName);
   const query = `select ${selected.join(', ')} from ${readFiles('csv', paths, columns)}`;
-  await writable(() => duckdb.run(`copy (${query}) to ${literal(file)} ${writeOptions.csv}`));
-  const texts = columns.map(({ name }) => ({ name, type: 'text' }));
-  const [found] = await duckdb.run(
-    `select count(*)::text as rows from ${readCsv([file], texts, { header: true })}`,
+  const [copied] = await writable(() =>
+    duckdb.run(`copy (${query}) to ${literal(file)} ${writeOptions.csv}`),
   );
-  if (Number(found!.rows) !== rows)
-    throw new ExportDiffers(`The file for Excel has ${found!.rows} rows, the warehouse ${rows}.`, {
+  if (Number(copied!.Count) !== rows)
+    throw new ExportDiffers(`The file for Excel has ${copied!.Count} rows, the warehouse ${rows}.`, {
       hint: 'Nothing was kept. Run it again.',
     });
   return { path: sheetName, rows, bytes: (await stat(file)).size };

@@ -155,30 +155,20 @@ interface StorageError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
+/** Errors that a retry does not fix, by the names that the library or the storage gives them. */
+const wrongSettings = ['NoSuchBucket', 'CredentialsProviderError', 'AuthorizationHeaderMalformed'];
+
 /** Drops the cause, because it contains the request with its signature and any session token. */
 function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError {
   const status = error.$metadata?.httpStatusCode;
   const at = endpoint === undefined ? '' : ` at ${endpoint}`;
-  if (error.name === 'NoSuchBucket')
-    return new ConfigError(`There is no bucket ${bucket}${at}.`, {
-      hint: 'Create it, or correct the address.',
+  const isWithoutRegion = /^Region is missing/.test(error.message);
+  if (isWithoutRegion || wrongSettings.includes(error.name) || [301, 401, 403].includes(status ?? 0)) {
+    const why = isWithoutRegion ? 'Region is missing' : error.name;
+    return new ConfigError(`The storage${at} does not accept ${out}: ${why}.`, {
+      hint: `Check that the bucket ${bucket} exists and may be listed, read and written, and the settings AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3.`,
     });
-  if (error.name === 'CredentialsProviderError')
-    return new ConfigError(`There are no credentials for ${out}.`, {
-      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.',
-    });
-  if (
-    /^Region is missing/.test(error.message) ||
-    status === 301 ||
-    error.name === 'AuthorizationHeaderMalformed'
-  )
-    return new ConfigError(`The region of ${out} is unknown or wrong.`, {
-      hint: 'Set AWS_REGION to the region of the bucket; for storage outside AWS, set AWS_ENDPOINT_URL_S3 to its address.',
-    });
-  if (status === 401 || status === 403)
-    return new ConfigError(`The storage${at} refuses access to ${out}: ${error.name}.`, {
-      hint: 'Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and that they may list, read, write and delete there.',
-    });
+  }
   const why = status === undefined ? (error.code ?? error.name) : `${status} ${error.name}`;
   return new StorageUnavailable(`The storage${at} does not accept the export to ${out}: ${why}.`, {
     hint: 'If the address (AWS_ENDPOINT_URL_S3) is right, run it again with --changed-since, which writes only what is missing.',

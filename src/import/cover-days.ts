@@ -4,33 +4,32 @@ import { coverByFiles } from '../warehouse/tables/imported-files.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import type { Days } from './file-days.ts';
 import type { PlacedFile } from './load-files.ts';
-import { type MissingPlace, mayLack } from './place-file.ts';
 
 export interface Covered {
   /** How many series have days that now count as covered, and how many days. */
   readonly series: number;
   readonly days: number;
-  /** Days that do not count, because a file that may contain them was not loaded. */
-  readonly lacking: number;
 }
 
 /**
- * Counts days of loaded files as covered, series by series, unless a missing file may contain the same days. A kill before
- * this loses nothing, because a rerun does it, too.
+ * Counts days of loaded files as covered, for each series of which every file is loaded completely. A kill before this loses
+ * nothing, because a rerun does it, too.
  * @param loaded the files that are loaded completely, with their numbers
  */
 export async function coverDays(
   warehouse: Warehouse,
+  placed: readonly PlacedFile[],
   loaded: ReadonlyMap<PlacedFile, number>,
-  missing: readonly MissingPlace[],
 ): Promise<Covered> {
-  const covered = { series: 0, days: 0, lacking: 0 };
+  const covered = { series: 0, days: 0 };
+  const missing = placed.filter((one) => !loaded.has(one)).map(({ placement }) => placement);
+  // Its records may be of any series.
+  if (missing.some(({ fromRecords }) => fromRecords.length > 0)) return covered;
+  const incomplete = new Set(missing.map(({ series }) => keyOfSeries(series)));
   for (const { series, files } of filesBySeries(loaded)) {
-    const unless = missing.filter((place) => mayLack(place, series)).map(({ days }) => days);
-    const days = await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files, unless));
-    if (days.covered > 0) covered.series++;
-    covered.days += days.covered;
-    covered.lacking += days.held - days.covered;
+    if (incomplete.has(keyOfSeries(series))) continue;
+    covered.series++;
+    covered.days += await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files));
   }
   return covered;
 }

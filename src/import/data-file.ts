@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -67,7 +67,8 @@ export interface Archive {
 }
 
 /** A file or folder that may contain records, judging by its name, but cannot be read. */
-export interface NotRead extends Pick<DataFile, 'name' | 'parts'> {
+export interface NotRead {
+  readonly name: string;
   readonly error: FileRefused;
 }
 
@@ -88,38 +89,27 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   const refused: NotRead[] = [];
   const ignored: string[] = [];
   const met = new Set<string>();
-  /** The path under which each real folder was read. */
-  const folders = new Map<string, string>();
-  /** Followed at the end, so that a folder is read under its own path rather than through a link. */
-  const links: string[] = [];
 
   const refuse = (path: string, why: string, cause?: unknown) =>
-    refused.push({ name: path, parts: partsOf(path), error: new FileRefused(why, { cause }) });
+    refused.push({ name: path, error: new FileRefused(why, { cause }) });
+
+  async function list(folder: string): Promise<void> {
+    for (const name of (await readdir(folder)).sort()) if (isShown(name)) await look(join(folder, name));
+  }
 
   async function look(path: string): Promise<void> {
     stop.throwIfAborted();
     try {
       const is = await stat(path);
       if (!is.isDirectory()) await take(path, is);
-      else if ((await lstat(path)).isSymbolicLink()) links.push(path);
+      // Links could lead in a circle, or to a folder that is read under another name.
+      else if ((await lstat(path)).isSymbolicLink())
+        refuse(path, 'is a link to a folder: name that folder itself');
       else await list(path);
     } catch (cause) {
       if (stop.aborted) throw cause;
       refuse(path, `cannot be read: ${systemReason(cause)}`, cause);
     }
-  }
-
-  async function list(folder: string): Promise<void> {
-    const real = await realpath(folder);
-    const before = folders.get(real);
-    if (before !== undefined) {
-      // The same files were read before, but other `name=value` folders around them would make other rows.
-      if (sayingParts(before) !== sayingParts(folder))
-        refuse(folder, `leads to a folder that is read as ${before}`);
-      return;
-    }
-    folders.set(real, folder);
-    for (const name of (await readdir(folder)).sort()) if (isShown(name)) await look(join(folder, name));
   }
 
   async function take(path: string, is: Stats): Promise<void> {
@@ -153,9 +143,6 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     else if (formatOf(path) || /\.zip$/i.test(path)) await take(path, is);
     else throw notRecords(path);
   }
-  // `links` grows while it is read: a linked folder may contain links.
-  for (const link of links)
-    await list(link).catch((cause) => refuse(link, `cannot be read: ${systemReason(cause)}`, cause));
   return { files, refused, ignored };
 }
 
@@ -168,12 +155,6 @@ function notRecords(path: string): ConfigError {
 const notRead = 'has an unsupported format: unpack, convert or remove it';
 
 const partsOf = (path: string) => path.split(/[\\/]/);
-
-/** Returns the `name=value` parts of a path. */
-const sayingParts = (path: string) =>
-  partsOf(path)
-    .filter((part) => part.includes('='))
-    .join('/');
 
 function isShown(name: string): boolean {
   return !/^[._]/.test(name);
@@ -244,10 +225,10 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
     const format = formatOf(fileName);
     const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
     if (!isData(basename(fileName))) ignored.push(about.name);
-    else if (!format) refused.push({ ...about, error: new FileRefused(notRead) });
+    else if (!format) refused.push({ name: about.name, error: new FileRefused(notRead) });
     else if (entry.isEncrypted())
       refused.push({
-        ...about,
+        name: about.name,
         error: new FileRefused('is encrypted: unpack the ZIP file and import its files'),
       });
     else

@@ -14,13 +14,12 @@ export interface NamedDays extends Days {
   readonly areWhole: boolean;
 }
 
-/** Folders with these names stand for days, not for columns. */
+/** Folders with these names stand for days, not for columns. A quarter is taken for a part of the days around it. */
 export const periodFolders = ['year', 'quarter', 'month', 'day', 'date'];
 
 /**
- * Reads days from names. The file is called `2023`, `2023-05`, `2023-05-14` or `2023-01-01_2023-06-30`, plus its extension.
- * Or folders around it are `year=2023`, with `quarter=2` or `month=05` and `day=14` below it; `month=2023-05`; or
- * `date=2023-05-14`. Other names do not count. If several names count, the result is the days that they have in common.
+ * Reads days from names. The file is called `2023`, `2023-05` or `2023-05-14`, plus its extension. Or folders around it are
+ * `year=2023`, with `month=05` and `day=14` below it; `month=2023-05`; or `date=2023-05-14`. Other names do not count. If several names count, the result is the days that they have in common.
  * @param isOfSeries whether a folder name is a part of the series; any other name below a period means only part of its days
  */
 export function daysNamed(
@@ -30,8 +29,8 @@ export function daysNamed(
 ): NamedDays | undefined {
   const said: Days[] = [];
   let areWhole = true;
-  const [, stem = ''] = /^(.*)\.(?:csv|ndjson|jsonl|parquet)(?:\.[a-z\d]+)?$/i.exec(file) ?? [];
-  const ofFile = daysOf(stem) ?? daysOf(...stem.split(/^(\d{4}-\d\d-\d\d)_(\d{4}-\d\d-\d\d)$/).slice(1, 3));
+  const [, stem = ''] = /^(.*)\.(?:csv|ndjson|jsonl|parquet)(?:\.gz)?$/i.exec(file) ?? [];
+  const ofFile = daysOf(stem);
   if (ofFile) said.push(ofFile);
   const [year, month] = [folders.get('year'), folders.get('month')?.padStart(2, '0')];
   let isBelowPeriod = false;
@@ -43,7 +42,6 @@ export function daysNamed(
     isBelowPeriod = true;
     const days =
       daysOf(value) ??
-      (name === 'quarter' ? quarterOf(year, value) : undefined) ??
       (name === 'month' ? daysOf(`${year}-${month}`) : undefined) ??
       (name === 'day' ? daysOf(`${year}-${month}-${value.padStart(2, '0')}`) : undefined);
     if (days) said.push(days);
@@ -53,33 +51,17 @@ export function daysNamed(
   return days && { ...days, areWhole };
 }
 
-/** Returns the days of a year, a month or a day, or from the first day of `text` to the last day of `last`. */
-function daysOf(text = '', last = text): Days | undefined {
+/** Returns the days of a year, a month or a day. */
+function daysOf(period = ''): Days | undefined {
+  const [, year, month, day] = /^(19\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?$/.exec(period) ?? [];
   try {
-    const [from, to] = [text, last].map((period) => {
-      const [, year, month, day] = /^(19\d\d|20\d\d)(?:-(\d\d)(?:-(\d\d))?)?$/.exec(period) ?? [];
-      const first = Temporal.PlainDate.from(`${year}-${month ?? '01'}-${day ?? '01'}`);
-      return { first, end: first.add(day ? { days: 1 } : month ? { months: 1 } : { years: 1 }) };
-    }) as [Period, Period];
-    const days = { from: from.first.toString(), to: to.end.subtract({ days: 1 }).toString() };
-    return days.from <= days.to ? days : undefined;
+    const first = Temporal.PlainDate.from(`${year}-${month ?? '01'}-${day ?? '01'}`);
+    const next = first.add(day ? { days: 1 } : month ? { months: 1 } : { years: 1 });
+    return { from: first.toString(), to: next.subtract({ days: 1 }).toString() };
   } catch {
     // Not a date.
     return undefined;
   }
-}
-
-interface Period {
-  readonly first: Temporal.PlainDate;
-  readonly end: Temporal.PlainDate;
-}
-
-function quarterOf(year: string | undefined, value: string): Days | undefined {
-  const quarter = Number(/^Q?([1-4])$/i.exec(value)?.[1]);
-  const [from, to] = [quarter * 3 - 2, quarter * 3].map((month) =>
-    daysOf(`${year}-${String(month).padStart(2, '0')}`),
-  );
-  return from && to && { from: from.from, to: to.to };
 }
 
 /** Returns the days in both ranges; if there are none, `to` is before `from`. */

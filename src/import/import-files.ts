@@ -6,17 +6,10 @@ import { newestVersion } from '../warehouse/tables/imported-files.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
-import { type Archive, type DataFile, FileRefused, findFiles, type NotRead } from './data-file.ts';
+import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
 import { type Days, daysCovered } from './file-days.ts';
 import { type LoadedFiles, type LoadFilesContext, loadFiles, type PlacedFile } from './load-files.ts';
-import {
-  type ListedValues,
-  type MissingPlace,
-  placeFile,
-  placeOfFile,
-  placeOfNames,
-  type Stated,
-} from './place-file.ts';
+import { type ListedValues, placeFile, type Stated } from './place-file.ts';
 
 export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse'> {
   /** Files, folders and ZIP files. */
@@ -54,8 +47,8 @@ export const settlingDays = 3;
 
 /**
  * Loads files of records with the same reader, identities, revisions and rollups as pages. Sends no request and never
- * retracts. Days count as covered only if the user or names give the series and the days, and only if every file that may
- * contain them is loaded completely.
+ * retracts. Days count as covered only if the user or names give the series and the days, and only if every file of the
+ * series is loaded completely; if a file could not be placed, no day is covered.
  * @throws ConfigError if no file can be loaded; an error that ends the whole import
  */
 export async function importFiles(given: ImportContext): Promise<ImportResult> {
@@ -68,12 +61,7 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
     refused.push({ name, line: error.line ?? null, why: error.message.replace(/\.$/, '') });
   };
   const found = await findFiles(paths, stop);
-  const missing: MissingPlace[] = [];
-  const skip = ({ name, parts }: Pick<NotRead, 'name' | 'parts'>, error: FileRefused) => {
-    refuse(name, error);
-    missing.push(placeOfNames({ parts }, stated));
-  };
-  for (const one of found.refused) skip(one, one.error);
+  for (const { name, error } of found.refused) refuse(name, error);
   const superseded = await olderVersions(context, found.files);
   const listed = await listedValues(context);
   const now = await earliestClock(context);
@@ -91,10 +79,11 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
       placed.push({ file, placement, covers });
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      skip(file, error);
+      refuse(file.name, error);
     }
   }
   if (placed.length === 0 && superseded.size === 0) throw nothingToLoad(refused, paths);
+  const areAllPlaced = refused.length === 0;
   const origins = new Set(placed.map(({ file }) => file.archive?.servedBy ?? 'service'));
   for (const servedBy of origins) await originOf(warehouse).check(servedBy);
 
@@ -102,10 +91,8 @@ export async function importFiles(given: ImportContext): Promise<ImportResult> {
   const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
   placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
   const { whole, ...done } = await loadFiles({ ...context, listed, refuse }, placed);
-  for (const one of placed) if (!whole.has(one)) missing.push(placeOfFile(one.placement));
-  const covered = done.isStopped
-    ? { series: 0, days: 0, lacking: 0 }
-    : await coverDays(warehouse, whole, missing);
+  const covered =
+    areAllPlaced && !done.isStopped ? await coverDays(warehouse, placed, whole) : { series: 0, days: 0 };
   return {
     outcome: done.isStopped ? 'interrupted' : refused.length > 0 ? 'incomplete' : 'done',
     ...done,

@@ -42,8 +42,7 @@ export interface LoadFilesContext {
 export interface ImportProgress {
   readonly done: number;
   readonly all: number;
-  /** `loadedBefore` is the part of `done` that did not have to be read. */
-  readonly bytes: { readonly done: number; readonly all: number; readonly loadedBefore: number };
+  readonly bytes: { readonly done: number; readonly all: number };
   readonly records: number;
 }
 
@@ -70,7 +69,7 @@ export async function loadFiles(
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
   const counts = { loaded: 0, loadedBefore: 0, done: 0 };
-  const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0), loadedBefore: 0 };
+  const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0) };
   const inHand = new Map<string, Promise<ImportedFile>>();
   const waiting = placed.values();
   let isStopped = false;
@@ -141,9 +140,7 @@ export async function loadFiles(
     };
     try {
       const load = loads.get(placement.feed.name)!;
-      const imported = await importFile(load, file, placement, content, onBytes, tell);
-      if (imported.outcome === 'loaded before') bytes.loadedBefore += file.bytes;
-      return imported;
+      return await importFile(load, file, placement, content, onBytes, tell);
     } finally {
       bytes.done += file.bytes - Math.min(read, file.bytes);
     }

@@ -31,12 +31,6 @@ export interface Placement {
   readonly days: NamedDays | undefined;
 }
 
-/** The series and days that a file which was not loaded may contain. Parts missing in `said` may have any value. */
-export interface MissingPlace {
-  readonly said: Partial<Series>;
-  readonly days: NamedDays | undefined;
-}
-
 type SeriesPart = Dimension | 'match_type' | 'variant';
 
 /** Folder and field names for each part of a series. */
@@ -102,36 +96,6 @@ export function placeFile(
     days: daysNamed(parts.at(-1)!, folders, (name) => partsOfSeries(feed).has(name)),
     columns: columnsOf(feed, folders, series),
   };
-}
-
-/** Returns what a file may contain, if only its names are known. */
-export function placeOfNames({ parts }: Pick<DataFile, 'parts'>, stated: Stated): MissingPlace {
-  const folders = foldersOf(parts);
-  const named = {
-    country: stated.country ?? folderOf(folders, 'country'),
-    topic: stated.topic ?? folderOf(folders, 'topic'),
-    ticker: stated.ticker ?? folderOf(folders, 'ticker') ?? tickerArchive.exec(parts.at(-1)!)?.[1],
-    match_type: stated.matchType ?? folderOf(folders, 'match_type'),
-  };
-  const said = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
-  return { said, days: daysNamed(parts.at(-1)!, folders, () => true) };
-}
-
-/** Returns what a placed file may contain. */
-export function placeOfFile({ series, fromRecords, days }: Placement): MissingPlace {
-  const known = Object.entries(series).filter(([part]) => !fromRecords.includes(part as SeriesPart));
-  return { said: Object.fromEntries(known), days };
-}
-
-/**
- * Returns true if the missing file may contain records of the series. A part that the series lacks excludes nothing, because
- * folders also name columns; except that a file with a ticker never belongs to a series without one.
- */
-export function mayLack({ said }: MissingPlace, series: Series): boolean {
-  return Object.entries(said).every(([part, value]) => {
-    const has = series[part as keyof Series];
-    return has === value || (has === '' && part !== 'ticker');
-  });
 }
 
 /** Returns the feed that the user names, else the feed whose parts the folders name. */

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Entry, open, type ZipFile } from 'yauzl';
+import { type Entry, openPromise, type ZipFile } from 'yauzl';
 
 /** An entry in the directory of a ZIP file. */
 export interface ZipEntry extends Entry {
@@ -11,17 +11,11 @@ export async function readArchive(path: string): Promise<{ entries: ZipEntry[]; 
   const zip = await openZip(path);
   try {
     const entries: ZipEntry[] = [];
-    await new Promise<void>((resolve, reject) => {
-      zip.on('error', reject);
-      zip.on('end', resolve);
-      zip.on('entry', (entry: Entry) => {
-        // Entries for folders end with a slash.
-        if (!entry.fileName.endsWith('/'))
-          entries.push(Object.assign(entry, { modifiedAt: entry.getLastModDate() }));
-        zip.readEntry();
-      });
-      zip.readEntry();
-    });
+    for await (const entry of zip.eachEntry()) {
+      // Entries for folders end with a slash.
+      if (!entry.fileName.endsWith('/'))
+        entries.push(Object.assign(entry, { modifiedAt: entry.getLastModDate() }));
+    }
     return { entries, comment: zip.comment };
   } finally {
     zip.close();
@@ -35,10 +29,7 @@ export async function readArchive(path: string): Promise<{ entries: ZipEntry[]; 
 export async function openEntry(path: string, entry: ZipEntry): Promise<Readable> {
   const zip = await openZip(path);
   try {
-    return await new Promise<Readable>((resolve, reject) => {
-      zip.on('error', reject);
-      zip.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
-    });
+    return await zip.openReadStreamPromise(entry);
   } finally {
     // yauzl closes the file once the stream has ended.
     zip.close();
@@ -46,10 +37,8 @@ export async function openEntry(path: string, entry: ZipEntry): Promise<Readable
 }
 
 /** Opens a ZIP file. yauzl refuses the whole archive if a name contains `..` or is an absolute path. */
-function openZip(path: string): Promise<ZipFile> {
-  return new Promise((resolve, reject) =>
-    open(path, { lazyEntries: true, autoClose: false }, (error, zip) =>
-      error ? reject(error) : resolve(zip),
-    ),
-  );
+async function openZip(path: string): Promise<ZipFile> {
+  const zip = await openPromise(path, { autoClose: false });
+  // An error while closing would end the process if nobody listened.
+  return zip.on('error', () => {});
 }

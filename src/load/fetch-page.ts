@@ -25,13 +25,13 @@ export function fetchPage(
   signal: AbortSignal,
 ): Promise<Page> {
   const { feed, series, body } = request;
-  const path = feed.path(series);
+  const to = { feed: feed.name, path: feed.path(series) };
   const parameters = parametersOf(request, token);
   const envelope = { limit: request.pageSize };
-  if (feed.method === 'GET') return client.getPage({ path, query: parameters }, signal, envelope);
+  if (feed.method === 'GET') return client.getPage({ ...to, query: parameters }, signal, envelope);
   // In a JSON body the page size is a number.
   const limit = { [request.parameters.limit ?? feed.parameters.limit]: request.pageSize };
-  return client.getPage({ path, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
+  return client.getPage({ ...to, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
 }
 
 /** Requests the newest records of a series from the live feed. */
@@ -49,7 +49,8 @@ export function fetchLive(
     ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(live.limit) }),
   };
   const envelope = { bareArray: true, limit: live.limit };
-  return client.getPage({ path: live.path(series), query, isLive: true }, signal, envelope);
+  const to = { feed: feed.name, path: live.path(series), isLive: true };
+  return client.getPage({ ...to, query }, signal, envelope);
 }
 
 function parametersOf(

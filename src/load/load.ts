@@ -248,7 +248,7 @@ export function countingTotals(client: Client): LoadTotals {
   return {
     ...noTotals,
     get requests() {
-      return client.stats().requests;
+      return client.requests;
     },
   };
 }

@@ -11,6 +11,9 @@ const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'reject
 /** In seconds: from a page that is read in a millisecond to a fetch that waits for minutes. */
 const buckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
+/** The `feed` of requests for countries, topics, tickers and other lists. */
+const lookups = 'lookups';
+
 /**
  * Creates a registry with the metrics of this process, and functions that count events. What loads publish is counted until
  * the result is disposed of. Each count begins at zero, so that rates see its first increase.
@@ -87,28 +90,9 @@ export function createMetrics() {
     },
     onClientEvent(event: ClientEvent): void {
       if (event.type !== 'request') return;
-      requests.inc({ feed: feedOfPath(event.path), outcome: event.outcome });
+      requests.inc({ feed: event.feed ?? lookups, outcome: event.outcome });
     },
   };
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
-
-const anySeries = { feed: '', country: '*', topic: '', ticker: '*', match_type: '', variant: '' };
-
-/** How the paths of each feed and of its live feed begin; parameters are at the end of a path. */
-const beginnings = [...catalog.values()].flatMap((feed) =>
-  [feed, feed.live].flatMap((one) => (one ? [[one.path(anySeries).replace(/\*$/, ''), feed.name]] : [])),
-) as [beginning: string, feed: string][];
-
-/** The `feed` of requests for countries, topics, tickers and other lists. */
-export const lookups = 'lookups';
-
-/**
- * Returns the feed that a request belongs to.
- * @param path as sent, without its query
- */
-export function feedOfPath(path: string): string {
-  const below = path.replace(/^.*?\/v1(?=\/)/, '');
-  return beginnings.find(([beginning]) => below.startsWith(beginning))?.[1] ?? lookups;
-}

@@ -1,4 +1,4 @@
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import type { EndDateReading, Job } from '../config/job.ts';
 import { longestRequestDays } from '../config/job.ts';
 import { type DayRange, daysIn } from './days.ts';
@@ -37,44 +37,18 @@ export interface WindowShape {
 }
 
 /**
- * Cuts missing days into as few windows as possible, in the order in which they will be drained. The windows contain exactly
- * the missing days, each once. Each range is cut from the end that is drained first, so that its short window comes last.
- * @param missing ranges that neither overlap nor touch, in any order
+ * Cuts missing days into as few windows as possible, in the order in which they will be drained, from the end that is drained
+ * first. So the short window comes last.
  */
-export function cutWindows(
-  missing: readonly DayRange[],
-  { stepDays, endDate, order }: WindowShape,
-): DayRange[] {
+export function cutWindows(missing: DayRange, { stepDays, endDate, order }: WindowShape): DayRange[] {
   const longest = longestWindowDays(stepDays, endDate);
-  const oldestFirst = missing.toSorted((a, b) => Temporal.PlainDate.compare(a.from, b.from));
-  return order === 'oldest-first'
-    ? oldestFirst.flatMap((range) => cutFromStart(range, longest))
-    : oldestFirst.reverse().flatMap((range) => cutFromEnd(range, longest));
-}
-
-function cutFromStart(range: DayRange, longest: number): DayRange[] {
-  return offsets(range, longest).map((offset) => {
-    const from = range.from.add({ days: offset });
-    return { from, to: earlier(from.add({ days: longest - 1 }), range.to) };
+  const days = daysIn(missing);
+  return Array.from({ length: Math.ceil(days / longest) }, (_, index) => {
+    // Days from the end that is drained first to both ends of the window.
+    const near = index * longest;
+    const far = Math.min(near + longest, days) - 1;
+    return order === 'oldest-first'
+      ? { from: missing.from.add({ days: near }), to: missing.from.add({ days: far }) }
+      : { from: missing.to.subtract({ days: far }), to: missing.to.subtract({ days: near }) };
   });
-}
-
-function cutFromEnd(range: DayRange, longest: number): DayRange[] {
-  return offsets(range, longest).map((offset) => {
-    const to = range.to.subtract({ days: offset });
-    return { from: later(to.subtract({ days: longest - 1 }), range.from), to };
-  });
-}
-
-/** Returns how many days each window is from the end of the range that is drained first. */
-function offsets(range: DayRange, longest: number): number[] {
-  return Array.from({ length: Math.ceil(daysIn(range) / longest) }, (_, index) => index * longest);
-}
-
-function earlier(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
-  return Temporal.PlainDate.compare(a, b) <= 0 ? a : b;
-}
-
-function later(a: Temporal.PlainDate, b: Temporal.PlainDate): Temporal.PlainDate {
-  return Temporal.PlainDate.compare(a, b) >= 0 ? a : b;
 }

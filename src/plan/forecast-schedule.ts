@@ -97,20 +97,18 @@ export async function forecastSchedule(
   const asIs = { ...job, schedule };
   const series = seriesIn(scope);
   const hasLive = feedNamed(job.feed).live !== undefined;
-  const costOf = (changed: Partial<Scheduled>, ofSeries: number) =>
-    costOfSchedule({ ...asIs, ...changed }, { series: ofSeries, hasLive }, { from: moment.now, days });
   const { adaptiveSyncRequests: adaptive } = cost;
   const syncRequests = requestsOfSyncs(job, cost);
   const total = requestsOfAll(job, cost);
 
   // Assumes that a change saves the same share with an adaptive cadence.
   const scale = cost.syncRequests === 0 ? 1 : syncRequests / cost.syncRequests;
-  const requestsOf = (changed: Partial<Scheduled>, ofSeries = series) => {
-    const other = costOf(changed, ofSeries);
+  const requestsOf = (changed: Partial<Scheduled>) => {
+    const span = { from: moment.now, days };
+    const other = costOfSchedule({ ...asIs, ...changed }, { series, hasLive }, span);
     return Math.round(other.syncRequests * scale) + other.backfillRequests + cost.refreshRequests;
   };
   const syncAt = (sync: string) => requestsOf({ schedule: { ...schedule, sync } });
-  const without = (list: readonly string[]) => (series / list.length) * (list.length - 1);
   const choices: [string, number][] = [];
   if (!job.cadence.adaptive && adaptive !== null)
     choices.push([
@@ -123,14 +121,6 @@ export async function forecastSchedule(
   if (schedule.backfill !== undefined)
     choices.push(['backfill once a week', requestsOf({ schedule: { ...schedule, backfill: '0 1 * * 0' } })]);
   if (job.lookbackDays > 1) choices.push(['lookback: P1D', requestsOf({ lookbackDays: 1 })]);
-  choices.push(['step: P90D', requestsOf({ stepDays: 90 })]);
-  for (const [what, list] of Object.entries({
-    country: scope.countries,
-    topic: scope.topics,
-    ticker: scope.tickers,
-  })) {
-    if (list.length > 1) choices.push([`drop one ${what}`, requestsOf({}, without(list))]);
-  }
   return {
     ...cost,
     choices: choices

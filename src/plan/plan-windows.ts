@@ -69,7 +69,7 @@ export function* cutGaps(gaps: readonly Gap[], job: Job, today: Day): Iterable<P
     const key = `${from}/${to}`;
     let windows = cut.get(key);
     if (!windows) {
-      windows = cutWindows([dayRange(from, to)], shape).map((days) => ({
+      windows = cutWindows(dayRange(from, to), shape).map((days) => ({
         first_day: days.from.toString(),
         last_day: days.to.toString(),
       }));

@@ -17,20 +17,18 @@ export async function searchHistoryLimit(
   today: Temporal.PlainDate,
   known: string,
   ask: (range: Range) => Promise<Reply>,
-  mayAsk: () => boolean,
 ): Promise<ProbeFinding> {
   let answered = known;
   let refused: string | null = null;
   const seen: string[] = [];
   let hint: string | undefined;
-  let trouble: string | undefined;
 
-  while (mayAsk()) {
+  while (true) {
     const start = nextDay(today, answered, refused, hint);
     if (start === undefined) break;
     const reply = await ask(rangeFrom(start, today));
     if (reply.kind === 'failed') {
-      trouble = reply.reason;
+      if (seen.length === 0) return { reason: reply.reason };
       break;
     }
     if (reply.kind === 'answered') {
@@ -42,7 +40,6 @@ export async function searchHistoryLimit(
       seen.push(`${start} was refused with ${reply.status}: ${reply.words}`);
     }
   }
-  if (seen.length === 0) return { reason: trouble ?? 'no request was left' };
   return { value: { answered, refused, asked_on: today.toString() }, evidence: seen.join('; ') };
 }
 

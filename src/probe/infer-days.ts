@@ -1,7 +1,6 @@
 import type { EndDateReading } from '../config/job.ts';
 import type { Answer, Range, SeenRecord } from './ask.ts';
 import { daysBetween, type Minutes, type ProbeFinding, widestRange, written } from './fact.ts';
-import { orderOf } from './infer-records.ts';
 
 /** A requested range, and the page that answered it, complete or cut off. */
 export interface AnsweredRange {
@@ -71,12 +70,14 @@ function evidenceOf({ range, answer }: AnsweredRange) {
   const times = answer.records.map(({ time }) => time);
   const earliest = Math.min(...times);
   const latest = Math.max(...times);
-  const order = orderOf(answer.records);
-  // Whether a record of that time would be on the page, if it were in the range.
+  const isFalling = times.every((time, index) => index === 0 || time <= times[index - 1]!);
+  const isRising = times.every((time, index) => index === 0 || time >= times[index - 1]!);
+  // Whether a record of that time would be on the page, if it were in the range. A page that is cut off and has no order shows
+  // nothing, and one whose times are all the same has none.
   const wouldShow = (time: number) => {
     if (answer.nextToken === null) return true;
-    if (order === 'newest-first') return time > earliest;
-    return order === 'oldest-first' && time < latest;
+    if (isFalling === isRising) return false;
+    return isFalling ? time > earliest : time < latest;
   };
   const [start, end] = [Date.parse(range.start), Date.parse(range.end)];
   return { start, end, returned: new Set(times), earliest, latest, wouldShow };

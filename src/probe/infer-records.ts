@@ -1,24 +1,8 @@
-import type { Answer, Reply, SeenRecord } from './ask.ts';
+import type { Answer, Reply } from './ask.ts';
 import { type ProbeFinding, widestRange, written } from './fact.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-
-export type RecordOrder = 'newest-first' | 'oldest-first' | 'neither' | 'unknown';
-
-/**
- * Infers the order of records, if their times differ. A single step back of an hour is the end of summer time, in times without
- * a zone.
- */
-export function orderOf(records: readonly SeenRecord[]): RecordOrder {
-  const steps = records.slice(1).map(({ time }, index) => time - records[index]!.time);
-  const [up, down] = [steps.filter((step) => step > 0), steps.filter((step) => step < 0)];
-  if (up.length === 0 && down.length === 0) return 'unknown';
-  const [against, along] = up.length < down.length ? [up, down] : [down, up];
-  const isClockChange = against.length === 1 && along.length > 1 && Math.abs(against[0]!) <= hour;
-  if (against.length > 0 && !isClockChange) return 'neither';
-  return along === up ? 'oldest-first' : 'newest-first';
-}
 
 /** The fewest records that show how times are rounded. */
 const leastForRounding = 20;

@@ -46,7 +46,7 @@ export async function probeService(context: ProbeContext): Promise<ProbeReport> 
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
   const probed = await probe({ ...context, feed, origin }, series);
   const lessons = await learn(warehouse, feed.name, probed.findings);
-  return { feed, series: probed.series, requests: client.stats().requests, lessons };
+  return { feed, series: probed.series, requests: client.requests, lessons };
 }
 
 /** A fact after a probe. */

@@ -22,7 +22,7 @@ export async function probe(
   probing: Probing,
   candidates: readonly Series[],
 ): Promise<{ series: Series | undefined; findings: ProbeFindings }> {
-  const { client, feed, job, clock } = probing;
+  const { feed, job, clock } = probing;
   const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
   const ask = asker(probing);
 
@@ -35,8 +35,7 @@ export async function probe(
 
   const ranges = [answered, ...(await shortRanges(askRange, answered, limit))];
   const live = feed.live && (await ask.live(series, limit));
-  const mayAsk = () => client.stats().requests < mostRequests;
-  const history_limit = await searchHistoryLimit(today, range.start, askRange, mayAsk);
+  const history_limit = await searchHistoryLimit(today, range.start, askRange);
   // The largest page size that the first page shows.
   const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);
   return {

@@ -26,13 +26,13 @@ export type ClientEvent =
   /** A request has ended; `ms` runs from sending to the last byte or the failure. */
   | {
       readonly type: 'request';
+      /** `undefined` for countries, topics and other lists. */
+      readonly feed: string | undefined;
       readonly path: string;
       readonly outcome: RequestOutcome;
       /** `undefined` if no answer was read. */
       readonly status: number | undefined;
       readonly ms: number;
-      /** Size of the body as received. */
-      readonly bytes: number;
     }
   /** The service echoed the key in its data for the first time; the client removes it. */
   | { readonly type: 'key echoed' }
@@ -90,8 +90,7 @@ export function createClient(options: ClientOptions) {
   let saidWaiting = false;
   let saidEcho = false;
   const closing = new AbortController();
-  /** `requests` counts retries, too; `rateLimited` the answers with status 429; `bytes` all bodies as received. */
-  const counts = { requests: 0, retries: 0, rateLimited: 0, bytes: 0 };
+  let requests = 0;
   let servedBy: 'sandbox' | 'service' | undefined;
   const serviceTime = keepServiceTime();
 
@@ -127,6 +126,7 @@ export function createClient(options: ClientOptions) {
     const target = requestTarget(address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
+    const { feed } = request;
     let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer) => {
@@ -139,16 +139,15 @@ export function createClient(options: ClientOptions) {
 
     const attempt = async (number: number) => {
       try {
-        return await pace.run(() => send(http, { target, json, path }, understand, signal), signal);
+        return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
-        if (error instanceof NotSent) counts.requests -= 1;
+        if (error instanceof NotSent) requests -= 1;
         throw await contact.judge(error, request.path, number);
       }
     };
 
     const onRetry = (error: Error, attempt: number, delayMs: number) => {
       reason = error;
-      counts.retries += 1;
       onEvent({ type: 'retry', path, attempt, delayMs, reason: error });
     };
 
@@ -167,26 +166,28 @@ export function createClient(options: ClientOptions) {
   /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */
   async function send<T>(
     to: Http,
-    { target, json, path }: { target: string; json: string | undefined; path: string },
+    {
+      target,
+      json,
+      ...of
+    }: { target: string; json: string | undefined; feed: string | undefined; path: string },
     understand: (answer: HttpAnswer) => T,
     signal: AbortSignal,
   ): Promise<T> {
-    counts.requests += 1;
+    requests += 1;
     const sentAt = clock.now();
     let answer: HttpAnswer | undefined;
     let ms: number | undefined;
 
     const tell = (failure?: unknown) => {
       const outcome = outcomeOf(answer?.status, failure, signal);
-      const { status, bytes = 0 } = answer ?? {};
-      onEvent({ type: 'request', path, outcome, status, ms: ms ?? clock.now() - sentAt, bytes });
+      const status = answer?.status;
+      onEvent({ type: 'request', ...of, outcome, status, ms: ms ?? clock.now() - sentAt });
     };
 
     try {
       answer = await to.send(target, json, signal);
       ms = clock.now() - sentAt;
-      counts.bytes += answer.bytes;
-      if (answer.status === 429) counts.rateLimited += 1;
       const result = understand(answer);
       serviceTime.note(answer.headers, ms);
       tell();
@@ -200,7 +201,7 @@ export function createClient(options: ClientOptions) {
   }
 
   function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
-    const page = readEnvelope(jsonOf(answer), answer.bytes, envelope);
+    const page = readEnvelope(jsonOf(answer), envelope);
     if (page.nextToken?.includes(hiddenKey)) {
       throw new CursorBroken('The service sent a next_token that contains the API key, so it was not used.', {
         hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
@@ -249,8 +250,10 @@ export function createClient(options: ClientOptions) {
   return {
     getPage,
     getJson,
-    /** Counts since the client was created; `concurrency` is how many requests may currently be under way. */
-    stats: () => ({ ...counts, concurrency: pace.concurrency }),
+    /** How many requests have been sent since the client was created, including retries. */
+    get requests() {
+      return requests;
+    },
     /** Who answers; `undefined` until the first good answer. */
     get servedBy() {
       return servedBy;

@@ -10,9 +10,11 @@ import { MalformedPage, NotSent, PageTooLarge, ServiceUnavailable } from './erro
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** An answer of any status with its body; that of a refusal is empty if it cannot be read. */
-export interface HttpAnswer extends Body {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
+  /** The body, unpacked; UTF-8, without a byte order mark. */
+  readonly content: Buffer;
 }
 
 /**
@@ -72,14 +74,14 @@ export function openHttp(origin: string, options: HttpOptions) {
     try {
       if (status >= 300) {
         // The status alone decides: a body that is broken or too large must not make a 401 retryable.
-        const refusal = await readBody(body, encoding, refusalBytes).catch(() => {
+        const content = await readBody(body, encoding, refusalBytes).catch(() => {
           body.on('error', () => {}).destroy();
-          return { content: Buffer.alloc(0), bytes: 0 };
+          return Buffer.alloc(0);
         });
         signal.throwIfAborted();
-        return { status, headers, ...refusal };
+        return { status, headers, content };
       }
-      return { status, headers, ...(await readBody(body, encoding, options.maxBodyBytes)) };
+      return { status, headers, content: await readBody(body, encoding, options.maxBodyBytes) };
     } catch (error) {
       // With an unknown encoding, the body was not read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
@@ -142,14 +144,6 @@ function codeOf(error: unknown): string {
   return code ?? name;
 }
 
-/** A body, read completely and unpacked. */
-export interface Body {
-  /** UTF-8, without a byte order mark. */
-  readonly content: Buffer;
-  /** Size as received, in bytes. */
-  readonly bytes: number;
-}
-
 type Encoding = string | readonly string[] | undefined;
 
 /** The most bytes of a refusal that are read. */
@@ -161,11 +155,11 @@ function chunkSizeFor(packed: Buffer): number {
 }
 
 /**
- * Reads a body and unpacks it.
+ * Reads a body and unpacks it. Removes a byte order mark.
  * @param maxBodyBytes most bytes, as received and as unpacked
  * @throws PageTooLarge if it is too large; MalformedPage if its encoding is not known or it cannot be unpacked
  */
-export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes: number): Promise<Body> {
+export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes: number): Promise<Buffer> {
   const unpack = unpackerOf(encoding);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -177,7 +171,7 @@ export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes:
   try {
     const packed = Buffer.concat(chunks);
     const options = { maxOutputLength: maxBodyBytes, chunkSize: chunkSizeFor(packed) };
-    return { content: withoutMark(await unpack(packed, options)), bytes };
+    return withoutMark(await unpack(packed, options));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')

@@ -2,6 +2,8 @@ import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from './errors.ts';
 
 /** One request to the service: a GET, or a POST if it has a body. */
 export interface ServiceRequest {
+  /** The feed that the request belongs to, for metrics; absent for countries, topics and other lists. */
+  readonly feed?: string;
   /** The path below `/v1`, with or without a leading slash, each segment URL-encoded. */
   readonly path: string;
   /** Names and values, not yet encoded. */
@@ -23,8 +25,6 @@ export interface Page {
   readonly records: readonly unknown[];
   /** The cursor of the next page; `null` if this page was the last. */
   readonly nextToken: string | null;
-  /** Size of the body as received (compressed, if it was), in bytes. */
-  readonly bytes: number;
 }
 
 /** The part of a request that decides whether an answer is complete. */
@@ -45,8 +45,8 @@ export interface EnvelopeOptions {
  * @throws MalformedPage for any other shape, or a bare array to a request without a `limit`; CursorBroken for `has_more:
  * true` without a token; CutOff for a bare array that may be incomplete
  */
-export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOptions = {}): Page {
-  if (isRecords(body)) return readBareArray(body, bytes, options);
+export function readEnvelope(body: unknown, options: EnvelopeOptions = {}): Page {
+  if (isRecords(body)) return readBareArray(body, options);
   if (typeof body !== 'object' || body === null) {
     throw new MalformedPage(`The service answered with ${nameOf(body)} where a page envelope was expected.`);
   }
@@ -61,8 +61,8 @@ export function readEnvelope(body: unknown, bytes: number, options: EnvelopeOpti
   if (token !== null && typeof token !== 'string') {
     throw new MalformedPage(`The page's next_token is ${nameOf(token)}, not a string.`);
   }
-  if (!hasMore || (options.bareArray && !token)) return { records: data, nextToken: null, bytes };
-  if (token) return { records: data, nextToken: token, bytes };
+  if (!hasMore || (options.bareArray && !token)) return { records: data, nextToken: null };
+  if (token) return { records: data, nextToken: token };
   throw new CursorBroken('The page has has_more: true, but no next_token, so the rest cannot be requested.');
 }
 
@@ -73,13 +73,13 @@ function isRecords(value: unknown): value is unknown[] {
   return true;
 }
 
-function readBareArray(records: readonly unknown[], bytes: number, options: EnvelopeOptions): Page {
+function readBareArray(records: readonly unknown[], options: EnvelopeOptions): Page {
   const { limit, bareArray = false } = options;
   if (limit === undefined && !bareArray) {
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');
   }
   if (limit !== undefined && records.length >= limit && !bareArray) throw new CutOff(records.length);
-  return { records, nextToken: null, bytes };
+  return { records, nextToken: null };
 }
 
 function nameOf(value: unknown): string {

@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type Question, sqlText, whileReading } from '../warehouse/questions/reading.ts';
+import { type Question, whileReading } from '../warehouse/questions/reading.ts';
 import { momentName } from '../warehouse/tables/moments.ts';
 
 /** An address of the API: its parameters, the row of its answer, and its query. */
@@ -48,8 +48,6 @@ export function endpoint<Path extends string, Takes extends z.ZodObject, Row ext
 export interface Answer {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly unknown[])[];
-  /** The query, for psql; `null` if there are several. */
-  readonly sql: string | null;
 }
 
 /** Runs an endpoint's query. @param taken the parameters, as `takes` reads them */
@@ -61,10 +59,10 @@ export async function answerOf(
   const columns = Object.keys(row.shape);
   const cellsOf = (rows: readonly object[]) =>
     rows.map((one) => columns.map((column) => one[column as keyof typeof one]));
-  if ('read' in how) return { columns, rows: cellsOf(await how.read()), sql: null };
+  if ('read' in how) return { columns, rows: cellsOf(await how.read()) };
   const question = how.ask(taken as never);
   const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
-  return { columns, rows: cellsOf(rows as object[]), sql: sqlText(warehouse, question) };
+  return { columns, rows: cellsOf(rows as object[]) };
 }
 
 /** Accepts a text that PostgreSQL can store. @param most characters */

@@ -165,7 +165,6 @@ function addEndpoint(
   const response = z.object({
     columns: z.tuple(Object.keys(row.shape).map((column) => z.literal(column)) as [z.ZodLiteral]),
     rows: z.array(z.tuple(Object.values(row.shape) as [z.ZodType])),
-    sql: z.string().nullable().describe('The query, for psql; null if there are several.'),
   });
   app.get(
     `/api/${path}`,

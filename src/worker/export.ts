@@ -44,7 +44,7 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
     const isStillDue = (await dueExports(warehouse)).some((due) => due.job === job);
     if (!claimed.isOurs || !isStillDue) return;
     try {
-      await exportJob(context, job, failedAt.has(job));
+      await exportJob(context, job);
       if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
       failedAt.delete(job);
     } catch (error) {
@@ -66,10 +66,9 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
 /**
  * Exports a job to each target in this worker's own copy of the job file. Writes only months that have changed, so the next
  * export also writes what a failed one did not. Loads do not depend on exports.
- * @param isRepeated true if it has failed before, so that another failure raises an alert
  * @throws the first error, after all targets were tried
  */
-export async function exportJob(context: WorkerContext, name: string, isRepeated: boolean): Promise<void> {
+export async function exportJob(context: WorkerContext, name: string): Promise<void> {
   const { warehouse, stop, runBy } = context;
   const job = context.ownJobs.get(name);
   const failures: Error[] = job ? [] : [new NoJobFile(runBy, name)];
@@ -85,10 +84,8 @@ export async function exportJob(context: WorkerContext, name: string, isRepeated
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
   if (!first) return resolveAlert(warehouse, cause);
-  if (isRepeated || (first instanceof GmsiError && first.kind === 'fatal')) {
-    const message = `The export of job ${name} failed: ${first.message} The next export continues it.`;
-    await raiseAlert(warehouse, cause, { message, details: {} });
-  }
+  const message = `The export of job ${name} failed: ${first.message} The next export continues it.`;
+  await raiseAlert(warehouse, cause, { message, details: {} });
   throw first;
 }
 

@@ -123,6 +123,7 @@ it('names a broken file and its line, in one line whatever it is called, and end
   expect(stdout).toMatch(
     /^refused: .*red WARN forged\.ndjson, line 2: is not JSON; each line must be one record$/m,
   );
+  expect(stdout).toMatch(/Repair the file or leave it out, and run it again; nothing is loaded twice\.$/m);
   expect(stdout).not.toContain('\u001b');
 });
 

@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFile, rm, symlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { aWindowIn, countRows } from '../support/warehouse-state.ts';
 import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
@@ -24,71 +23,53 @@ const csv = 'id,publication_time,headline,directional_score\n';
 
 describe('something beside a file that holds days', () => {
   const all = '{[2024-01-01,2025-01-01)}';
-  const withoutMay = '{[2024-01-01,2024-05-01),[2024-06-01,2025-01-01)}';
+  const ofOthers = { DE: all };
+  const nothing = {};
 
-  it.for<[what: string, name: string, content: string | Buffer, why: RegExp, left: string | undefined]>([
-    ['was cut off', `${us}/part-1.ndjson`, manyRecords(3).slice(0, -9), /is not JSON/, undefined],
-    ['is empty', `${us}/2024-05.csv`, '', /is empty/, withoutMay],
-    ['has only a header, of other columns', `${us}/2024-05.csv`, 'a,b\n', /no time column/, withoutMay],
-    ['has an unsupported format', `${us}/2024-05.csv.zst`, 'x', /unsupported format/, withoutMay],
-    ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /unsupported format/, undefined],
-    ['is Parquet by a short ending', `${us}/year=2024/part-1.pq`, 'x', /unsupported format/, undefined],
+  it.for<[what: string, name: string, content: string | Buffer, why: RegExp, left: object]>([
+    ['was cut off', `${us}/part-1.ndjson`, manyRecords(3).slice(0, -9), /is not JSON/, ofOthers],
+    ['is empty', `${us}/2024-05.csv`, '', /is empty/, ofOthers],
+    ['has only a header, of other columns', `${us}/2024-05.csv`, 'a,b\n', /no time column/, ofOthers],
     [
       'has all its records rejected',
       `${us}/2024-05.csv`,
       `${csv}1,2024-05-01,x,"0,5"\n`,
       /1 of 1 records could/,
-      withoutMay,
+      ofOthers,
     ],
-    ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, undefined],
+    ['has an unsupported format', `${us}/2024-05.csv.zst`, 'x', /unsupported format/, nothing],
+    ['is half downloaded', `${us}/year=2024/part-1.csv.part`, 'x', /unsupported format/, nothing],
+    ['is Parquet by a short ending', `${us}/year=2024/part-1.pq`, 'x', /unsupported format/, nothing],
+    ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, nothing],
+    ['has a name that says nothing', 'more.csv', csv, /does not say its feed/, nothing],
   ])(
-    'that %s is named, and leaves its days uncovered',
+    'that %s is named, and leaves its series uncovered, or all if its series is not known',
     async ([_what, name, content, why, left], { db, folder }) => {
       for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
       await folder.write(name, content);
       const result = await runImport(db, [folder.path]);
-      expect(result).toMatchObject({ outcome: 'incomplete', covered: { lacking: left ? 31 : 366 } });
+      expect(result).toMatchObject({ outcome: 'incomplete', covered: { series: Object.keys(left).length } });
       expect(result.refused).toEqual([
         expect.objectContaining({ name: join(folder.path, name), why: expect.stringMatching(why) }),
       ]);
-      expect(await covered(db)).toEqual({ ...(left && { US: left }), DE: all });
+      expect(await covered(db)).toEqual(left);
 
       // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
       await rm(join(folder.path, name));
       expect(await runImport(db, [folder.path])).toMatchObject({
-        ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732, lacking: 0 } },
+        ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732 } },
       });
       expect(await covered(db)).toEqual({ US: all, DE: all });
     },
   );
 
-  it('may be of any series, if a ZIP file beside them is torn', async ({ db, folder }) => {
-    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
-    const ofTickerToo = '{"publication_time":"2024-01-01T10:00:00","sentiment_score":0.5}';
-    await folder.write('match_type=COMBINED/ticker=BTC_CRY/2024.ndjson', ofTickerToo);
-    const torn = await folder.write('asset_headlines_BTC_CRY.zip', 'PK');
-    const ofTicker = await runImport(db, [folder.path]);
-    expect(ofTicker).toMatchObject({
-      outcome: 'incomplete',
-      covered: { series: 2, days: 732, lacking: 366 },
-    });
-    await rm(torn);
-    await using again = await aWarehouse();
-    await folder.write('the rest.zip', 'PK');
-    const ofAny = await runImport(again.db, [folder.path]);
-    expect(ofAny).toMatchObject({ outcome: 'incomplete', covered: { series: 0, lacking: 3 * 366 } });
-  });
-
-  it('may have records of a series, whatever its folders say that is no part of it', async ({
-    db,
-    folder,
-  }) => {
-    const hour =
-      '{"publication_time":"2024-01-01T10:00:00","sentiment_sum":1,"headline_count":2,"sentiment_avg":0.5}';
-    await folder.write('ticker=BTC_CRY/index_type=COMBINED/topic=Hacks/2024.ndjson', hour);
-    await folder.write('ticker=BTC_CRY/topic=Hacks/2024.csv.zst', 'x');
-    const { covered: of } = await runImport(db, [folder.path]);
-    expect(of).toMatchObject({ series: 0, lacking: 366 });
+  it('may be of any series, if its records say the series', async ({ db, folder }) => {
+    const [record] = manyRecords(1).split('\n');
+    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, `${record}\n`);
+    await folder.write('match_type=COMBINED/more.ndjson', `${record}\n`);
+    const result = await runImport(db, [folder.path], { stated: { feed: 'gmsi-headlines' } });
+    expect(result).toMatchObject({ outcome: 'incomplete', loaded: 2, covered: { series: 0, days: 0 } });
+    expect(result.refused).toMatchObject([{ why: expect.stringMatching(/has no country/) }]);
   });
 
   it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async ({ db, folder }) => {
@@ -107,7 +88,7 @@ describe('something beside a file that holds days', () => {
       expect.stringMatching(/has an unsupported format/),
       expect.stringMatching(/is encrypted: unpack the ZIP file/),
     ]);
-    expect(of).toMatchObject({ series: 0, lacking: 732 });
+    expect(of).toEqual({ series: 0, days: 0 });
   });
 
   it('that is no data by its name does not matter', async ({ db, folder }) => {
@@ -192,25 +173,29 @@ describe('a file', () => {
 });
 
 describe('a link', () => {
-  it('is followed, also out of the folder, and once', async ({ db, folder }) => {
+  it('to a file is followed; one to a folder is refused, unless the user names it', async ({
+    db,
+    folder,
+  }) => {
     await using other = await aFolder();
-    await other.write('2024.ndjson', manyRecords(3));
     const part = await other.write('part.ndjson', manyRecords(2, 3));
-    await folder.write('root/match_type=COMBINED/country=US/topic=Wars/more.ndjson', manyRecords(1, 5));
-    const root = join(folder.path, 'root');
-    const wars = join(root, 'match_type=COMBINED/country=US/topic=Wars');
-    await symlink(other.path, join(wars, 'elsewhere'));
-    await symlink(part, join(wars, '2024-part.ndjson'));
-    await symlink('..', join(wars, 'loop'));
-    const result = await runImport(db, [root]);
-    // A circle leads to what is read, though it stands under names that say less.
+    await folder.write(`${us}/2024.ndjson`, manyRecords(3));
+    await symlink(part, join(folder.path, us, '2024-part.ndjson'));
+    await symlink('..', join(folder.path, us, 'loop'));
+    const result = await runImport(db, [folder.path]);
     expect(result.refused).toEqual([
-      { name: join(wars, 'loop'), line: null, why: `leads to a folder that is read as ${dirname(wars)}` },
+      {
+        name: join(folder.path, us, 'loop'),
+        line: null,
+        why: 'is a link to a folder: name that folder itself',
+      },
     ]);
-    expect(result).toMatchObject({ loaded: 3, loadedBefore: 1 });
-    await rm(join(wars, 'loop'));
-    await symlink('.', join(wars, 'loop'));
-    expect(await runImport(db, [root])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
+    expect(result).toMatchObject({ loaded: 2, covered: { days: 0 } });
+    await rm(join(folder.path, us, 'loop'));
+    await symlink(folder.path, join(other.path, 'named'));
+    expect(await runImport(db, [join(other.path, 'named')])).toMatchObject({
+      ...{ outcome: 'done', loadedBefore: 2, covered: { days: 366 } },
+    });
   });
 
   it('that leads nowhere, and a pipe, are named and leave days uncovered', async ({ db, folder }) => {
@@ -222,7 +207,7 @@ describe('a link', () => {
       'cannot be read: no such file or directory',
       'is not a regular file',
     ]);
-    expect(of).toMatchObject({ series: 0, lacking: 732 });
+    expect(of).toEqual({ series: 0, days: 0 });
   });
 });
 

@@ -21,8 +21,6 @@ describe('the forecast of a schedule', () => {
       choices: [
         { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
         { change: 'sync every 4 hours', requests: 4 * (180 * 2 + 30), saves: 4 * 540 * 2 },
-        { change: 'drop one country', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
-        { change: 'drop one topic', requests: 2 * (720 * 2 + 30), saves: 2 * (720 * 2 + 30) },
         { change: 'backfill once a week', requests: 4 * (720 * 2 + 5), saves: 4 * 25 },
       ],
     });
@@ -40,12 +38,10 @@ describe('the forecast of a schedule', () => {
     expect(await cost({ end_date: 'today', budget })).toMatchObject({ refreshRequests: 100 });
   });
 
-  it('knows what a shorter lookback and longer windows would save', async ({ db }) => {
+  it('knows what a shorter lookback would save', async ({ db }) => {
     const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
     const { choices } = (await forecastSchedule(db, job, scope, moment))!;
-    expect(choices.map(({ change }) => change)).toEqual(
-      expect.arrayContaining(['lookback: P1D', 'step: P90D']),
-    );
+    expect(choices.map(({ change }) => change)).toContain('lookback: P1D');
   });
 
   it('reckons with how quiet series are, if they have been polled', async ({ db }) => {

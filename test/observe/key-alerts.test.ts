@@ -63,7 +63,7 @@ it('a worker takes a refusal for its end, whatever else is still answered, and a
 }) => {
   await using webhook = await aWebhook();
   const config = { ...aConfig, alertWebhook: webhook.url };
-  const request = { type: 'request', path: '/v1/countries', ms: 1, bytes: 1 } as const;
+  const request = { type: 'request', feed: undefined, path: '/v1/countries', ms: 1 } as const;
   const good = { ...request, outcome: 'ok', status: 200 } as const;
   for (const time of ['the first time', 'after a restart']) {
     await using telemetry = await aTelemetry(db, [aJob()], { config });

@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
-import { catalog } from '../../src/feeds/catalog.ts';
 import { lagSeconds } from '../../src/observe/job-standing.ts';
-import { feedOfPath } from '../../src/observe/metrics.ts';
 import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
@@ -130,14 +128,6 @@ describe('the port', () => {
     expect(second.url).not.toBe(first.url);
     expect((await scrape(second)).gmsi_warehouse_up).toBe(1);
   });
-});
-
-it('takes every path of a feed for that feed, and others for lookups', () => {
-  const series = { country: 'US', topic: 'Wars', ticker: 'BZ_COM', match_type: '', variant: '' };
-  for (const { name, path, live } of catalog.values())
-    for (const one of [path, live?.path ?? path])
-      expect(feedOfPath(`/behind/a/gateway/v1${one({ feed: name, ...series })}`)).toBe(name);
-  expect(feedOfPath('/v1/headlines/topics/gmsi')).toBe('lookups');
 });
 
 it.each([

@@ -15,8 +15,6 @@ const telling: Parameters<typeof serveTelemetry>[1] = {
   metrics: async () => 'gmsi_warehouse_up 1\n',
   readiness: async () => ({ ready: true, reasons: [] }),
 };
-/** So short that a test need not wait. */
-const bounds = { requestMs: 1_000, answerMs: 500 };
 
 it.each([
   ['localhost', 200],
@@ -40,19 +38,12 @@ describe.concurrent('the server for metrics and health', () => {
     ['headers', 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n', 'x-more: yes\r\n'],
     ['body', 'POST /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n', 'x'],
   ])('ends a request whose %s drip in', async (_, begin, more) => {
-    await using server = await serveTelemetry(anyPort, telling, bounds);
+    await using server = await serveTelemetry(anyPort, telling);
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => {});
     socket.write(begin);
     // Never idle, and never done.
     const drip = setInterval(() => socket.write(more), 20);
     await once(socket.resume(), 'close').finally(() => clearInterval(drip));
-  });
-
-  it('answers 503 when metrics or readiness take too long to find', async () => {
-    const hanging = { ...telling, metrics: () => new Promise<never>(() => {}) };
-    await using server = await serveTelemetry(anyPort, hanging, bounds);
-    expect((await fetch(`${server.url}/metrics`)).status).toBe(503);
-    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
   it('says within its time that a warehouse whose queries hang is away, and takes one connection for all who ask', async () => {

@@ -73,7 +73,7 @@ test('a port that nobody listens on is given up after four tries, of which none 
     message: expect.stringContaining('ECONNREFUSED'),
   });
   expect(cancel).toHaveBeenCalledTimes(4);
-  expect(client.stats().requests).toBe(0);
+  expect(client.requests).toBe(0);
   expect(clock.slept.reduce((all, ms) => all + ms)).toBeLessThan(10_000);
 });
 

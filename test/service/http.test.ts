@@ -30,7 +30,7 @@ describe('openHttp', () => {
     const server = await rawServer(text('hello', 418, { 'x-flavour': 'mint' }));
     const answer = await http(server.url).send('/v1/x?a=%20%2B', undefined, never);
     expect(String(answer.content)).toBe('hello');
-    expect(answer).toMatchObject({ status: 418, bytes: 5, headers: { 'x-flavour': 'mint' } });
+    expect(answer).toMatchObject({ status: 418, headers: { 'x-flavour': 'mint' } });
     expect(server.targets).toEqual(['/v1/x?a=%20%2B']);
     expect(server.headers[0]).toMatchObject({ 'x-api-key': 'k', accept: 'application/json' });
   });
@@ -65,7 +65,6 @@ describe('openHttp', () => {
     const answer = await http(server.url).send('/', undefined, never);
     expect(server.headers[0]).toMatchObject({ 'accept-encoding': 'gzip' });
     expect(String(answer.content)).toBe(content);
-    expect(answer.bytes).toBe(body.length);
   });
 
   test.each([
@@ -153,7 +152,8 @@ describe('openHttp', () => {
 
   test('reads a body of exactly the cap', async () => {
     const server = await rawServer(text('x'.repeat(10_000), 200));
-    await expect(http(server.url).send('/', undefined, never)).resolves.toMatchObject({ bytes: 10_000 });
+    const { content } = await http(server.url).send('/', undefined, never);
+    expect(content).toHaveLength(10_000);
   });
 
   test('refuses a body that is cut short, packed or not', async () => {

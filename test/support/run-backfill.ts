@@ -127,6 +127,9 @@ export function aServiceFor(
       ...client,
       getPage: (request, signal, envelope) =>
         aroundPage(() => client.getPage(request, signal, envelope), request),
+      get requests() {
+        return client.requests;
+      },
       get servedBy() {
         return servedBy ?? client.servedBy;
       },

@@ -14,7 +14,7 @@ const troubled: Readonly<Record<string, readonly [topic: string, failed: number]
 };
 
 export function answer(columns: string, rows: readonly (readonly unknown[])[]) {
-  const body = JSON.stringify({ columns: columns.split(' '), rows, sql: 'select 1' });
+  const body = JSON.stringify({ columns: columns.split(' '), rows });
   return { body, contentType: 'application/json' };
 }
 

@@ -45,12 +45,6 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     ],
     [
       'not covered',
-      covered.lacking > 0
-        ? `${count(covered.lacking, 'day')} of which something refused may have records`
-        : null,
-    ],
-    [
-      'not covered',
       withoutDays > 0
         ? `${count(withoutDays, 'file')}, because their days are not stated or are too recent`
         : null,
@@ -65,13 +59,19 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     .map(({ name, line, why }) =>
       oneLine(`refused: ${name}${line === null ? '' : `, line ${number(line)}`}: ${why}`),
     );
+  const repair =
+    refused.length > 0
+      ? [
+          'A refused file leaves its series uncovered, or every series if it is not known whose records it has. Repair the file or leave it out, and run it again; nothing is loaded twice.',
+        ]
+      : [];
   const days =
     covered.series === 0 && withoutDays > 0 && result.outcome === 'done'
       ? [
           'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: nothing is loaded twice.',
         ]
       : [];
-  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('jobs') : ''}`;
+  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...repair, ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('jobs') : ''}`;
 }
 
 /** Describes the stated days that may still change, which do not count as covered. */

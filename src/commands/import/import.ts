@@ -57,8 +57,7 @@ export async function importCommand(
 function step({ done, all, bytes, records }: ImportProgress, seconds: number): string {
   // What is read has still to be written.
   const share = done === all ? 1 : Math.min(0.99, bytes.done / bytes.all);
-  const read = bytes.done - bytes.loadedBefore;
-  const left = read > 0 ? (seconds / read) * (bytes.all - bytes.done) : 0;
+  const left = (seconds / bytes.done) * (bytes.all - bytes.done);
   return [
     'import',
     `${Math.floor(100 * share)}%`,

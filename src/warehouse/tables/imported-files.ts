@@ -101,45 +101,38 @@ type Days = { readonly from: Day; readonly to: Day };
 /**
  * Counts the days of loaded files as covered. Removes planned windows of these days that have not begun, because nothing is
  * left to request; half-drained ones stay.
- * @param unless days with something that was not loaded; `undefined` for all days
- * @returns how many days the files contain, and how many of them are covered
+ * @returns how many days the files cover
  */
 export async function coverByFiles(
   db: Kysely<Database>,
   series: Series,
   files: readonly { readonly fileId: number; readonly days: Days }[],
-  unless: readonly (Days | undefined)[],
-): Promise<{ held: number; covered: number }> {
-  const held = multirange(files.map(({ days }) => days));
-  const lacking = multirange(unless);
-  const { rows } = await sql<{ held: number; covered: number }>`
-    with days as (
-      select ${held}::datemultirange as held, ${held}::datemultirange - ${lacking}::datemultirange as covered
-    ), told as (
+): Promise<number> {
+  const covered = multirange(files.map(({ days }) => days));
+  const { rows } = await sql<{ days: number }>`
+    with told as (
       update gmsi.imported_files f
-      set covers = nullif(coalesce(f.covers, '{}') + (file.days::datemultirange - ${lacking}::datemultirange), '{}')
+      set covers = coalesce(f.covers, '{}') + file.days::datemultirange
       from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => multirange([days]))}::text[])
         as file (file_id, days)
       where f.file_id = file.file_id
     ), kept as (
       insert into gmsi.coverage as kept (${seriesColumns}, days)
-      select ${seriesValues(series)}, covered from days where not isempty(covered)
+      values (${seriesValues(series)}, ${covered}::datemultirange)
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
     )
-    select (select sum(upper(range) - lower(range)) from unnest(held) as range) as held,
-           (select coalesce(sum(upper(range) - lower(range)), 0) from unnest(covered) as range) as covered
-    from days
+    select sum(upper(range) - lower(range)) as days from unnest(${covered}::datemultirange) as range
   `.execute(db);
   await sql`
     delete from gmsi.windows w
     where ${isOfSeries('w', series)} and w.state in ('pending', 'failed', 'refused') and w.next_token is null
       and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
   `.execute(db);
-  return rows[0]!;
+  return rows[0]!.days;
 }
 
-function multirange(days: readonly (Days | undefined)[]): string {
-  return `{${days.map((range) => (range ? `[${range.from},${range.to}]` : '(,)')).join()}}`;
+function multirange(days: readonly Days[]): string {
+  return `{${days.map(({ from, to }) => `[${from},${to}]`).join()}}`;
 }
 
 /** Returns the loads of a feed that were imports. */
