@@ -19,7 +19,8 @@ export const periodFolders = ['year', 'quarter', 'month', 'day', 'date'];
 
 /**
  * Reads days from names. The file is called `2023`, `2023-05` or `2023-05-14`, plus its extension. Or folders around it are
- * `year=2023`, with `month=05` and `day=14` below it; `month=2023-05`; or `date=2023-05-14`. Other names do not count. If several names count, the result is the days that they have in common.
+ * `year=2023`, with `month=05` and `day=14` below it; `month=2023-05`; or `date=2023-05-14`. Other names do not count. If
+ * several names count, the result is the days that they have in common.
  * @param isOfSeries whether a folder name is a part of the series; any other name below a period means only part of its days
  */
 export function daysNamed(

@@ -44,6 +44,7 @@ describe('a run that is stopped and taken up again', () => {
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
     expect(first.totals.pages + second.totals.pages).toBe(sandbox.stats().pages);
+    expect(Number(second.totals.requests)).toBe(second.totals.pages);
     // By which the check lost-rows finds what is gone: of pages before the stop as of those after it.
     expect(sum((await windowsOf(db)).flatMap(({ rows_met }) => rows_met ?? []))).toBe(
       await countRows(db, 'headlines'),
