@@ -18,14 +18,7 @@ export class WriteCutOff extends WarehouseUnavailable {}
 export class WriteTooSlow extends WarehouseUnavailable {}
 
 /** A write waited too long for another session's lock. */
-export class WriteLocked extends WarehouseUnavailable {
-  /** Returns the error with the sessions that may hold the lock. */
-  by(holders: readonly string[]): WriteLocked {
-    if (holders.length === 0) return this;
-    const message = `${this.message} (${holders.join(', ')})`;
-    return new WriteLocked(message, { cause: this.cause, hint: this.hint! });
-  }
-}
+export class WriteLocked extends WarehouseUnavailable {}
 
 /** For minutes, another session has held a lock that gmsi needs. */
 export class LockHeld extends GmsiError {

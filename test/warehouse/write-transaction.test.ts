@@ -103,16 +103,13 @@ it.concurrent('is ended by the server if this process is silent in the middle of
   expect(await countRows(db, 'headlines')).toBe(1);
 });
 
-it('says which session holds what it waited for', async () => {
+it('gives up waiting for a row that another session has locked', async () => {
   const { db } = warehouse;
   await upsert(db, [aRow()]);
   const change = aRow({ headline: 'changed' });
   await db.transaction().execute(async (other) => {
-    await sql`set local application_name = 'a colleague'`.execute(other);
     await sql`select from gmsi.headlines for update`.execute(other);
-    const locked = upsert(db, [change]);
-    await expect(locked).rejects.toThrow(WriteLocked);
-    await expect(locked).rejects.toThrow(/\(process \d+ \(a colleague\) for \d+ s\)$/);
+    await expect(upsert(db, [change])).rejects.toThrow(WriteLocked);
   });
   expect(await upsert(db, [change])).toEqual({ inserted: 0, changed: 1 });
 });
