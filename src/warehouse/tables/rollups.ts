@@ -1,8 +1,6 @@
-import { type Kysely, sql } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
+import { sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
-import type { Database, Day } from '../database.ts';
-import { seriesColumns } from './series.ts';
+import type { Day } from '../database.ts';
 
 /** A series of headlines, and its first and last hour as PostgreSQL writes them. */
 export interface RolledUpSeries {
@@ -33,20 +31,4 @@ export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Prom
       as corrected
   `.execute(warehouse);
   return rows[0]!.corrected;
-}
-
-/** Returns the series of a feed and match type that have had the most records a day so far, the busiest first. */
-export async function busiestSeries(
-  db: Kysely<Database>,
-  feed: string,
-  matchType: string,
-  atMost: number,
-): Promise<Series[]> {
-  const { rows } = await sql<Series>`
-    select ${seriesColumns} from gmsi.windows
-    where feed = ${feed} and match_type = ${matchType} and state = 'drained' and records > 0
-    group by ${seriesColumns}
-    order by sum(records)::float8 / sum(last_day - first_day + 1) desc limit ${atMost}
-  `.execute(db);
-  return rows;
 }
