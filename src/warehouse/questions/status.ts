@@ -194,11 +194,3 @@ export async function countFailures(db: Kysely<Database>, scope: WindowScope): P
     reasons: rows.map(({ reason, windows }) => ({ reason, windows })),
   };
 }
-
-/** Returns the definitions of all jobs that the workers know, without their secrets. */
-export async function storedJobs(
-  db: Kysely<Database>,
-): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
-  const rows = await db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job').execute();
-  return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
-}
