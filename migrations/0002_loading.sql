@@ -85,12 +85,6 @@ create table gmsi.windows (
 );
 comment on table gmsi.windows is 'One row per window: a range of days of one series, drained page by page through one cursor. The unit of work, of resuming and of failure.';
 comment on column gmsi.windows.window_id is 'Number of the window.';
-comment on column gmsi.windows.feed is 'Feed that the window belongs to.';
-comment on column gmsi.windows.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.windows.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.windows.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.windows.match_type is 'Match type that is requested: COMBINED, DOMESTIC or INTERNATIONAL.';
-comment on column gmsi.windows.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
 comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, inclusive.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
@@ -144,12 +138,6 @@ create table gmsi.coverage (
   primary key (feed, country, topic, ticker, match_type, variant)
 );
 comment on table gmsi.coverage is 'Which days of each series are completely loaded and settled. A covered day without headlines had no news. A day that is not covered was never completely loaded, or may still change.';
-comment on column gmsi.coverage.feed is 'Feed.';
-comment on column gmsi.coverage.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.coverage.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.coverage.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.coverage.match_type is 'Match type of the series.';
-comment on column gmsi.coverage.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.coverage.days is 'The covered days (UTC).';
 comment on column gmsi.coverage.updated_at is 'When a day was last added.';
 
@@ -169,12 +157,6 @@ create table gmsi.rejected_records (
   primary key (feed, country, topic, ticker, match_type, variant, record_hash)
 );
 comment on table gmsi.rejected_records is 'Records that could not be read into a row, with the reason. The rest of their page was loaded.';
-comment on column gmsi.rejected_records.feed is 'Feed.';
-comment on column gmsi.rejected_records.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.rejected_records.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.rejected_records.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.rejected_records.match_type is 'Match type of the series.';
-comment on column gmsi.rejected_records.variant is 'Further parameters that define the series, as name=value&name=value; empty if there are none.';
 comment on column gmsi.rejected_records.record_hash is 'Hash of the record, so that draining a window again does not store it twice.';
 comment on column gmsi.rejected_records.reason is 'Why it could not be read, as of the last attempt.';
 comment on column gmsi.rejected_records.record is 'The record as the service sent it. Characters that PostgreSQL cannot store are replaced by U+FFFD.';
@@ -258,12 +240,6 @@ create table gmsi.live_sightings (
   primary key (feed, country, topic, ticker, match_type, variant, row_time, row_id)
 );
 comment on table gmsi.live_sightings is 'Rows that a live feed has returned and the historical feed has not returned yet. They are not retracted while the live feed still reaches back to them, because the historical feed may lag behind.';
-comment on column gmsi.live_sightings.feed is 'Feed.';
-comment on column gmsi.live_sightings.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.live_sightings.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.live_sightings.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.live_sightings.match_type is 'Match type of the series.';
-comment on column gmsi.live_sightings.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.live_sightings.row_time is 'Time of the row.';
 comment on column gmsi.live_sightings.row_id is 'Id of the row.';
 
@@ -282,12 +258,6 @@ create table gmsi.cadence (
   primary key (feed, country, topic, ticker, match_type, variant)
 );
 comment on table gmsi.cadence is 'How often each series had news when it was polled. A job with cadence: { adaptive: true } uses this and its own bounds to decide when to poll a series.';
-comment on column gmsi.cadence.feed is 'Feed.';
-comment on column gmsi.cadence.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.cadence.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.cadence.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.cadence.match_type is 'Match type of the series.';
-comment on column gmsi.cadence.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.cadence.settle_from is 'First day that a sync has requested and that may not be covered yet. Syncs go back to it until it is covered.';
 comment on column gmsi.cadence.polled_at is 'When a window that reaches the current day was last drained completely.';
 comment on column gmsi.cadence.news_at is 'When a poll or a live answer last returned a new or changed row; if none has, the time of the first poll.';

@@ -363,12 +363,6 @@ create view gmsi.coverage_by_day as
   cross join lateral gmsi.series_days(feed, country, topic, ticker, match_type, variant)
   cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day);
 comment on view gmsi.coverage_by_day is 'One row per series and day (UTC), from the first day that was ever requested to the last, with its state. Left-join it to tell a day without news from one that was never loaded. Filter by series, because there are many days.';
-comment on column gmsi.coverage_by_day.feed is 'Feed.';
-comment on column gmsi.coverage_by_day.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.coverage_by_day.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.coverage_by_day.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.coverage_by_day.match_type is 'Match type of the series.';
-comment on column gmsi.coverage_by_day.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_by_day.day is 'Day (UTC).';
 comment on column gmsi.coverage_by_day.state is 'covered, settling, partial or not loaded (gmsi.state_of).';
 
@@ -401,12 +395,6 @@ create view gmsi.coverage_gaps as
       select unnest(free.days * d.settling) union all select unnest(free.days - d.settling)) as rests (rest)
   ) as part;
 comment on view gmsi.coverage_gaps is 'Days (UTC), from the first that was ever requested to the last, that are not completely loaded and settled, with the window that is to load them.';
-comment on column gmsi.coverage_gaps.feed is 'Feed.';
-comment on column gmsi.coverage_gaps.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.coverage_gaps.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.coverage_gaps.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.coverage_gaps.match_type is 'Match type of the series.';
-comment on column gmsi.coverage_gaps.variant is 'Further parameters of the series; empty if there are none.';
 comment on column gmsi.coverage_gaps.from_day is 'First day of the gap (UTC).';
 comment on column gmsi.coverage_gaps.to_day is 'Last day of the gap (UTC), inclusive.';
 comment on column gmsi.coverage_gaps.days is 'Number of days.';
@@ -597,3 +585,26 @@ begin
   return found_at;
 end $$;
 comment on function gmsi.moment(text) is 'The moment of a name (gmsi snapshot), for the functions …_as_of: gmsi.headlines_as_of(gmsi.moment(''paper-2026'')). Fails if no moment has that name.';
+
+-- The comments that the tables and views with a series share.
+
+do $$
+declare
+  found record;
+begin
+  for found in
+    select relation, shared.*
+    from (values
+      ('feed', 'Feed.'),
+      ('country', 'Country of the series; empty if the feed is not by country.'),
+      ('topic', 'Topic of the series; empty if the feed is not by topic.'),
+      ('ticker', 'Ticker of the series; empty if the feed is not by ticker.'),
+      ('match_type', 'Match type of the series.'),
+      ('variant', 'Further parameters of the series, as name=value&name=value; empty if there are none.')
+    ) as shared (part, says)
+    cross join unnest(array['gmsi.windows', 'gmsi.coverage', 'gmsi.rejected_records', 'gmsi.live_sightings', 'gmsi.cadence',
+                            'gmsi.coverage_by_day', 'gmsi.coverage_gaps']) as relation
+  loop
+    execute format('comment on column %s.%I is %L', found.relation, found.part, found.says);
+  end loop;
+end $$;

@@ -15,8 +15,8 @@ import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
-import { livingWorkers } from '../warehouse/tables/workers.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -183,7 +183,7 @@ async function enqueueJobs(
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
   const enqueued = await forEachJob(named, (job) => enqueue(session, db, job, { fullRefresh, retryRefused }));
-  const workers = (await livingWorkers(db, session.config.leaseSeconds)).length;
+  const workers = (await livingWorkers(session.config.leaseSeconds).query.execute(db)).rows.length;
   if (session.json) printJson({ jobs: enqueued, workers });
   else print(describe(enqueued, workers));
   return reportBroken(named.broken);

@@ -13,7 +13,7 @@ import { command } from '../terminal/style.ts';
 import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
-import { type MonthlyScore, monthlyScores } from '../warehouse/tables/rollups.ts';
+import { type Sentiment, sentimentOverTime } from '../warehouse/questions/sentiment.ts';
 import { backfillLoader, loadJob } from './load.ts';
 import { describeSummary, type LoadSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
@@ -99,7 +99,10 @@ const key = 'demo-key';
 const world = { keys: [key], seed: 'demo', volume: 0.6 };
 /** The service revises and withdraws a few headlines of these days after the first load, so that people see what gmsi keeps. */
 const revised = { from: '2025-10-04', changes: { revised: 0.01, withdrawn: 0.003 } };
-const question = { country: 'US', topic: 'Inflation-Food', from: '2025-01-01', to: '2025-12-31' };
+const question = sentimentOverTime({
+  ...{ countries: ['US'], topics: ['Inflation-Food'], matchTypes: ['COMBINED'] },
+  ...{ from: '2025-01-01', to: '2025-12-31', by: 'month', asOf: null },
+});
 
 /**
  * `gmsi demo`, and `npm start` in a checkout: loads from the sandbox into the embedded warehouse, over HTTP. Ignores the
@@ -137,7 +140,7 @@ export async function demoCommand(
     );
     if (again.outcome !== 'done') return exitCodeOfOutcome(again.outcome);
   }
-  const months = await monthlyScores(warehouse.db, question);
+  const { rows: months } = await question.query.execute(warehouse.db);
   if (session.json) {
     const { totals, windows, outcome, seconds, budget } = summary;
     printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
@@ -174,9 +177,9 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
     : `This deletes all data in the embedded server, including data loaded with a real key:\n${list}Nothing is removed yet. Run ${asTyped('demo --remove --yes')}.\n`;
 }
 
-function answer(months: readonly MonthlyScore[]): string {
-  const rows = months.map(({ month, headlines, directional, semantic }) => [
-    month,
+function answer(months: readonly Sentiment[]): string {
+  const rows = months.map(({ at, headlines, directional, semantic }) => [
+    at.slice(0, 7),
     headlines,
     signed(directional),
     signed(semantic),

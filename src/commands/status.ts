@@ -17,32 +17,44 @@ import { readAllJobs } from '../plan/list-jobs.ts';
 import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
 import { keyFingerprint, monthOf } from '../rate/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
-import { type Cell, count, facts, minute, nextStep, number, share, table } from '../terminal/table.ts';
-import { oneLine } from '../terminal/text.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import {
-  coverageByFeed,
+  asTyped,
+  type Cell,
+  count,
+  facts,
+  minute,
+  nextStep,
+  number,
+  share,
+  table,
+} from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type LoadedFeed, loadedFeeds } from '../warehouse/questions/contents.ts';
+import { type Failures, failuresByCause } from '../warehouse/questions/coverage.ts';
+import type { Question } from '../warehouse/questions/reading.ts';
+import {
+  type LoadShown,
+  lastLoads,
+  livingWorkers,
+  type RequestsOfKey,
+  requestsByKey,
+} from '../warehouse/questions/runs.ts';
+import {
   coverageOf,
-  type FeedCoverage,
-  failuresOf,
   gapsOf,
-  loadsOfJobs,
-  usageByMonth,
   type WindowCount,
-  type WindowFailure,
   type WorkersJob,
   windowCounts,
   workersJobs,
 } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { askedAgain, countRefused } from '../warehouse/tables/refusals.ts';
+import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
-import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
-const shown = { gaps: 8, troubles: 8, loads: 5, months: 3 };
+const shown = { gaps: 8, loads: 5 };
 
 /** Milliseconds between two looks of `--watch`. */
 const interval = 2_000;
@@ -70,6 +82,8 @@ export async function statusCommand(
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
   const { leaseSeconds } = session.config;
+  const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
+  const [month, { apiKey }] = [monthOf(session.clock()), session.config];
   // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
   const names = jobs.map(({ name }) => name);
@@ -79,12 +93,12 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const status = {
     warehouse: description,
     jobs: reports.map(({ scope: _, ...report }) => report),
-    ...(isOfAll && { coverage: await coverageByFeed(db), windows: await windowCounts(db) }),
-    troubles: await failuresOf(db, isOfAll ? undefined : scopes, shown.troubles),
-    workers: (await livingWorkers(db, leaseSeconds)).length,
+    ...(isOfAll && { coverage: await rowsOf(loadedFeeds), windows: await windowCounts(db) }),
+    failures: await rowsOf(failuresByCause(isOfAll ? undefined : scopes)),
+    workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
-    loads: await loadsOfJobs(db, isOfAll ? undefined : names, { leaseSeconds, atMost: shown.loads }),
-    usage: await usageByMonth(db, shown.months),
+    loads: await rowsOf(lastLoads(leaseSeconds, shown.loads, isOfAll ? undefined : names)),
+    requests: await rowsOf(requestsByKey(month, apiKey ? keyFingerprint(apiKey) : null)),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
   return { status, reports };
@@ -92,18 +106,18 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
 
 type Status = Awaited<ReturnType<typeof readStatus>>['status'];
 
-function describe({ warehouse, jobs, coverage, windows, troubles, schedules, ...status }: Status): string {
-  const { workers, loads, usage, budgets } = status;
+function describe({ warehouse, jobs, coverage, windows, failures, schedules, ...status }: Status): string {
+  const { workers, loads, requests, budgets } = status;
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
     ...jobs.map(describeJob),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
-    troubles.length > 0 && describeTroubles(troubles),
+    failures.length > 0 && `${section('Failed or refused', '', failures, failureColumns)}\n${retry}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
-    section('Requests booked', 'none yet', usage, usageColumns),
+    section('Requests this month', 'none yet', requests, requestColumns),
     ...budgets.map(describeBudget),
   ];
   return sections.filter((text) => text).join('\n\n');
@@ -139,7 +153,6 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     /** Days that may still change, and so do not count as covered. */
     settling: scope.to >= firstUnsettled ? { from: later(scope.from, firstUnsettled), to: scope.to } : null,
     windows: await countByState(db, scope),
-    refused: await countRefused(db, scope),
     gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
     scope,
   };
@@ -150,13 +163,13 @@ const later = (a: string, b: string) => (a > b ? a : b);
 /** A property of each row, or what a function makes of it, by the heads of the columns. */
 type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
 
-const coverageColumns: Columns<FeedCoverage> = {
+const coverageColumns: Columns<LoadedFeed> = {
   feed: 'feed',
   'match type': 'match_type',
   series: 'series',
-  days: 'days',
-  oldest: 'oldest',
-  newest: 'newest',
+  complete: 'complete',
+  from: 'oldest',
+  to: 'newest',
 };
 const windowColumns: Columns<WindowCount> = {
   feed: 'feed',
@@ -164,19 +177,18 @@ const windowColumns: Columns<WindowCount> = {
   windows: 'windows',
   'half drained': ({ half_drained }) => half_drained || null,
 };
-const troubleColumns: Columns<WindowFailure> = {
-  window: ({ window_id }) => String(window_id),
+const failureColumns: Columns<Failures> = {
+  state: 'state',
+  windows: 'windows',
+  job: 'job',
   feed: 'feed',
-  country: 'country',
-  topic: 'topic',
-  ticker: 'ticker',
-  'match type': 'match_type',
-  variant: 'variant',
+  series: 'series',
+  'such as': 'example',
   from: 'first_day',
   to: 'last_day',
-  state: 'state',
+  cause: 'cause',
 };
-const loadColumns: Columns<Awaited<ReturnType<typeof loadsOfJobs>>[number]> = {
+const loadColumns: Columns<LoadShown> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
   'began (UTC)': ({ started_at }) => minute(started_at),
@@ -197,14 +209,15 @@ const scheduleColumns: Columns<WorkersJob> = {
   failed: 'windows_failed',
   records: 'records',
 };
-const usageColumns: Columns<Awaited<ReturnType<typeof usageByMonth>>[number]> = {
-  month: ({ month }) => month.slice(0, 7),
-  key: 'key_fingerprint',
+const requestColumns: Columns<RequestsOfKey> = {
+  key: ({ key, is_own }) => (is_own ? `${key} (this key)` : key),
   requests: 'requests',
 };
 
 /** The columns that a narrow terminal does without, the least important first. */
-const least = ['match type', 'variant', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
+const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
+
+const retry = `${asTyped('backfill <job>')} retries them, with --retry-refused all refused ones at once.`;
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
@@ -212,15 +225,6 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
     Object.values(columns).map((cell) => (typeof cell === 'function' ? cell(row) : (row[cell] as Cell))),
   );
   return `${title}\n${table(Object.keys(columns), cells, { least })}`;
-}
-
-/** The reasons stand below the table, each once, because they are long and windows often share one. */
-function describeTroubles(troubles: readonly WindowFailure[]): string {
-  const reasons = [...new Set(troubles.flatMap(({ last_error }) => last_error ?? []))].map((reason) => {
-    const ids = troubles.filter((one) => one.last_error === reason).map(({ window_id }) => window_id);
-    return `window${ids.length === 1 ? '' : 's'} ${ids.join(', ')}: ${oneLine(reason)}`;
-  });
-  return [section('Failed or refused', '', troubles, troubleColumns), ...reasons].join('\n');
 }
 
 function describeJob(status: JobReport): string {
@@ -247,7 +251,12 @@ function describeJob(status: JobReport): string {
         settling && `${settling.from} to ${settling.to} may still change; each sync loads them again`,
       ],
       ['windows', states.join(', ') || 'none'],
-      ['refused', describeRefused(status)],
+      [
+        'refused',
+        windows.refused > 0
+          ? `each run requests at most ${askedAgain} again, gmsi backfill ${status.job} --retry-refused all`
+          : null,
+      ],
     ]),
   ];
   if (status.gaps.length > 0) {
@@ -262,12 +271,6 @@ function describeJob(status: JobReport): string {
       lines.push(`(the ${count(shown.gaps, 'range')} that most series miss)`);
   }
   return lines.join('\n');
-}
-
-function describeRefused({ job, refused: { asked, skipped } }: JobReport & { series: number }) {
-  if (asked + skipped === 0) return undefined;
-  const why = skipped === 0 ? '' : `, ${number(skipped)} older ones skipped because of these`;
-  return `${number(asked)} by the service${why}; each run requests at most ${askedAgain} again, gmsi backfill ${job} --retry-refused all`;
 }
 
 function stateOf({ is_loading, due_at, outcome, resumes_at, finished_at, ...of }: WorkersJob): string {

@@ -17,9 +17,8 @@ import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { storedJobs } from '../warehouse/questions/status.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { registerJob, unscheduleJob } from '../warehouse/tables/schedules.ts';
+import { registerJob, storedJobs, unscheduleJob } from '../warehouse/tables/schedules.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */

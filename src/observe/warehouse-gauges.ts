@@ -2,8 +2,8 @@ import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { windowCounts } from '../warehouse/questions/status.ts';
-import { livingWorkers } from '../warehouse/tables/workers.ts';
 import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 
@@ -66,7 +66,7 @@ export function createWarehouseGauges(
     return {
       windows: await windowCounts(warehouse),
       standings: await readStandings(await jobs()),
-      workers: (await livingWorkers(warehouse, leaseSeconds)).length,
+      workers: (await livingWorkers(leaseSeconds).query.execute(warehouse)).rows.length,
     };
   }
 

@@ -2,7 +2,7 @@ import type { Job } from '../config/job.ts';
 import { type Lookups, resolveSeries } from '../config/resolve-series.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { busiestSeries } from '../warehouse/tables/rollups.ts';
+import { fullestSeries } from '../warehouse/questions/contents.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 
 /** Series to try: a second one if the first has no news. */
@@ -12,7 +12,7 @@ const candidates = 2;
 const busyTopics = ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'];
 
 /**
- * Returns busy series to probe a feed with, from the job if there is one: the busiest in the warehouse first, then guesses.
+ * Returns busy series to probe a feed with, from the job if there is one: those with the most records lately first, then guesses.
  */
 export async function chooseSeries(
   warehouse: Warehouse,
@@ -22,8 +22,8 @@ export async function chooseSeries(
 ): Promise<Series[]> {
   const all = job ? resolveSeries(job, lookups) : everySeries(feed, lookups);
   const named = new Map(all.map((series) => [keyOfSeries(series), series]));
-  const matchType = job?.matchType ?? feed.matchTypes[0] ?? '';
-  const loaded = (await busiestSeries(warehouse, feed.name, matchType, 100))
+  const { rows: fullest } = await fullestSeries(feed.name, 300).query.execute(warehouse);
+  const loaded = fullest
     .map((series) => named.get(keyOfSeries(series)))
     .filter((series) => series !== undefined);
   const guessed = all.filter(({ country, topic }) => country === 'US' && busyTopics.includes(topic));

@@ -11,19 +11,19 @@ export class WarehouseFull extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** A connection broke while a transaction was writing: the server restarted, or this write crashed it. */
-export class WriteCutOff extends WarehouseUnavailable {}
+/** A write of rows that is tried again in a new transaction. */
+export class WriteFailed extends WarehouseUnavailable {
+  /**
+   * - `cut off`: its connection broke, because the server restarted or this write crashed it
+   * - `too slow`: it took longer than half of `gmsi.as_of_delay()`, so the server did not commit it
+   * - `locked`: it waited too long for another session's lock
+   * - `crossed`: another session inserted one of the same rows at the same time, or rows break a unique index that a team has added
+   */
+  readonly why: 'cut off' | 'too slow' | 'locked' | 'crossed';
 
-/** A write took longer than half of `gmsi.as_of_delay()`, so the server did not commit it. */
-export class WriteTooSlow extends WarehouseUnavailable {}
-
-/** A write waited too long for another session's lock. */
-export class WriteLocked extends WarehouseUnavailable {
-  /** Returns the error with the sessions that may hold the lock. */
-  by(holders: readonly string[]): WriteLocked {
-    if (holders.length === 0) return this;
-    const message = `${this.message} (${holders.join(', ')})`;
-    return new WriteLocked(message, { cause: this.cause, hint: this.hint! });
+  constructor(why: WriteFailed['why'], message: string, { cause, hint }: { cause: Error; hint: string }) {
+    super(message, { cause, hint: `${hint} A rerun continues where this one stopped.` });
+    this.why = why;
   }
 }
 
@@ -31,9 +31,6 @@ export class WriteLocked extends WarehouseUnavailable {
 export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
-
-/** Another session inserted one of the same rows at the same time, or rows break a unique index that a team has added. */
-export class WriteCrossed extends WarehouseUnavailable {}
 
 /** Another load has taken over the window or file, because this load was silent for longer than its lease. The page is dropped. */
 export class ClaimLost extends GmsiError {
@@ -94,25 +91,24 @@ const cutConnection =
 export function namedWriteError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const { code = '', message } = error as Error & { code?: string };
-  const cause = error;
+  const failed = (why: WriteFailed['why'], what: string, hint: string) =>
+    new WriteFailed(why, what, { cause: error, hint });
   if (code === '55P03') {
-    const hint =
-      'End that session or its transaction (pg_stat_activity shows it); a rerun continues where this one stopped.';
-    return new WriteLocked('Another session holds a lock on what this load writes', { cause, hint });
+    const hint = 'End that session or its transaction (pg_stat_activity shows it).';
+    return failed('locked', 'Another session holds a lock on what this load writes', hint);
   }
   // A unique index that a team has added is checked without ON CONFLICT, so it may be the one that reports the other session.
   if (code === '23505') {
-    const hint = 'A rerun continues where this one stopped.';
-    return new WriteCrossed('Another session writes the same rows', { cause, hint });
+    return failed('crossed', 'Another session writes the same rows', 'End it, or wait for its end.');
   }
   if (code === '25P04' || code === '57014') {
     const hint =
-      'docs/operating.md, "Locks and slow disks", says how to raise gmsi.as_of_delay(). A rerun continues where this one stopped.';
-    return new WriteTooSlow(`Writing took too long: ${message}`, { cause, hint });
+      'If the disk is slow, raise gmsi.as_of_delay() (docs/operating.md, "Locks and slow disks"), or lower service.page_size.';
+    return failed('too slow', `Writing took too long: ${message}`, hint);
   }
   if ((code === '' && cutConnection.test(message)) || ending.test(code) || network.has(code)) {
-    const hint = "The server's log says why. A rerun continues where this one stopped.";
-    return new WriteCutOff(`The warehouse ended the connection during a write: ${message}`, { cause, hint });
+    const hint = "The server's log says why; a smaller service.page_size in the job file may help.";
+    return failed('cut off', `The warehouse ended the connection during a write: ${message}`, hint);
   }
   return error;
 }

@@ -1,13 +1,6 @@
 import pRetry from 'p-retry';
 import type { Log } from '../log.ts';
-import {
-  namedDatabaseError,
-  WarehouseUnavailable,
-  WriteCrossed,
-  WriteCutOff,
-  WriteGivenUp,
-  WriteTooSlow,
-} from './errors.ts';
+import { namedDatabaseError, WarehouseUnavailable, WriteFailed, WriteGivenUp } from './errors.ts';
 
 /** How the work of a load waits for a warehouse that does not answer. */
 export interface Patience {
@@ -17,8 +10,13 @@ export interface Patience {
   readonly signal?: AbortSignal;
 }
 
-/** How often a write may fail with an error that it may have caused itself. Other errors do not count. */
-const triesOf = { cutOff: 3, tooSlow: 8, crossed: 8 };
+/** After how many failures a write is given up, which may have caused them itself; a lock is waited for like a restart. */
+const triesOf: Readonly<Record<WriteFailed['why'], number>> = {
+  'cut off': 3,
+  'too slow': 8,
+  crossed: 8,
+  locked: Number.POSITIVE_INFINITY,
+};
 
 /**
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
@@ -28,7 +26,7 @@ const triesOf = { cutOff: 3, tooSlow: 8, crossed: 8 };
  * fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {
-  const failed = { cutOff: 0, tooSlow: 0, crossed: 0 };
+  const failed = { 'cut off': 0, 'too slow': 0, crossed: 0, locked: 0 };
   const since = performance.now();
   const wasStopped = signal?.aborted ?? false;
   return pRetry(
@@ -37,14 +35,12 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         return await work();
       } catch (error) {
         const named = namedDatabaseError(error);
-        if (named instanceof WriteCutOff && ++failed.cutOff === triesOf.cutOff) throw brokenOff(named);
-        if (named instanceof WriteTooSlow && ++failed.tooSlow === triesOf.tooSlow) throw tooSlow(named);
-        // After so many tries, it is not another session: the rows themselves violate the index.
-        if (named instanceof WriteCrossed && ++failed.crossed === triesOf.crossed) throw named.cause;
+        if (!(named instanceof WarehouseUnavailable)) throw named;
+        if (named instanceof WriteFailed && ++failed[named.why] === triesOf[named.why]) throw givenUp(named);
         // The next try finds the rows of the other session, so there is nothing to log.
-        const isNews = named instanceof WarehouseUnavailable && !(named instanceof WriteCrossed);
-        if (log && isNews) sayWhy(log, named, since);
-        if (named instanceof WarehouseUnavailable && !wasStopped) signal?.throwIfAborted();
+        const isCrossed = named instanceof WriteFailed && named.why === 'crossed';
+        if (log && !isCrossed) sayWhy(log, named, since);
+        if (!wasStopped) signal?.throwIfAborted();
         throw named;
       }
     },
@@ -59,16 +55,11 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
   );
 }
 
-// The message repeats the hint, because a window's last_error has only the message.
-function brokenOff(cause: WriteCutOff): WriteGivenUp {
-  const hint = "The server's log says why; a smaller service.page_size in the job file may help.";
-  return new WriteGivenUp(`${cause.message}, ${triesOf.cutOff} times in a row. ${hint}`, { cause, hint });
-}
-
-function tooSlow(cause: WriteTooSlow): WriteGivenUp {
-  const hint =
-    'If the disk is slow, raise gmsi.as_of_delay() (docs/operating.md, "Locks and slow disks"), or lower service.page_size.';
-  return new WriteGivenUp(`${cause.message}, ${triesOf.tooSlow} times in a row. ${hint}`, { cause, hint });
+function givenUp({ why, message, hint, cause }: WriteFailed): unknown {
+  // After so many tries, it is not another session: the rows themselves violate the index.
+  if (why === 'crossed') return cause;
+  // The message repeats the hint, because a window's last_error has only the message.
+  return new WriteGivenUp(`${message}, ${triesOf[why]} times in a row. ${hint}`, { cause, hint: hint! });
 }
 
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];

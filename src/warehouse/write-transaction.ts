@@ -1,7 +1,7 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
-import { namedWriteError, WriteLocked } from './errors.ts';
+import { namedWriteError } from './errors.ts';
 
 declare const isBounded: unique symbol;
 
@@ -12,8 +12,8 @@ export type WriteTransaction = Transaction<Database> & { readonly [isBounded]: t
  * Writes rows of a feed in one transaction. Their `changed_at` is the beginning of the transaction, but nobody sees them
  * before its COMMIT. So the server rolls it back if the COMMIT comes more than half of `gmsi.as_of_delay()` later, for any
  * reason, even if this process was suspended.
- * @throws WriteLocked if another session holds a lock for more than a quarter of the delay; WriteTooSlow; WriteCutOff if the
- * connection broke. All of them can be retried in a new transaction, with a new `changed_at`.
+ * @throws WriteFailed, among others if another session holds a lock for more than a quarter of the delay. It can be retried in
+ * a new transaction, with a new `changed_at`.
  */
 export function writeTransaction<T>(
   warehouse: Warehouse,
@@ -29,8 +29,7 @@ export function writeTransaction<T>(
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
       await sql`rollback`.execute(connection).catch(() => {});
-      const named = namedWriteError(error);
-      throw named instanceof WriteLocked ? named.by(await lockHolders(connection).catch(() => [])) : named;
+      throw namedWriteError(error);
     }
   });
 }
@@ -46,21 +45,3 @@ function begin(isolation: string): string {
 
 /** One message, so that this process cannot be late between check and COMMIT. If the check fails, the server skips the rest. */
 const commit = 'select gmsi.refuse_late_commit(); commit';
-
-/**
- * Returns the sessions that have held locks in the schema `gmsi` longest. Only PostgreSQL knows for which of them the write
- * waited.
- */
-async function lockHolders(db: Kysely<Database>): Promise<string[]> {
-  const { rows } = await sql<{ holder: string }>`
-    select concat_ws(' ', 'process', a.pid, '(' || nullif(a.application_name, '') || ')',
-                     'for ' || round(extract(epoch from clock_timestamp() - a.xact_start)) || ' s') as holder
-    from pg_stat_activity a
-    where a.pid <> pg_backend_pid() and exists (
-      select from pg_locks l left join pg_class c on c.oid = l.relation
-      where l.pid = a.pid and l.granted and l.database = (select oid from pg_database where datname = current_database())
-        and ((c.relnamespace = 'gmsi'::regnamespace and l.mode <> 'AccessShareLock') or l.locktype = 'advisory'))
-    order by a.xact_start nulls last limit 1
-  `.execute(db);
-  return rows.map(({ holder }) => holder);
-}

@@ -71,10 +71,11 @@ export const coverageEndpoints = [
       cause: z.string().nullable(),
       windows: z.int(),
       series: z.int(),
+      example: z.string().describe('One of the series.'),
       first_day: z.string(),
       last_day: z.string(),
     }),
-    ask: () => failuresByCause,
+    ask: () => failuresByCause(),
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: z.object({ feed, match_type: matchType, ...series, ...period }),

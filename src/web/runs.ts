@@ -55,7 +55,10 @@ export const contentsEndpoints = [
       feed: text(100).describe('A feed, such as gmsi-headlines.'),
       limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(10),
     }),
-    row: z.object({ country: z.string(), topic: z.string(), match_type: z.string(), records: count }),
+    row: z.object({
+      ...{ feed: z.string(), country: z.string(), topic: z.string(), ticker: z.string() },
+      ...{ match_type: z.string(), variant: z.string(), records: count },
+    }),
     ask: ({ feed, limit }) => fullestSeries(feed, limit),
   }),
   endpoint('loads/known', 'Since when rows of a feed are known, and when a load last changed some', {

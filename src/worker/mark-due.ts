@@ -5,8 +5,8 @@ import { requestLimit } from '../rate/budget.ts';
 import {
   lockIdleSchedules,
   markDue,
-  readDefinition,
   type StoredSchedule,
+  storedJobs,
 } from '../warehouse/tables/schedules.ts';
 import type { WorkerContext } from './context.ts';
 
@@ -61,17 +61,17 @@ function scheduledSince(
 
 /** Returns since when a paused job may continue: its pause is over, its budget was raised, or another key is used. */
 async function resumesSince(
-  { warehouse, readDefinition: parse, usedRequests }: WorkerContext,
+  { warehouse, readDefinition, usedRequests }: WorkerContext,
   { job, command, resumes_at, paused_because }: StoredSchedule,
   now: Date,
 ): Promise<Date | undefined> {
   if (resumes_at! <= now) return resumes_at!;
   if (paused_because !== 'budget') return undefined;
-  const definition = await readDefinition(warehouse, job);
-  if (!definition) return undefined;
+  const [stored] = await storedJobs(warehouse, job);
+  if (!stored) return undefined;
   let budget: BudgetSettings;
   try {
-    ({ budget } = parse(job, definition));
+    ({ budget } = readDefinition(job, stored.definition));
   } catch (error) {
     // If this threw, no other job could begin either.
     if (error instanceof JobFileError) return undefined;

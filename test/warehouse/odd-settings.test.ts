@@ -3,98 +3,19 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
-import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
-import { heldBy, servedBy } from '../support/truth.ts';
-
-/** As unlike the defaults as PostgreSQL takes them: what people set for other programs of theirs. */
-const odd = {
-  DateStyle: 'German',
-  IntervalStyle: 'sql_standard',
-  TimeZone: 'Asia/Kolkata',
-  default_transaction_isolation: 'serializable',
-  default_transaction_deferrable: 'on',
-  statement_timeout: '2s',
-  lock_timeout: '1ms',
-  idle_in_transaction_session_timeout: '500ms',
-  idle_session_timeout: '2s',
-  search_path: 'trap, public, pg_catalog',
-  standard_conforming_strings: 'off',
-  bytea_output: 'escape',
-  extra_float_digits: '-15',
-  array_nulls: 'off',
-  transform_null_equals: 'on',
-  session_replication_role: 'replica',
-  lc_messages: 'C',
-  jit_above_cost: '0',
-};
-
-/** Functions and operators of somebody who may create them, found before or more closely fitting than PostgreSQL's own. */
-const traps = `
-  create schema trap;
-  create function trap.sprung() returns text language plpgsql as 'begin raise exception ''trapped''; end';
-  create function trap.now() returns timestamptz language sql as 'select trap.sprung()::timestamptz';
-  create function trap.set_config(text, text, boolean) returns text language sql as 'select trap.sprung()';
-  create function trap.current_setting(text) returns text language sql as 'select trap.sprung()';
-  create function trap.hashtext(text) returns int language sql as 'select length(trap.sprung())';
-  create function trap.pg_backend_pid() returns int language sql as 'select length(trap.sprung())';
-  create function trap.format(text, text) returns text language sql as 'select trap.sprung()';
-  create function trap.to_regclass(text) returns regclass language sql as 'select trap.sprung()::regclass';
-  create function trap.to_regprocedure(text) returns regprocedure language sql as 'select trap.sprung()::regprocedure';
-  create function trap.equals(text, text) returns boolean language sql as 'select trap.sprung() is null';
-  create operator trap.= (function = trap.equals, leftarg = text, rightarg = text);
-  create view trap.pg_class as select trap.sprung() as relname;
-  create view trap.pg_roles as select trap.sprung() as rolname;
-  grant usage on schema trap to public`;
+import { anEmptyDatabase } from '../support/test-warehouse.ts';
+import { newConnections, odd, setOddly } from './odd-database.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-10', to: '2026-11-19' };
-const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D' });
 const clock = () => new Date('2026-11-20T12:00:00Z');
-
-async function setOddly({ db, url }: TestWarehouse, settings: Record<string, string> = odd): Promise<void> {
-  const database = new URL(url).pathname.slice(1);
-  for (const [name, value] of Object.entries(settings)) {
-    const list = name === 'search_path' ? value : `'${value}'`;
-    await sql.raw(`alter database ${database} set ${name} = ${list}`).execute(db);
-  }
-}
-
-function newConnections({ url }: Pick<TestWarehouse, 'url'>): Warehouse {
-  return connect({ kind: 'url', url: new Secret(url) }, 4);
-}
-
-/** Loads by every way, and compares with what the service has. */
-async function loadAndCompare(db: Warehouse): Promise<void> {
-  const changes = { revised: 0.3, withdrawn: 0.05 };
-  let now = new Date('2026-11-05T12:00:00Z');
-  await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock: () => now, changes });
-  const run = { job, db, sandbox, clock: () => now };
-  expect(await runBackfill(run)).toMatchObject({ outcome: 'done' });
-  now = clock();
-  expect(await runSync(run)).toMatchObject({ outcome: 'done' });
-  expect(await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } })).toMatchObject({
-    outcome: 'done',
-  });
-  const settled = { ...scope, to: '2026-11-10' };
-  expect(await heldBy(db, settled)).toEqual(servedBy(sandbox, settled));
-  expect((await heldBy(db, settled)).length).toBeGreaterThan(100);
-  const { rows } = await sql<{ revisions: number; headlines: number; summed: number; wrong: number }>`
-    select (select count(*) from gmsi.headline_revisions) as revisions,
-           (select count(*) from gmsi.headlines where retracted_at is null and directional_score is not null) as headlines,
-           (select sum(headline_count) from gmsi.sentiment_hourly where sentiment_type = 'directional') as summed,
-           gmsi.rebuild_rollups() as wrong`.execute(db);
-  expect(rows[0]).toMatchObject({ summed: rows[0]!.headlines, wrong: 0 });
-  expect(rows[0]!.revisions).toBeGreaterThan(0);
-}
 
 test('each connection has what the program relies on, whatever is set', async ({ warehouse }) => {
   const ours = async (db: Warehouse) =>
@@ -108,15 +29,6 @@ test('each connection has what the program relies on, whatever is set', async ({
   const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
   expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
   expect(unlike.length).toBe(16);
-});
-
-test('migrating, loading, syncing and revising do not notice odd settings, nor functions that somebody has put in the way', async () => {
-  await using database = await anEmptyDatabase();
-  await sql.raw(traps).execute(database.db);
-  await setOddly(database);
-  await using db = newConnections(database);
-  await migrate(db);
-  await loadAndCompare(db);
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(

@@ -9,7 +9,7 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { untilOneWaits } from '../support/warehouse-state.ts';
-import { aStep, empty, hours, take } from './a-history.ts';
+import { aStep, empty, hours, noScore, take } from './a-history.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 it('the rollups are at any moment what the headlines add up to, and a rebuild changes nothing', async () => {
@@ -181,7 +181,7 @@ async function recomputed(db: Warehouse): Promise<Rollup[]> {
         from (
           select published_at, sentiment_type, score, case when score is not null then coalesce(topic_probability, 0) end as probability
           from gmsi.headlines cross join lateral (
-            values ('directional', directional_score), ('semantic_sentiment', semantic_score)) as model (sentiment_type, score)
+            values ('directional', directional_score), ('semantic_sentiment', nullif(semantic_score, ${noScore}))) as model (sentiment_type, score)
           where retracted_at is null
         ) as scored, unnest(array['hour', 'day']) as span
         group by 1, 2, 3 order by 1, 2, 3`.execute(db)

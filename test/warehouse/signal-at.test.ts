@@ -6,7 +6,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aStep, empty, hours, take } from './a-history.ts';
+import { aStep, empty, hours, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 /** A question about a moment. Its columns are also the arguments of `gmsi.signal_at`. */
@@ -44,7 +44,7 @@ async function joined(db: Warehouse, asked: readonly Asked[]) {
       'weighted_mean', sum(score * topic_probability order by published_at, headline_id)
         / sum(topic_probability order by published_at, headline_id) filter (where score is not null)) as signal
     from (
-      select a.*, v.*, case when a.sentiment_type = 'directional' then v.directional_score else v.semantic_score end as score
+      select a.*, v.*, case when a.sentiment_type = 'directional' then v.directional_score else nullif(v.semantic_score, ${noScore}) end as score
       from ${askedAt(asked)}
       left join (
         select *, case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as known_at
@@ -125,31 +125,6 @@ async function clock(db: Warehouse): Promise<string> {
   const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
   return rows[0]!.at;
 }
-
-it('of a whole day, once all is known, is what the rollup of that day says', async ({ db }) => {
-  const rows = [0.3, -0.1, null, 1e300, 0.7].map((directional_score, n) =>
-    aRow({
-      ...{ headline_id: idOf(n), directional_score, topic_probability: n === 1 ? null : n / 10 },
-      published_at: `2025-03-09T${String(n * 5).padStart(2, '0')}:00:00Z`,
-    }),
-  );
-  await upsert(db, rows);
-  const { rows: both } = await sql<{ signal: object; rollup: object }>`
-    select to_jsonb(s) - 'state' as signal, to_jsonb(d) as rollup
-    from gmsi.sentiment_daily d
-    cross join lateral gmsi.signal_at(
-      (d.day + 1)::timestamp at time zone 'UTC', d.country, d.topic,
-      match_type => d.match_type, sentiment_type => d.sentiment_type, assume_backfilled => true) as s
-    where sentiment_type = 'directional'`.execute(db);
-  expect(both).toHaveLength(1);
-  const { witnessed_count, sentiment_std, ...signal } = both[0]!.signal as Record<string, unknown>;
-  expect({ witnessed_count, ...signal }).toMatchObject({ witnessed_count: 0, headline_count: 3 });
-  // The rollup's spread comes from those of its hours.
-  expect(both[0]!.rollup).toMatchObject({
-    ...signal,
-    ...{ all_count: 5, state: 'partial', sentiment_std: expect.closeTo(Number(sentiment_std), 9) },
-  });
-});
 
 it('has days of 24 hours, wherever the session is', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });

@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { WriteCutOff, WriteLocked, WriteTooSlow } from '../../src/warehouse/errors.ts';
 import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
@@ -73,7 +72,7 @@ it.concurrent('rolls back what comes to its COMMIT too late, though no statement
     // 0.7 s each, of the 2 s that a statement and a pause may take.
     for (let times = 0; times < 3; times++) await sql`select pg_sleep(0.7)`.execute(trx);
   });
-  await expect(late).rejects.toThrow(WriteTooSlow);
+  await expect(late).rejects.toMatchObject({ why: 'too slow' });
   await expect(late).rejects.toThrow(/took 2\.\d s, more than half of gmsi\.as_of_delay\(\), which is 4 s/);
   expect(await countRows(db, 'headlines')).toBe(0);
 });
@@ -85,7 +84,7 @@ it.concurrent('ends a statement that takes so long that it could not be committe
     await write(trx, 1);
     await sql`select pg_sleep(60)`.execute(trx);
   });
-  await expect(slow).rejects.toThrow(WriteTooSlow);
+  await expect(slow).rejects.toMatchObject({ why: 'too slow' });
   expect(await countRows(db, 'headlines')).toBe(0);
 });
 
@@ -98,21 +97,18 @@ it.concurrent('is ended by the server if this process is silent in the middle of
     await untilEnded(rows[0]!.pid);
     await write(trx, 2);
   });
-  await expect(silent).rejects.toThrow(WriteCutOff);
+  await expect(silent).rejects.toMatchObject({ why: 'cut off' });
   await upsert(db, [aRow()]);
   expect(await countRows(db, 'headlines')).toBe(1);
 });
 
-it('says which session holds what it waited for', async () => {
+it('gives up waiting for a row that another session has locked', async () => {
   const { db } = warehouse;
   await upsert(db, [aRow()]);
   const change = aRow({ headline: 'changed' });
   await db.transaction().execute(async (other) => {
-    await sql`set local application_name = 'a colleague'`.execute(other);
     await sql`select from gmsi.headlines for update`.execute(other);
-    const locked = upsert(db, [change]);
-    await expect(locked).rejects.toThrow(WriteLocked);
-    await expect(locked).rejects.toThrow(/\(process \d+ \(a colleague\) for \d+ s\)$/);
+    await expect(upsert(db, [change])).rejects.toMatchObject({ why: 'locked' });
   });
   expect(await upsert(db, [change])).toEqual({ inserted: 0, changed: 1 });
 });
@@ -127,7 +123,7 @@ it('waits for a partition no longer than for a row', async () => {
       sorted([aRow({ published_at: '2031-01-01T00:00:00Z' })]).times,
       new Set(),
     );
-    await expect(months).rejects.toThrow(WriteLocked);
+    await expect(months).rejects.toMatchObject({ why: 'locked' });
   });
 });
 

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
+import { seriesColumns } from '../tables/series.ts';
 import { isUncovered } from './coverage.ts';
 import type { Question } from './reading.ts';
 
@@ -37,10 +39,7 @@ export const loadedFeeds: Question<LoadedFeed> = {
 };
 
 /** A series and how many records its windows had. */
-export interface FullSeries {
-  readonly country: string;
-  readonly topic: string;
-  readonly match_type: string;
+export interface FullSeries extends Series {
   readonly records: number;
 }
 
@@ -49,13 +48,13 @@ export function fullestSeries(feed: string, atMost: number): Question<FullSeries
   return {
     about: `The series of ${feed} with the most records in its last year`,
     query: sql<FullSeries>`
-      select country, topic, match_type, sum(records)::bigint as records
+      select ${seriesColumns}, sum(records)::bigint as records
       from gmsi.windows
       where feed = ${feed}
         and last_day > coalesce((select max(upper(days)) - 366 from gmsi.coverage where feed = ${feed}), '-infinity')
-      group by 1, 2, 3
+      group by ${seriesColumns}
       having sum(records) > 0
-      order by 4 desc, 1, 2, 3
+      order by records desc, ${seriesColumns}
       limit ${atMost}::int`,
   };
 }

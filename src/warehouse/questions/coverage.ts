@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import { skippedFor } from '../tables/refusals.ts';
-import { isOfSeries } from '../tables/series.ts';
+import { inScope, isOfSeries, nameOfSeries, type WindowScope } from '../tables/series.ts';
 import { type Moment, momentSql, momentText } from './moment.ts';
 import type { Question } from './reading.ts';
 
@@ -140,6 +140,8 @@ export interface Failures {
   readonly cause: string | null;
   readonly windows: number;
   readonly series: number;
+  /** One of the series. */
+  readonly example: string;
   readonly first_day: Day;
   readonly last_day: Day;
 }
@@ -149,18 +151,22 @@ const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
 /**
  * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
  * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
+ * @param scopes only windows of these jobs
  */
-export const failuresByCause: Question<Failures> = {
-  about: 'Windows that failed or were refused, by cause',
-  query: sql<Failures>`
+export function failuresByCause(scopes?: readonly WindowScope[]): Question<Failures> {
+  const isAsked = scopes ? sql.join([sql`false`, ...scopes.map(inScope)], sql` or `) : sql`true`;
+  return {
+    about: 'Windows that failed or were refused, by cause',
+    query: sql<Failures>`
       select w.feed, w.state, nullif(l.job, '') as job, min(${ownCause}) as cause, count(*) as windows,
              count(distinct (country, topic, ticker, match_type, variant)) as series,
-             min(w.first_day) as first_day, max(w.last_day) as last_day
+             min(${nameOfSeries('w')}) as example, min(w.first_day) as first_day, max(w.last_day) as last_day
       from gmsi.windows w left join gmsi.loads l using (load_id)
-      where w.state in ('failed', 'refused')
+      where w.state in ('failed', 'refused') and (${isAsked})
       group by 1, 2, 3, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
       order by w.state, windows desc, 1, 3, 4 limit 50`,
-};
+  };
+}
 
 /** A range of days of a series that is covered. */
 export interface CoveredDays {

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
+import { isAlive } from '../tables/workers.ts';
 import type { Question } from './reading.ts';
 
 /** A load as the page shows it; the totals of a running one are a few seconds old. */
@@ -33,8 +34,15 @@ export function stateOfLoad(leaseSeconds: number): RawBuilder<string> {
                                     then 'running' else 'killed' end)`;
 }
 
-/** Returns the last loads, the latest first; those that run come before all others. */
-export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadShown> {
+/**
+ * Returns the last loads, the latest first; those that run come before all others.
+ * @param jobs only loads of these jobs
+ */
+export function lastLoads(
+  leaseSeconds: number,
+  atMost: number,
+  jobs?: readonly string[],
+): Question<LoadShown> {
   return {
     about: 'The last loads',
     query: sql<LoadShown>`
@@ -43,13 +51,13 @@ export function lastLoads(leaseSeconds: number, atMost: number): Question<LoadSh
              started_at, coalesce(finished_at, heartbeat_at) as ended_at,
              requests, windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed,
              rows_retracted, records_rejected, error, run_by
-      from gmsi.loads
+      from gmsi.loads where ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}
       order by ${stateOfLoad(leaseSeconds)} = 'running' desc, load_id desc
       limit ${atMost}::int`,
   };
 }
 
-/** Requests of an API key in a month, as `gmsi status` counts them. */
+/** Requests of an API key in a month. */
 export interface RequestsOfKey {
   /** Its fingerprint. */
   readonly key: string;
@@ -126,9 +134,8 @@ export function livingWorkers(leaseSeconds: number): Question<WorkerShown> {
   return {
     about: 'Workers that are alive',
     query: sql<WorkerShown>`
-      select worker_id, run_by, concurrency, started_at from gmsi.workers
-      where stopped_at is null and heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
-      order by started_at limit 100`,
+      select worker_id, run_by, concurrency, started_at from gmsi.workers w
+      where ${isAlive(leaseSeconds)} order by started_at`,
   };
 }
 

@@ -1,5 +1,4 @@
 import { type Kysely, sql } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { refreshReason } from '../tables/loads.ts';
 import {
@@ -7,6 +6,7 @@ import {
   inScope,
   isOfJob,
   isOpen,
+  nameOfSeries,
   period,
   sameSeries,
   seriesIn,
@@ -15,27 +15,6 @@ import {
 } from '../tables/series.ts';
 import { isAlive } from '../tables/workers.ts';
 import { isUncovered } from './coverage.ts';
-import { stateOfLoad } from './runs.ts';
-
-/** How much of a feed is loaded, over all series of a match type. */
-export interface FeedCoverage {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly series: number;
-  readonly days: number;
-  readonly oldest: Day | null;
-  readonly newest: Day | null;
-}
-
-export async function coverageByFeed(db: Kysely<Database>): Promise<FeedCoverage[]> {
-  const { rows } = await sql<FeedCoverage>`
-    select feed, match_type, count(distinct (country, topic, ticker, variant)) as series, sum(upper(range) - lower(range)) as days,
-           min(lower(range)) as oldest, max(upper(range) - 1) as newest
-    from gmsi.coverage cross join lateral unnest(days) as range
-    group by 1, 2 order by 1, 2
-  `.execute(db);
-  return rows;
-}
 
 /** Returns how much of a job's period is covered, over all of its series. */
 export async function coverageOf(
@@ -65,7 +44,7 @@ export interface SharedGap {
 export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: number): Promise<SharedGap[]> {
   const { rows } = await sql<SharedGap>`
     select lower(gap)::text as from, (upper(gap) - 1)::text as to, count(*) as series,
-           min(concat_ws(' ', nullif(asked.country, ''), nullif(asked.topic, ''), nullif(asked.ticker, ''), nullif(asked.variant, ''))) as example
+           min(${nameOfSeries('asked')}) as example
     from ${askedSeries(scope)}
     left join gmsi.coverage c on ${sameSeries('c', 'asked')}
     cross join lateral unnest(datemultirange(${period(scope)})
@@ -73,31 +52,6 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
     group by gap order by count(*) desc, gap desc limit ${atMost}
   `.execute(db);
   return rows;
-}
-
-export interface WindowFailure extends Series {
-  readonly window_id: number;
-  readonly first_day: Day;
-  readonly last_day: Day;
-  readonly state: string;
-  readonly last_error: string | null;
-}
-
-/** Returns failed and refused windows, of these scopes or all, the latest first. */
-export async function failuresOf(
-  db: Kysely<Database>,
-  scopes: readonly WindowScope[] | undefined,
-  atMost: number,
-): Promise<WindowFailure[]> {
-  return db
-    .selectFrom('gmsi.windows as w')
-    .select(['window_id', 'feed', 'country', 'topic', 'ticker', 'match_type', 'variant'])
-    .select(['first_day', 'last_day', 'state', 'last_error'])
-    .where('state', 'in', ['failed', 'refused'])
-    .$if(scopes !== undefined, (query) => query.where(({ or }) => or(scopes!.map(inScope))))
-    .orderBy('finished_at', 'desc')
-    .limit(atMost)
-    .execute();
 }
 
 export interface WindowCount {
@@ -114,33 +68,6 @@ export async function windowCounts(db: Kysely<Database>): Promise<WindowCount[]>
     from gmsi.windows group by 1, 2 order by 1, 2
   `.execute(db);
   return rows;
-}
-
-/** Returns the last loads, of these jobs or all, each with its state. */
-export async function loadsOfJobs(
-  db: Kysely<Database>,
-  jobs: readonly string[] | undefined,
-  { leaseSeconds, atMost }: { readonly leaseSeconds: number; readonly atMost: number },
-) {
-  return db
-    .selectFrom('gmsi.loads')
-    .selectAll()
-    .select(stateOfLoad(leaseSeconds).as('state'))
-    .$if(jobs !== undefined, (query) => query.where('job', 'in', jobs!))
-    .orderBy('load_id', 'desc')
-    .limit(atMost)
-    .execute();
-}
-
-export async function usageByMonth(db: Kysely<Database>, atMost: number) {
-  return db
-    .selectFrom('gmsi.api_usage')
-    .selectAll()
-    .where('requests', '>', 0)
-    .orderBy('month', 'desc')
-    .orderBy('key_fingerprint')
-    .limit(atMost)
-    .execute();
 }
 
 /** Records per day and series of a job's feed so far; `null` if nothing is drained. */
@@ -266,12 +193,4 @@ export async function countFailures(db: Kysely<Database>, scope: WindowScope): P
     windows: rows[0]?.all_windows ?? 0,
     reasons: rows.map(({ reason, windows }) => ({ reason, windows })),
   };
-}
-
-/** Returns the definitions of all jobs that the workers know, without their secrets. */
-export async function storedJobs(
-  db: Kysely<Database>,
-): Promise<{ readonly job: string; readonly definition: Readonly<Record<string, unknown>> }[]> {
-  const rows = await db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job').execute();
-  return rows.map(({ job, definition }) => ({ job, definition: definition as Record<string, unknown> }));
 }

@@ -122,15 +122,3 @@ export async function cutAtBeginning(db: Kysely<Database>, scope: WindowScope): 
     from reaching where reaching.window_id = w.window_id
   `.execute(db);
 }
-
-/** Counts the refused windows of a job: those that the service refused, and those that were skipped because of them. */
-export async function countRefused(
-  db: Kysely<Database>,
-  scope: WindowScope,
-): Promise<{ asked: number; skipped: number }> {
-  const { rows } = await sql<{ asked: number; skipped: number }>`
-    select count(w.refused_with) as asked, count(*) - count(w.refused_with) as skipped
-    from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'
-  `.execute(db);
-  return rows[0]!;
-}

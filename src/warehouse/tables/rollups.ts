@@ -1,8 +1,6 @@
-import { type Kysely, sql } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
+import { sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
-import type { Database, Day } from '../database.ts';
-import { seriesColumns } from './series.ts';
+import type { Day } from '../database.ts';
 
 /** A series of headlines, and its first and last hour as PostgreSQL writes them. */
 export interface RolledUpSeries {
@@ -33,45 +31,4 @@ export async function rollUp(warehouse: Warehouse, series: RolledUpSeries): Prom
       as corrected
   `.execute(warehouse);
   return rows[0]!.corrected;
-}
-
-export interface MonthlyScore {
-  /** `YYYY-MM` */
-  readonly month: string;
-  readonly headlines: number;
-  /** Mean scores, -1 to 1. */
-  readonly directional: number | null;
-  readonly semantic: number | null;
-}
-
-/** Mean scores of one country and topic by month, for days (UTC) from `from` to `to`, both included. */
-export async function monthlyScores(
-  warehouse: Warehouse,
-  { country, topic, from, to }: { country: string; topic: string; from: Day; to: Day },
-): Promise<MonthlyScore[]> {
-  const { rows } = await sql<MonthlyScore>`
-    select to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as headlines,
-           avg(directional_score) as directional, avg(semantic_score) as semantic
-    from gmsi.headlines
-    where country = ${country} and topic = ${topic} and match_type = 'COMBINED' and retracted_at is null
-      and published_at >= ${from}::date at time zone 'UTC' and published_at < (${to}::date + 1) at time zone 'UTC'
-    group by 1 order by 1
-  `.execute(warehouse);
-  return rows;
-}
-
-/** Returns the series of a feed and match type that have had the most records a day so far, the busiest first. */
-export async function busiestSeries(
-  db: Kysely<Database>,
-  feed: string,
-  matchType: string,
-  atMost: number,
-): Promise<Series[]> {
-  const { rows } = await sql<Series>`
-    select ${seriesColumns} from gmsi.windows
-    where feed = ${feed} and match_type = ${matchType} and state = 'drained' and records > 0
-    group by ${seriesColumns}
-    order by sum(records)::float8 / sum(last_day - first_day + 1) desc limit ${atMost}
-  `.execute(db);
-  return rows;
 }

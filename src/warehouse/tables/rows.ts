@@ -45,7 +45,7 @@ export interface Provenance {
  * Upserting a new row costs much more than inserting it: PostgreSQL looks for it first, and then writes it provisionally. So
  * rows that are probably new are inserted if the table has none of them; otherwise all are upserted, to keep their order.
  * @param areLikelyNew false if most rows may be here already
- * @throws an error that is named WriteCrossed if another session inserts one of the likely new rows meanwhile
+ * @throws an error that is named WriteFailed (`crossed`) if another session inserts one of the likely new rows meanwhile
  */
 export async function upsertRows(
   trx: WriteTransaction,

@@ -58,13 +58,14 @@ export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<
   await db.updateTable('gmsi.schedules').set({ cron: null }).where('job', '=', job).execute();
 }
 
-/** Returns the stored definition of a job; `undefined` if it was removed meanwhile. */
-export async function readDefinition(
+/** Returns the definitions of all jobs that the workers know, or of one, without their secrets. */
+export async function storedJobs(
   db: Kysely<Database>,
-  job: string,
-): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const row = await db.selectFrom('gmsi.jobs').select('definition').where('job', '=', job).executeTakeFirst();
-  return row?.definition as Readonly<Record<string, unknown>> | undefined;
+  job?: string,
+): Promise<Pick<RegisteredJob, 'job' | 'definition'>[]> {
+  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job');
+  const rows = await jobs.$if(job !== undefined, (query) => query.where('job', '=', job!)).execute();
+  return rows as Pick<RegisteredJob, 'job' | 'definition'>[];
 }
 
 export type StoredSchedule = Selectable<SchedulesTable>;

@@ -54,6 +54,14 @@ export function seriesOf(alias: string): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql.ref(`${alias}.${column}`)));
 }
 
+/** Returns the series of a row in the tables of loads as a text for a person, without its feed and match type. */
+export function nameOfSeries(alias: string): RawBuilder<string> {
+  const parts = ['country', 'topic', 'ticker', 'variant'].map(
+    (part) => sql`nullif(${sql.ref(`${alias}.${part}`)}, '')`,
+  );
+  return sql`concat_ws(' ', ${sql.join(parts)})`;
+}
+
 /** Returns a series as the values of `seriesColumns`. */
 export function seriesValues(series: Series): RawBuilder<unknown> {
   return sql.join(columns.map((column) => sql`${series[column]}::text`));

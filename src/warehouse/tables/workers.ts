@@ -39,12 +39,3 @@ export async function stopWorker(db: Kysely<Database>, workerId: string): Promis
 export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(w.stopped_at is null and w.heartbeat_at > now() - make_interval(secs => ${leaseSeconds}))`;
 }
-
-/** Returns the workers with a heartbeat within the lease, the oldest first. */
-export async function livingWorkers(
-  db: Kysely<Database>,
-  leaseSeconds: number,
-): Promise<Selectable<WorkersTable>[]> {
-  const workers = db.selectFrom('gmsi.workers as w').selectAll();
-  return workers.where(isAlive(leaseSeconds)).orderBy('started_at').execute();
-}

@@ -138,7 +138,7 @@ export function failedWindows({
   jobs = [],
   loads = [],
 }: Pick<Known, 'failures' | 'jobs' | 'loads'>): Cause[] {
-  return failures.map(({ state, job, cause, windows, series, first_day, last_day }) => {
+  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
     const retry = state === 'refused' ? ' --retry-refused' : '';
@@ -147,7 +147,7 @@ export function failedWindows({
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
       where: [
-        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}`,
+        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}, such as ${example}`,
         `${first_day} to ${last_day}`,
         ...(isRunning ? ['a load of the job is running'] : []),
       ],
