@@ -23,7 +23,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       await vi.waitFor(
         () =>
           expect(screenAfter(terminal.written, columns).at(-1)).toMatch(
-            columns === 60 ? /^job {2}1\d?\/\d+ windows .*left$/ : /^job {2}█.* 1\d?\/.*left$/,
+            columns === 60 ? /job {2}1\d?\/\d+ windows .* left/ : /^█.* job {2}1\d?\/.* left/,
           ),
         20_000,
       );
