@@ -368,11 +368,12 @@ begin
     execute format(
       $f$alter table %1$s
            add hour_stamp text not null generated always as (
-             case %2$s when 'true' then 'end' when 'false' then 'beginning' else 'unknown' end) stored,
+             case substring(variant from '(?:^|&)align_to_period_end=([^&]*)')
+               when 'true' then 'end' when 'false' then 'beginning' else 'unknown' end) stored,
            add hour_ends_at timestamptz not null generated always as (
-             case %2$s when 'true' then published_at else (published_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC' end) stored$f$,
-      feed_table, case when 'align_to_period_end' = any(key) then 'align_to_period_end'
-                       else $f$substring(variant from '(?:^|&)align_to_period_end=([^&]*)')$f$ end);
+             case substring(variant from '(?:^|&)align_to_period_end=([^&]*)')
+               when 'true' then published_at else (published_at at time zone 'UTC' + interval '1 hour') at time zone 'UTC' end) stored$f$,
+      feed_table);
   end if;
   perform gmsi.set_statistics(feed_table);
   execute format(
@@ -545,9 +546,7 @@ create table gmsi.gmsi_index (
   country text not null,
   topic text not null,
   match_type text not null,
-  sentiment_type text not null,
-  sparse text not null,
-  align_to_period_end text not null,
+  variant text not null,
   entry_id uuid not null,
   published_at timestamptz not null,
   topic_name text,
@@ -555,14 +554,14 @@ create table gmsi.gmsi_index (
   sentiment_sum double precision,
   sentiment_abs_sum double precision,
   sentiment_std double precision,
-  primary key (country, topic, match_type, sentiment_type, sparse, align_to_period_end, published_at, entry_id)
+  sentiment_type text generated always as (substring(variant from '(?:^|&)sentiment_type=([^&]*)')) stored,
+  primary key (country, topic, match_type, variant, published_at, entry_id)
 ) partition by range (published_at);
 comment on table gmsi.gmsi_index is 'Hourly headline sentiment of a country and topic, as the service aggregates it. Partitioned by month of published_at.';
 comment on column gmsi.gmsi_index.topic is 'Topic that was requested.';
 comment on column gmsi.gmsi_index.match_type is 'Match type that was requested (index_type): COMBINED, DOMESTIC or INTERNATIONAL.';
-comment on column gmsi.gmsi_index.sentiment_type is 'Model: directional or semantic_sentiment.';
-comment on column gmsi.gmsi_index.sparse is 'Parameter of the request: true if only hours with headlines were requested; empty if it was not sent.';
-comment on column gmsi.gmsi_index.align_to_period_end is 'Parameter of the request: true if hours were to be stamped at their end, false at their beginning; empty if it was not sent.';
+comment on column gmsi.gmsi_index.variant is 'Further parameters of the request, as name=value&name=value: sentiment_type and others. An hour has a row in each variant that it was requested with, so filter by variant.';
+comment on column gmsi.gmsi_index.sentiment_type is 'Model that was requested: directional or semantic_sentiment.';
 comment on column gmsi.gmsi_index.entry_id is 'Identity: a hash of time and topic.';
 comment on column gmsi.gmsi_index.topic_name is 'Topic, according to the record.';
 select gmsi.complete_feed_table('gmsi_index', is_hourly => true);

@@ -523,9 +523,7 @@ select feed, subject, coalesce(topic, '') as topic, match_type, variant,
        sum(gmsi.summable(sentiment_abs_sum)) as sentiment_abs_sum,
        sum(gmsi.summable(sentiment_sum)) / nullif(sum(headline_count), 0)::float8 as sentiment_mean
 from (
-  select 'gmsi-index' as feed, country as subject, topic, match_type,
-         concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
-                   'sparse=' || nullif(sparse, '')) as variant,
+  select 'gmsi-index' as feed, country as subject, topic, match_type, variant,
          hour_ends_at, headline_count, sentiment_sum, sentiment_abs_sum, retracted_at
   from gmsi.gmsi_index
   union all

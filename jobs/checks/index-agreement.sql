@@ -12,8 +12,7 @@ with series as (
 ), indexed as (
   select i.country, i.topic, i.match_type, i.sentiment_type,
          date_trunc('hour', i.hour_ends_at - interval '1 hour', 'UTC') as hour,
-         concat_ws('&', 'align_to_period_end=' || nullif(i.align_to_period_end, ''), 'sentiment_type=' || i.sentiment_type,
-                   'sparse=' || nullif(i.sparse, '')) as index_variant,
+         i.variant as index_variant,
          sum(i.headline_count) as headlines, sum(i.sentiment_sum) as sentiment_sum
   from gmsi.gmsi_index i
   join series s on s.country = i.country and s.topic = i.topic and s.match_type = i.match_type

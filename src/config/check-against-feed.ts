@@ -55,8 +55,7 @@ function checkParameters({ parameters, service }: JobFile, feed: Feed, context: 
 function refusalOfParameter(name: string, feed: Feed, service: JobFile['service']): string | undefined {
   if (isSentAnyway(name, feed, service)) return sentAnyway(name);
   if (feed.method === 'POST') return `no ${name} here: feed ${feed.name} takes it in its body`;
-  const kept = keptParameters(feed);
-  if (kept === 'any' || kept.includes(name)) return undefined;
+  if (Object.values(feed.table.series).includes('variant')) return undefined;
   return `no ${name} here: rows of gmsi.${feed.table.name} have no column for it`;
 }
 
@@ -72,14 +71,6 @@ function checkBody({ body, service }: JobFile, feed: Feed, context: z.Refinement
       context.addIssue({ code: 'custom', path: ['body', name], message: sentAnyway(name) });
     }
   }
-}
-
-/** Returns the parameters that have a column in the feed's table: only these can have several values there. */
-function keptParameters({ table, method }: Feed): 'any' | string[] {
-  if (method === 'POST') return [];
-  const kept = Object.values(table.series);
-  if (kept.includes('variant')) return 'any';
-  return kept.flatMap((column) => (typeof column === 'object' ? [column.parameter] : []));
 }
 
 function isSentAnyway(name: string, feed: Feed, service: JobFile['service']): boolean {

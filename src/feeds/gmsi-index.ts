@@ -15,14 +15,7 @@ export const gmsiIndex = defineFeed({
   ...index,
   table: {
     name: 'gmsi_index',
-    series: {
-      country: 'country',
-      topic: 'topic',
-      match_type: 'match_type',
-      sentiment_type: { parameter: 'sentiment_type' },
-      sparse: { parameter: 'sparse' },
-      align_to_period_end: { parameter: 'align_to_period_end' },
-    },
+    series: { country: 'country', topic: 'topic', match_type: 'match_type', variant: 'variant' },
     isPartitioned: true,
   },
 });

@@ -91,14 +91,14 @@ type Break = [by: string, reported: { result?: 'failed' | 'warned'; findings?: n
 const some = '(select headline_id from gmsi.headlines order by published_at limit 1)';
 const day = (text: string) => `(published_at at time zone 'UTC')::date = '${text}'`;
 const entry = `(select entry_id from gmsi.gmsi_index order by published_at limit 1)
-  and sentiment_type = 'directional' and align_to_period_end = ''`;
+  and variant = 'sentiment_type=directional'`;
 /** The hours that an index without gaps would have besides those of headlines. */
-const emptyHours = `insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, topic_name,
+const emptyHours = `insert into gmsi.gmsi_index (country, topic, match_type, variant, topic_name,
     entry_id, published_at, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, is_backfilled, load_id)
-  select 'US', 'Inflation-Food', 'COMBINED', 'directional', '', '', (select max(topic_name) from gmsi.gmsi_index),
+  select 'US', 'Inflation-Food', 'COMBINED', 'sentiment_type=directional', (select max(topic_name) from gmsi.gmsi_index),
          gen_random_uuid(), hour, 0, 0, 0, 0, true, 1
   from generate_series(timestamptz '2024-01-01 00:00Z', '2024-04-30 23:00Z', interval '1 hour') as hour
-  where not exists (select from gmsi.gmsi_index where published_at = hour and sentiment_type = 'directional' and align_to_period_end = '')`;
+  where not exists (select from gmsi.gmsi_index where published_at = hour and variant = 'sentiment_type=directional')`;
 const columns = `country, topic, match_type, published_at, headline, language, source, url, topic_probability,
   directional_positive, directional_neutral, directional_negative, directional_score, is_backfilled, load_id, window_id`;
 
@@ -192,12 +192,12 @@ const ofHeadlines: Record<string, Break> = {
 };
 const ofIndex: Record<string, Break> = {
   'duplicates finds hours of an index that are there again under other ids': [
-    `insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, entry_id,
+    `insert into gmsi.gmsi_index (country, topic, match_type, variant, entry_id,
            published_at, topic_name, headline_count, is_backfilled, load_id)
-         select country, topic, match_type, sentiment_type, sparse, align_to_period_end, gen_random_uuid(), published_at,
+         select country, topic, match_type, variant, gen_random_uuid(), published_at,
            topic_name, headline_count, is_backfilled, load_id
          from gmsi.gmsi_index
-         where published_at < '2024-01-08 00:00Z' and sentiment_type = 'directional' and align_to_period_end = ''`,
+         where published_at < '2024-01-08 00:00Z' and variant = 'sentiment_type=directional'`,
     { row: { country: 'US', variant: 'sentiment_type=directional' } },
   ],
   'index-agreement finds an hour that the service sums up otherwise, asked for the index': [

@@ -35,7 +35,6 @@ const refused = cases`
   ticker-index | tickers: all & parameters: { index_type: x } | 3:27 parameters.index_type found "x", expected no index_type here: the job's other keys already set it
   ticker-events | tickers: all & service: { parameters: { next_token: after } } & parameters: { after: x } | 4:22 parameters.after found "x", expected no after here: the job's other keys already set it
   gmsi-headlines | countries: all & topics: all & parameters: { language_preset: ALL } | 4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines have no column for it
-  gmsi-index | countries: all & topics: all & parameters: { language_preset: ALL } | 4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.gmsi_index have no column for it
   event-metrics-query | | 1:1 body missing, expected the body that feed event-metrics-query sends, a map
   event-metrics-query | body: BTC_CRY | 2:7 body found "BTC_CRY", expected a map, sent as JSON
   event-metrics-query | body: { limit: 10 } | 2:16 body.limit found 10, expected no limit here: the job's other keys already set it

@@ -45,9 +45,9 @@ const made: readonly RawBuilder<unknown>[] = [
                                    sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum)
       select country, topic, 'COMBINED', model, date '2024-01-01' + n, 3, 3, sin(n), abs(sin(n)), 0, 2.7, sin(n)
       from ${series}, generate_series(0, 730) as n, unnest(array['directional', 'semantic_sentiment']) as model`,
-  sql`insert into gmsi.gmsi_index (country, topic, match_type, sentiment_type, sparse, align_to_period_end, entry_id,
-                                   published_at, headline_count, sentiment_sum, is_backfilled, load_id)
-      select country, 'Wars', 'COMBINED', 'directional', '', '', gen_random_uuid(),
+  sql`insert into gmsi.gmsi_index (country, topic, match_type, variant, entry_id, published_at,
+                                   headline_count, sentiment_sum, is_backfilled, load_id)
+      select country, 'Wars', 'COMBINED', 'sentiment_type=directional', gen_random_uuid(),
              timestamptz '2024-01-01 00:00+00' + n * interval '1 hour', 2, sin(n), true, 1
       from unnest(array['US', 'GB', 'DE', 'FR']) as country, generate_series(0, 17543) as n`,
   // Ten years of 400 further series, as jobs with all topics leave them.

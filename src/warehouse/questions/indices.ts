@@ -19,8 +19,6 @@ interface Parts {
   /** A country, a country's name or an asset. */
   readonly subject: RawBuilder<unknown>;
   readonly matchType: RawBuilder<unknown>;
-  /** As in `Series`. */
-  readonly variant: RawBuilder<unknown>;
   /** What else the records tell apart. */
   readonly kind: RawBuilder<unknown>;
   readonly count: RawBuilder<unknown>;
@@ -28,17 +26,12 @@ interface Parts {
 
 const usual = {
   matchType: sql`match_type`,
-  variant: sql`variant`,
   kind: sql`''`,
   count: sql`headline_count`,
 };
 
 const parts: Readonly<Record<IndexFeed, Parts>> = {
-  'gmsi-index': {
-    ...{ ...usual, table: sql`gmsi.gmsi_index`, subject: sql`country` },
-    variant: sql`concat_ws('&', 'align_to_period_end=' || nullif(align_to_period_end, ''), 'sentiment_type=' || sentiment_type,
-                    'sparse=' || nullif(sparse, ''))`,
-  },
+  'gmsi-index': { ...usual, table: sql`gmsi.gmsi_index`, subject: sql`country` },
   'regional-index': { ...usual, table: sql`gmsi.regional_index`, subject: sql`country_name` },
   'global-index': { ...usual, table: sql`gmsi.global_index`, subject: sql`'World'::text` },
   'ticker-index': {
@@ -119,7 +112,7 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Ques
   return {
     about: `The index ${feed} of ${subject} by ${by}`,
     query: sql<IndexPoint>`
-      select coalesce(topic, '') as topic, ${of.matchType} as match_type, ${of.variant} as variant, ${of.kind} as kind, ${at} as at,
+      select coalesce(topic, '') as topic, ${of.matchType} as match_type, variant, ${of.kind} as kind, ${at} as at,
              sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean, coalesce(sum(${of.count}), 0)::int as count
       from ${of.table}
       where ${within(of.subject, sql`published_at`, { subject, from, to })}

@@ -5,7 +5,6 @@ import {
   askedSeries,
   isRowOfJob,
   isRowOfSame,
-  parameterOf,
   sameSeries,
   seriesColumns,
   seriesOf,
@@ -71,29 +70,13 @@ function rowOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
     ${kept(id!)} as id, ${textOf(table)} as text, ${sql.join(ofRow)}`;
 }
 
-function seriesOfRow(table: FeedTable, { matchType, variants }: WindowScope): RawBuilder<unknown> {
-  const columnOf = (part: keyof Series) => Object.entries(table.series).find(([, of]) => of === part)?.[0];
-  const partOf = (part: keyof Series, otherwise: string) => {
-    const column = columnOf(part);
-    return column ? kept(column) : sql`${sql.lit(otherwise)}::text`;
+function seriesOfRow(table: FeedTable, { matchType }: WindowScope): RawBuilder<unknown> {
+  const partOf = (part: keyof Series, otherwise = '') => {
+    const column = Object.entries(table.series).find(([, of]) => of === part)?.[0];
+    return sql`${column ? kept(column) : sql`${sql.lit(otherwise)}::text`} as ${sql.ref(part)}`;
   };
-  return sql`${partOf('country', '')} as country, ${partOf('topic', '')} as topic, ${partOf('ticker', '')} as ticker,
-    ${partOf('match_type', matchType)} as match_type, ${columnOf('variant') ? kept(columnOf('variant')!) : variantOf(table, variants)} as variant`;
-}
-
-/** Returns the variant of a row whose table has columns for its parameters. */
-function variantOf({ series }: FeedTable, variants: readonly string[]): RawBuilder<unknown> {
-  const parameters = Object.entries(series).flatMap(([column, of]) =>
-    typeof of === 'string' ? [] : [[column, of] as const],
-  );
-  if (parameters.length === 0) return sql`''::text`;
-  const cases = variants.map((variant) => {
-    const isIts = parameters.map(
-      ([column, of]) => sql`${kept(column)} = ${sql.lit(parameterOf(variant, of))}`,
-    );
-    return sql`when ${sql.join(isIts, sql` and `)} then ${sql.lit(variant)}::text`;
-  });
-  return sql`case ${sql.join(cases, sql` `)} end`;
+  const parts = [partOf('country'), partOf('topic'), partOf('ticker'), partOf('match_type', matchType)];
+  return sql.join([...parts, partOf('variant')]);
 }
 
 /** Returns the texts that tell rows of one time apart, except addresses; null for a headline or an event that has no text. */
@@ -201,7 +184,7 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
       left join (
         select (${time} at time zone 'UTC')::date as day, count(*) as rows_held
         from ${sql.table(`gmsi.${table.name}`)} as kept
-        where ${isRowOfSame('kept', table, 'w', window)}
+        where ${isRowOfSame('kept', table, 'w')}
           and ${time} >= w.first_day::timestamp at time zone 'UTC' and ${time} < (w.last_day + 1)::timestamp at time zone 'UTC'
           and (w.ended_at is null or (kept.first_seen_at <= w.ended_at
             and (kept.retracted_at is null or kept.retracted_at > w.ended_at)))

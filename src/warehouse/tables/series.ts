@@ -121,24 +121,18 @@ export function period(scope: WindowScope): RawBuilder<unknown> {
   return sql`daterange(${scope.from}::date, ${scope.to}::date, '[]')`;
 }
 
-/* A feed's table has its own columns for the series of its rows: some parts of a series, or one parameter of the variant. */
-
-type SeriesPart = FeedTable['series'][string];
+/* A feed's table has columns for the parts of a series that tell its rows apart. */
 
 /** Returns the values of a series in the columns that tell the table's series apart. */
 export function seriesInTable(table: FeedTable, series: Series): Record<string, string> {
-  return inEachColumn(table, (part) =>
-    typeof part === 'string' ? series[part] : parameterOf(series.variant, part),
-  );
+  return inEachColumn(table, (part) => series[part]);
 }
 
 /** Does the same for all series of a job. */
 export function jobInTable(table: FeedTable, scope: WindowScope): Record<string, readonly string[]> {
   const { countries: country, topics: topic, tickers: ticker, variants: variant } = scope;
   const lists = { feed: [scope.feed], country, topic, ticker, match_type: [scope.matchType], variant };
-  return inEachColumn(table, (part) =>
-    typeof part === 'string' ? lists[part] : variant.map((one) => parameterOf(one, part)),
-  );
+  return inEachColumn(table, (part) => lists[part]);
 }
 
 /** Returns the condition that a row of a feed's table is of a series. */
@@ -155,25 +149,16 @@ export function isRowOfJob(alias: string, table: FeedTable, scope: WindowScope):
   );
 }
 
-/**
- * Returns the condition that a row of a feed's table is of the series of a row of the loads' own tables, which is one of a
- * job's.
- */
-export function isRowOfSame(
-  alias: string,
-  table: FeedTable,
-  other: string,
-  { variants }: WindowScope,
-): RawBuilder<boolean> {
-  const parts = inEachColumn(table, (part) => {
-    if (typeof part === 'string') return sql.ref(`${other}.${part}`);
-    const cases = variants.map((one) => sql`when ${one}::text then ${parameterOf(one, part)}::text`);
-    return sql`case ${sql.ref(`${other}.variant`)} ${sql.join(cases, sql` `)} end`;
-  });
+/** Returns the condition that a row of a feed's table is of the series of a row of the loads' own tables. */
+export function isRowOfSame(alias: string, table: FeedTable, other: string): RawBuilder<boolean> {
+  const parts = inEachColumn(table, (part) => sql.ref(`${other}.${part}`));
   return all(alias, parts, (column, value) => sql`${column} = ${value}`);
 }
 
-function inEachColumn<Value>({ series }: FeedTable, of: (part: SeriesPart) => Value): Record<string, Value> {
+function inEachColumn<Value>(
+  { series }: FeedTable,
+  of: (part: keyof Series) => Value,
+): Record<string, Value> {
   return Object.fromEntries(Object.entries(series).map(([column, part]) => [column, of(part)]));
 }
 
@@ -186,9 +171,4 @@ function all<Value>(
     condition(sql.ref(`${alias}.${column}`), value),
   );
   return sql`(${sql.join(conditions, sql` and `)})`;
-}
-
-/** Returns the value of a parameter of a variant; empty if the variant does not have it. */
-export function parameterOf(variant: string, { parameter }: Exclude<SeriesPart, string>): string {
-  return new URLSearchParams(variant).get(parameter) ?? '';
 }
