@@ -785,6 +785,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('model')).toEqual(['semantic']);
     const back = page.getByRole('button', { name: 'as of …' });
+    await expect.poll(() => back.isEnabled()).toBe(true);
     await back.focus();
     await page.keyboard.press('Enter');
     const slider = page.getByRole('slider', { name: 'Moment' });
