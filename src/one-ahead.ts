@@ -15,6 +15,7 @@ export async function* oneAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> 
       yield value;
     }
   } finally {
+    // Waits for the fetch under way, so that nothing is fetched any more once the caller has the error.
     await items.return(undefined);
   }
 }

@@ -28,7 +28,7 @@ export interface PageToCommit extends ReadPage {
   readonly backfilledBefore: Provenance['backfilledBefore'];
   /** How many records the page had, readable or not. */
   readonly records: number;
-  /** This day and later ones do not count as covered; `undefined` if that has not changed since the drain began. */
+  /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
   readonly firstUnsettled: Day | undefined;
   /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
   readonly rowsMet: readonly number[] | null;

@@ -70,7 +70,8 @@ export async function drainAll(
   const unlessBroken = (part: Promise<void>) =>
     part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
 
-  // If the reply to a claim was lost, this load owns a window that nobody drains.
+  // If the reply to a claim was lost, this load owns a window that none of its workers drains. So this releases what is left, and
+  // goes round again if there was anything.
   for (let owned = 1; owned > 0 && !load.stop.aborted; ) {
     owned = 0;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
@@ -99,7 +100,10 @@ interface FailureStreak {
   readonly refusals: number;
 }
 
-/** Windows that may fail in a row. Those under way are allowed on top: all of them may be older than the history limit. */
+/**
+ * How many windows may fail in a row before the load ends. As many as are under way may fail on top, since all of those may lie
+ * before the history limit.
+ */
 export const failuresInARow = 10;
 
 function failureStreak(atOnce: number): FailureStreak {

@@ -82,8 +82,8 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
 async function leave(load: Load, window: ClaimedWindow, leaving: Leaving): Promise<void> {
   const at = { windowId: window.window_id, loadId: load.loadId };
   try {
-    // A failed window may have crashed the server. So wait until the server is back and the window is marked, or this load
-    // would drain it again.
+    // To mark a window as failed, this waits until the server is back, or the load would claim it again. To give it back, it
+    // tries once: the lease frees it anyway.
     const warehouse = leaving.state === 'pending' ? load.warehouse.plain : load.warehouse;
     await leaveWindow(warehouse, at, leaving);
   } catch (error) {

@@ -26,8 +26,8 @@ export interface MetRows {
 }
 
 /**
- * Returns the memory of a window's drain. Does not count rows beyond `remembered`, so that none counts twice; the count is
- * then a lower bound.
+ * Returns the memory of a window's drain. Counts only rows that it can remember, because a forgotten one would count
+ * twice. Beyond those, the count is a lower bound.
  * @param before the rows of earlier pages if the drain resumes at its checkpoint; `perDay` has counted them already
  */
 export function rememberRows(

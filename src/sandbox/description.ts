@@ -6,7 +6,7 @@ import type { Service } from './service.ts';
 
 const regional = [...TICKER_MATCH_TYPES, ...MATCH_TYPES.slice(1)];
 
-/** The choices of a parameter, by the first word of the names of feeds; `null` if any text is accepted. */
+/** The choices of each parameter of a feed; `null` if any text is accepted. */
 const PARAMETERS: Readonly<Record<string, Readonly<Record<string, readonly string[] | null>>>> = {
   'gmsi-headlines': { topic: null, match_type: MATCH_TYPES },
   'gmsi-index': { topic: null, index_type: MATCH_TYPES },

@@ -27,7 +27,7 @@ import { tlsOptions, withoutTls } from './tls.ts';
 export class Warehouse extends Kysely<Database> {
   readonly #dialect: PostgresDialect;
   readonly #driver: Driver;
-  /** The same connections without patience, for work that must not run twice. */
+  /** The same connections without patience, for work that is tried once. */
   readonly plain: Warehouse;
 
   constructor(

@@ -64,8 +64,9 @@ export async function leaveRefused(
 }
 
 /**
- * Makes the skipped windows of a series pending if this window, or anything younger, was refused; if this one was, the other
- * refused windows, too. Call it in the transaction of a window's first page, before its checkpoint moves.
+ * Takes back refusals of a series once a window of it is answered: if that window was refused itself, all its refused and skipped
+ * windows become pending; if only something younger was, the skipped ones. Call it in the transaction of the window's first page,
+ * before its checkpoint moves.
  */
 export async function takeBackRefusals(trx: Transaction<Database>, windowId: number): Promise<void> {
   await sql`

@@ -66,10 +66,11 @@ export class TooManyRetractions extends GmsiError {
 const fewRetractions = 10;
 
 /**
- * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Excludes rows that the
- * live feed returned meanwhile, or recently and alone; rows at the edge of the days if a probe found that the service's days
- * begin at another hour; and hours stamped at their end if that is the beginning of the days, because the service may count
- * them to the day before. Call it with the last page.
+ * Marks rows as retracted that existed when a window's drain began and that no page of the drain had. Call it with the last page.
+ * Does not retract
+ * - rows that the live feed returned meanwhile, and rows that only the live feed has returned while it still reaches them
+ * - rows at the edge of the days, if a probe found that the service's days begin at another hour
+ * - hours stamped at their end if that is the beginning of the days, because the service may count them to the day before
  * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began, or of the
  * rows that the load has compared so far
  * @param at.compared what the load has met and retracted before; a quiet window has too few rows to show an outage
@@ -176,10 +177,10 @@ function reachedFrom({ live }: Feed, now: Date): RawBuilder<Date> {
   return sql`${new Date(now.getTime() - (live?.hours ?? 0) * 3_600_000)}::timestamptz`;
 }
 
-/** Returns the condition that a row, called `kept` in the query, is the one of `met`. */
-function isSame(table: FeedTable, met: string): RawBuilder<boolean> {
+/** Returns the condition that the row `kept` of the query is the one that another row names by `row_time` and `row_id`. */
+function isSame(table: FeedTable, alias: string): RawBuilder<boolean> {
   const [time, id] = timeAndId(table);
-  return sql`(kept.${time} = ${sql.ref(`${met}.row_time`)} and kept.${id} = ${sql.ref(`${met}.row_id`)})`;
+  return sql`(kept.${time} = ${sql.ref(`${alias}.row_time`)} and kept.${id} = ${sql.ref(`${alias}.row_id`)})`;
 }
 
 /** A row by its time, in microseconds since 1970, and its id. */

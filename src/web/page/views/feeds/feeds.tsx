@@ -14,7 +14,14 @@ import { mostLines } from '../sentiment/asked.ts';
 import { HeadlineText } from '../sentiment/headlines.tsx';
 import { Drawn } from '../sentiment/lines.tsx';
 
-const indices = ['gmsi-index', 'regional-index', 'global-index', 'ticker-index', 'ticker-event-metrics'];
+/** Complete by its type: without one of these feeds, the page does not compile. */
+const indices: Readonly<Record<IndexFeed, true>> = {
+  'gmsi-index': true,
+  'regional-index': true,
+  'global-index': true,
+  'ticker-index': true,
+  'ticker-event-metrics': true,
+};
 /** Feeds of news, and what they are called there. */
 const news: Readonly<Record<string, NewsKind>> = {
   'macro-headlines': 'macro headline',
@@ -22,8 +29,8 @@ const news: Readonly<Record<string, NewsKind>> = {
   'ticker-headlines': 'headline',
   'ticker-event-headlines': 'event headline',
 };
-const feedNames = [...indices, ...Object.keys(news)];
-const isIndex = (feed: string): feed is IndexFeed => indices.includes(feed);
+const feedNames = [...Object.keys(indices), ...Object.keys(news)];
+const isIndex = (feed: string): feed is IndexFeed => feed in indices;
 const isOfAssets = (feed: string) => feed.startsWith('ticker-');
 
 type Loaded = Answer<'feeds'>['rows'];
