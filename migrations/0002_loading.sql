@@ -89,7 +89,7 @@ comment on column gmsi.windows.first_day is 'First day (UTC) of the window.';
 comment on column gmsi.windows.last_day is 'Last day (UTC) of the window, inclusive.';
 comment on column gmsi.windows.days is 'first_day to last_day as a range.';
 comment on column gmsi.windows.state is 'pending: to do, perhaps half drained · draining: claimed by load_id · drained: all pages loaded · failed: see last_error; a later load continues at its checkpoint · refused: the service refused it (refused_with), or it was skipped because the service refused a younger window of its series (refused_with is null). Each load asks again for some refused windows.';
-comment on column gmsi.windows.load_id is 'The load that claimed it last.';
+comment on column gmsi.windows.load_id is 'The load that claimed it last, or skipped it because the service had refused a younger window.';
 comment on column gmsi.windows.request_start is 'start_date as sent to the service. The same for all pages, because a cursor belongs to its query.';
 comment on column gmsi.windows.request_end is 'end_date as sent to the service: last_day if end_date is inclusive; the day after it if end_date is exclusive, or if that is not known; null if it was not sent, because the service ignores it.';
 comment on column gmsi.windows.page_size is 'limit as sent to the service.';

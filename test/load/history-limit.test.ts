@@ -44,6 +44,8 @@ describe('a service that does not answer windows older than its history limit', 
     const skipped = rest.filter(({ refused_with }) => refused_with === null);
     expect(skipped.length).toBeGreaterThan(0);
     expect(skipped.every(({ last_error }) => last_error!.startsWith('not requested: '))).toBe(true);
+    // By which they are told from those of other jobs.
+    expect(skipped.filter(({ load_id }) => load_id === null)).toEqual([]);
     const inVain = requests.length - served.length;
     expect(inVain).toBeLessThanOrEqual(series + 2 * concurrency);
 

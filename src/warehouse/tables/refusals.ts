@@ -50,7 +50,7 @@ export async function leaveRefused(
           refused_with = case when n.window_id <> w.window_id then n.refused_with when w.is_of_days then ${refusal.status}::int end,
           last_error = case when n.window_id <> w.window_id then ${skippedFor} else '' end
             || ${refusal.error}::text,
-          finished_at = now()
+          load_id = ${at.loadId}, finished_at = now()
       from w
       where n.window_id = w.window_id or (w.is_of_days and ${sameSeries('n', 'w')} and n.last_day < w.first_day
         and n.state in ('pending', 'failed') and n.next_token is null and not w.has_older)

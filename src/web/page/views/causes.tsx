@@ -147,7 +147,7 @@ export function failedWindows({
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
       where: [
-        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}, such as ${example}`,
+        `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}${series === 1 ? ':' : ', such as'} ${example}`,
         `${first_day} to ${last_day}`,
         ...(isRunning ? ['a load of the job is running'] : []),
       ],
