@@ -70,8 +70,8 @@ export async function drainAll(
   const unlessBroken = (part: Promise<void>) =>
     part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
 
-  // If the reply to a claim was lost, this load owns a window that none of its workers drains. So this releases what is left, and
-  // goes round again if there was anything.
+  // If the reply to a claim was lost, this load owns a window that nobody drains. So this releases what is left, and goes round
+  // again if there was anything.
   for (let owned = 1; owned > 0 && !load.stop.aborted; ) {
     owned = 0;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));

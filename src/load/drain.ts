@@ -232,9 +232,8 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
 }
 
 /**
- * A cursor works only with its own page size. If the job now has a smaller one, the pages were probably too large, so the window
- * begins again with it.
- * Without a token, a window begins at its first page, whatever an earlier drain counted.
+ * A cursor works only with its own page size. If the job now has a smaller one, the pages were probably too large, so the
+ * window begins again with it. Without a token, a window begins at its first page, whatever an earlier drain counted.
  */
 function canResume({ job }: Load, { next_token, page_size }: ClaimedWindow): boolean {
   return next_token !== null && page_size! <= job.service.pageSize;

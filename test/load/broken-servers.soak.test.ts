@@ -39,3 +39,31 @@ it('a server that is away while a page that broke its connection twice is to be 
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(Object.keys(await coverageOf(db))).toHaveLength(2);
 });
+
+it('a warehouse whose server is restarted in the middle of a load in order, then as if it had crashed, is loaded on as soon as it is back', {
+  timeout: 60_000,
+}, async () => {
+  await using server = await aRestartableServer();
+  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  await using db = connect({ kind: 'url', url: server.url }, 6);
+  await migrate(db);
+  let asked = 0;
+  const result = await runBackfill({
+    ...{ job, db, sandbox, clock },
+    aroundPage: async (ask) => {
+      const page = await ask();
+      asked++;
+      if (asked === 5) await server.restart('fast');
+      if (asked === 12) await server.restart('immediate');
+      return page;
+    },
+  });
+  expect(asked).toBeGreaterThanOrEqual(12);
+  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(await coverageOf(db)).toEqual({
+    'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+    'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
+  });
+});
