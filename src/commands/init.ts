@@ -192,8 +192,9 @@ async function tryOut(
       likelyQuota,
     );
     const origin = originOf(warehouse.db);
+    const at = { clock: session.clock, signal: session.stop };
     for (const list of ['countries', 'topics'] as const)
-      await refreshList(warehouse.db, connection.client, origin, list, session.stop);
+      await refreshList(warehouse.db, connection.client, origin, list, at);
     const lookups = await readLookups(warehouse.db);
     progress.stop(`${lookups.countries.length} countries, ${lookups.topics.length} topics`);
     return { lookups };

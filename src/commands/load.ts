@@ -15,6 +15,7 @@ import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { databaseTime } from '../warehouse/health.ts';
 import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
 import {
@@ -194,12 +195,16 @@ async function enqueue(session: Session, db: Warehouse, job: Job, plan: PlanOpti
   const { name, definition } = job;
 
   // Without the schedule, which only `gmsi work` may start.
-  await registerJob(db, { job: name, definition, schedule: undefined }, { at: clock(), by: runBy });
+  await registerJob(
+    db,
+    { job: name, definition, schedule: undefined },
+    { at: await databaseTime(db), by: runBy },
+  );
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const { leaseSeconds } = config;
   const context = { job, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });
-  if (open > 0) await markDue(db, { job: name, command: 'backfill' }, clock());
+  if (open > 0) await markDue(db, { job: name, command: 'backfill' }, await databaseTime(db));
   return { job: name, windows: open, historyLimit: resolved.historyLimit ?? null };
 }
 

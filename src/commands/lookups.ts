@@ -33,12 +33,12 @@ export async function lookupsCommand(session: Session, words: string | undefined
 }
 
 async function refreshAll(session: Session, warehouse: Warehouse) {
-  const { log, stop } = session;
+  const { log, clock, stop } = session;
   await using service = openService(session, warehouse, defaultServiceSettings, likelyQuota);
   const origin = originOf(warehouse);
   for (const list of lists) {
     try {
-      await refreshList(warehouse, service.client, origin, list, stop);
+      await refreshList(warehouse, service.client, origin, list, { clock, signal: stop });
     } catch (error) {
       if (!optional.has(list) || !isRefusal(error)) throw error;
       log.warn(`${list} were not refreshed, so jobs can only use those loaded before: ${error.message}`);

@@ -17,6 +17,7 @@ import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { registerJob, storedJobs, unscheduleJob } from '../warehouse/tables/schedules.ts';
 import { runWorker } from '../worker/run-worker.ts';
@@ -39,6 +40,7 @@ export async function workCommand(
     warehouse: db,
     log: session.log,
     clock: session.clock,
+    databaseClock: () => databaseTime(db),
     runBy,
     stop: session.stop,
     leaseSeconds: session.config.leaseSeconds,
@@ -81,7 +83,7 @@ async function register(
   if (!due) return unscheduleJob(db, job);
   const { sync = null, backfill = null, refresh = null, timezone } = due;
   const schedule = { sync, backfill, refresh, timezone };
-  await registerJob(db, { job, definition, schedule }, { at: session.clock(), by: runBy });
+  await registerJob(db, { job, definition, schedule }, { at: await databaseTime(db), by: runBy });
   session.log.info({ job, ...schedule }, 'scheduled');
 }
 

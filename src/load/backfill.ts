@@ -58,10 +58,10 @@ export async function planBackfill(given: BackfillContext) {
   const context = await withLearnedFacts(given);
   const { job, warehouse, leaseSeconds } = context;
   const resolved = await resolveLoad(context);
-  const { scope, today, clocks } = resolved;
+  const { scope, today } = resolved;
   if (!scope) return { context, resolved, open: 0 };
   if (context.plan === 'refresh') {
-    const open = await planRefresh(warehouse, job, scope, { now: clocks.now(), today }, context);
+    const open = await planRefresh(warehouse, job, scope, today, context);
     return { context, resolved, open };
   }
   await planWindows(warehouse, job, scope, context.plan, today.toString(), context);

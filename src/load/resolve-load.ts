@@ -24,22 +24,27 @@ import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDon
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
 
-/** Fetches a list (one request, or more if the service pages it) and stores it. */
+/**
+ * Fetches a list (one request, or more if the service pages it) and stores it, with the time by the service's clock if its
+ * answer has one: so machines with wrong clocks neither make a list look old to others nor hide from themselves that theirs is
+ * wrong.
+ */
 export async function refreshList(
   warehouse: Warehouse,
   client: Client,
   origin: Origin,
   list: ListName,
-  signal: AbortSignal,
+  { clock, signal }: { readonly clock: () => Date; readonly signal: AbortSignal },
 ): Promise<void> {
+  const at = () => client.serviceTime?.date ?? clock();
   if (list === 'topics') {
     const topics = await fetchTopics(client, signal);
     await origin.check(client.servedBy);
-    return saveTopics(warehouse, topics);
+    return saveTopics(warehouse, topics, at());
   }
   const codes = await fetchCodes(client, list, signal);
   await origin.check(client.servedBy);
-  return saveCodes(warehouse, list, codes);
+  return saveCodes(warehouse, list, codes, at());
 }
 
 /** Returns the stored lookups, after fetching those of `lists` that are missing or older than a week. */
@@ -55,7 +60,7 @@ async function freshLookups(
     // A list from the future shows that this machine's clock is wrong; the next answer tells the time.
     return at === null || Math.abs(clock().getTime() - at.getTime()) >= freshFor;
   });
-  for (const list of stale) await refreshList(warehouse, client, origin, list, signal);
+  for (const list of stale) await refreshList(warehouse, client, origin, list, { clock, signal });
   return stale.length === 0 ? stored : readLookups(warehouse);
 }
 

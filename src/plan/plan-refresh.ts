@@ -1,6 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
-import { monthOf } from '../rate/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { recordsPerDay } from '../warehouse/questions/status.ts';
@@ -60,13 +59,13 @@ export async function planRefresh(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
-  { now, today }: { now: Date; today: Temporal.PlainDate },
+  today: Temporal.PlainDate,
   waiting: Waiting = {},
 ): Promise<number> {
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   const grid = refreshGrid(job, scope, firstUnsettled);
   const { each, aMonth } = await refreshLimits(warehouse, job, scope, grid);
-  const spent = await requestsOfRefreshes(warehouse, job.name, monthOf(now));
+  const spent = await requestsOfRefreshes(warehouse, job.name);
   const windows = aMonth - Math.ceil(spent / each);
   if (windows <= 0) return 0;
   const days = grid.map(({ from, to }) => ({ from: from.toString(), to: to.toString() }));

@@ -39,10 +39,11 @@ export interface ProbeReport {
  */
 export async function probeService(context: ProbeContext): Promise<ProbeReport> {
   const { warehouse, client, job, signal } = context;
+  const clock = () => new Date(context.clock.now());
   const feed = job ? feedNamed(job.feed) : gmsiHeadlines;
   const origin = originOf(warehouse);
   for (const list of missingLists(feed, await readLookups(warehouse)))
-    await refreshList(warehouse, client, origin, list, signal);
+    await refreshList(warehouse, client, origin, list, { clock, signal });
   const series = await chooseSeries(warehouse, feed, job, await readLookups(warehouse));
   const probed = await probe({ ...context, feed, origin }, series);
   const lessons = await learn(warehouse, feed.name, probed.findings);

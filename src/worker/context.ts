@@ -20,6 +20,8 @@ export interface WorkerContext {
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
+  /** The time by the database's clock: schedules, pauses and exports are due by it, whatever a worker's own machine shows. */
+  readonly databaseClock: () => Promise<Date>;
   readonly leaseSeconds: number;
   /** The longest time between two rounds, in milliseconds; shorter in tests. */
   readonly longestRound?: number;

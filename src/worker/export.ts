@@ -35,9 +35,9 @@ const triedAgainAfter = 60_000;
  * is tried again every minute.
  */
 export function createExporter(context: WorkerContext): () => Promise<void> {
-  const { warehouse, clock, stop, ownJobs, log } = context;
-  /** When the last export of a job failed, in milliseconds. */
-  const failedAt = new Map<string, number>();
+  const { warehouse, databaseClock, stop, ownJobs, log } = context;
+  /** When the last export of a job failed. */
+  const failedAt = new Map<string, Date>();
 
   async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
     await using claimed = await claim(warehouse, 'exporting to', `the targets of job ${job}`);
@@ -49,18 +49,24 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
       failedAt.delete(job);
     } catch (error) {
       log.debug({ job, ...forLog(error) }, 'the export is tried again');
-      failedAt.set(job, clock().getTime());
+      failedAt.set(job, await databaseClock());
     }
   }
 
   return async () => {
     for (const due of await dueExports(warehouse)) {
-      const now = clock().getTime();
-      const hasFailedLately = now < (failedAt.get(due.job) ?? Number.NEGATIVE_INFINITY) + triedAgainAfter;
-      const isLeft = !ownJobs.has(due.job) && now < due.export_due_at.getTime() + leftToOthersFor;
+      const now = await databaseClock();
+      const hasFailedLately = isWithin(triedAgainAfter, now, failedAt.get(due.job));
+      const isLeft = !ownJobs.has(due.job) && isWithin(leftToOthersFor, now, due.export_due_at);
       if (!hasFailedLately && !isLeft && !stop.aborted) await exportDue(due);
     }
   };
+}
+
+/** Returns true if `then` is less than so many milliseconds ago. A time in the future is of a clock that was wrong. */
+function isWithin(ms: number, now: Date, then: Date | undefined): boolean {
+  const passed = now.getTime() - (then?.getTime() ?? Number.NEGATIVE_INFINITY);
+  return passed >= 0 && passed < ms;
 }
 
 /**

@@ -32,7 +32,7 @@ const elsewhereFor = 5;
 
 /** Loads a due job that this worker has taken, and decides when it is due again. */
 export async function loadDue(context: WorkerContext, due: DueJob): Promise<void> {
-  const { warehouse, workerId, log, clock, stop, longestRound = usualRound } = context;
+  const { warehouse, workerId, log, databaseClock, stop, longestRound = usualRound } = context;
   const { job, command } = due;
   const verdict = await load(context, due);
   if (verdict.is === 'fatal') context.fail(verdict.error);
@@ -43,7 +43,7 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
   // Before the job's turn ends, so that a worker that is killed in between loses no export.
   if (verdict.is === 'loaded') await makeExportsDue(context, verdict.job);
   const pause = verdict.is === 'paused' ? verdict.pause : undefined;
-  const until = await endDue(warehouse, due, workerId, { now: clock(), pause });
+  const until = await endDue(warehouse, due, workerId, { now: await databaseClock(), pause });
   if (verdict.is === 'refused') {
     const why = verdict.error.message;
     log.error({ job, command, why }, 'a job cannot run as defined; it is tried again when it is next due');
@@ -112,8 +112,11 @@ function judge({ stop }: WorkerContext, error: unknown): Verdict {
   return { is: 'paused', pause: { because: 'failures', error: message } };
 }
 
-async function makeExportsDue({ warehouse, clock }: WorkerContext, { name, exports }: Job): Promise<void> {
-  if (exports.length > 0) await markExportDue(warehouse, name, clock());
+async function makeExportsDue(
+  { warehouse, databaseClock }: WorkerContext,
+  { name, exports }: Job,
+): Promise<void> {
+  if (exports.length > 0) await markExportDue(warehouse, name, await databaseClock());
   // The job has no exports any more, so an alert about a failed one is over.
   else await resolveAlert(warehouse, { job: name, kind: 'export failed' });
 }

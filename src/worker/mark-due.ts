@@ -1,9 +1,13 @@
 import { Cron } from 'croner';
+import type { Transaction } from 'kysely';
 import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { requestLimit } from '../rate/budget.ts';
+import type { Database } from '../warehouse/database.ts';
 import {
+  correctTimes,
   lockIdleSchedules,
+  longestPause,
   markDue,
   type StoredSchedule,
   storedJobs,
@@ -18,9 +22,10 @@ export function createDueMarker(context: WorkerContext): () => Promise<void> {
   /** Schedules that this machine cannot read, each logged once. */
   const unreadable = new Set<string>();
   return async () => {
-    const now = context.clock();
+    const now = await context.databaseClock();
     await context.warehouse.transaction().execute(async (trx) => {
-      for (const schedule of await lockIdleSchedules(trx)) {
+      for (const stored of await lockIdleSchedules(trx)) {
+        const schedule = await withoutFuture(context, trx, stored, now);
         const since = schedule.resumes_at
           ? await resumesSince(context, schedule, now)
           : scheduledSince(context, schedule, now, unreadable);
@@ -31,6 +36,41 @@ export function createDueMarker(context: WorkerContext): () => Promise<void> {
       }
     });
   };
+}
+
+/** Milliseconds by which a stored time may be ahead. Less would make a job due twice after a change to another server. */
+const mayBeAhead = 60_000;
+
+/**
+ * Returns a schedule without times that are too far in the future: a server's clock that was wrong stored them, and the job
+ * would not run until then. The job is next due at its first regular time from now on; a pause for failures is over.
+ */
+async function withoutFuture(
+  { log }: WorkerContext,
+  trx: Transaction<Database>,
+  stored: StoredSchedule,
+  now: Date,
+): Promise<StoredSchedule> {
+  const { job, command, fired_at, resumes_at, paused_because } = stored;
+  const ahead = (time: Date) => time.getTime() - now.getTime();
+  // The end of a pause for the budget is not looked at: it ends when requests are left.
+  const endsTooLate =
+    resumes_at !== null &&
+    paused_because === 'failures' &&
+    ahead(resumes_at) > longestPause * 60_000 + mayBeAhead;
+  const firedTooLate = ahead(fired_at) > mayBeAhead;
+  if (!firedTooLate && !endsTooLate) return stored;
+  const schedule = {
+    ...stored,
+    ...(firedTooLate && { fired_at: now }),
+    ...(endsTooLate && { resumes_at: now }),
+  };
+  await correctTimes(trx, schedule);
+  log.warn(
+    { job, command, fired_at, resumes_at, now },
+    'a schedule had a time in the future, stored when a clock was wrong; the job is next due by the present time',
+  );
+  return schedule;
 }
 
 /**
@@ -59,14 +99,16 @@ function scheduledSince(
   }
 }
 
-/** Returns since when a paused job may continue: its pause is over, its budget was raised, or another key is used. */
+/**
+ * Returns since when a paused job may continue: a pause for failures at its end; one for the budget once requests are left, as
+ * with a new month, a larger budget or another key.
+ */
 async function resumesSince(
   { warehouse, readDefinition, usedRequests }: WorkerContext,
   { job, command, resumes_at, paused_because }: StoredSchedule,
   now: Date,
 ): Promise<Date | undefined> {
-  if (resumes_at! <= now) return resumes_at!;
-  if (paused_because !== 'budget') return undefined;
+  if (paused_because !== 'budget') return resumes_at! <= now ? resumes_at! : undefined;
   const [stored] = await storedJobs(warehouse, job);
   if (!stored) return undefined;
   let budget: BudgetSettings;

@@ -59,6 +59,17 @@ describe('a series without news', () => {
     }
   });
 
+  it('is polled, though a wrong clock has put its last poll 400 days ahead', async ({ db }) => {
+    const clock = () => new Date(begin);
+    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    await runSync({ job, db, sandbox, clock });
+    await sql`update gmsi.cadence set quiet_polls = 9, news_at = polled_at, polled_at = polled_at + interval '400 days'`.execute(
+      db,
+    );
+    expect((await runSync({ job, db, sandbox, clock })).seriesSkipped).toBe(0);
+    expect(await polledAt(db)).toBe(begin);
+  });
+
   it('is not polled by a sync whose window of today fails, though older ones are drained', async ({ db }) => {
     const clock = () => new Date(begin);
     await using sandbox = await startSandbox({ limits: null, volume: 0, clock });

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect } from 'vitest';
 import { planRefresh } from '../../src/plan/plan-refresh.ts';
@@ -7,7 +7,7 @@ import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWindowIn, coverIn } from '../support/warehouse-state.ts';
 
-const when = { now: new Date('2026-11-20T12:00:00Z'), today: Temporal.PlainDate.from('2026-11-20') };
+const today = Temporal.PlainDate.from('2026-11-20');
 const topic = 'Tension';
 /** Ten days from a day on which every grid of five or ten days begins. */
 const scope = {
@@ -46,12 +46,12 @@ it('takes days by when they were last drained, whatever windows they were in', a
   await aWindow(db, 'NO', ['2025-02-21', '2025-02-25'], '2026-04-01');
   for (const country of ['US', 'NO']) await covers(db, country, '{[2025-02-12,2025-03-11)}');
   const rest = ['NO 2025-02-16 2025-02-20', 'NO 2025-02-21 2025-02-25', 'US 2025-02-16 2025-02-20'];
-  expect(await planRefresh(db, aRefresh(1), scope, when)).toBe(1);
+  expect(await planRefresh(db, aRefresh(1), scope, today)).toBe(1);
   expect(await planned(db)).toEqual(['US 2025-02-21 2025-02-25']);
   // What is left of a refresh counts.
-  expect(await planRefresh(db, aRefresh(2), scope, when)).toBe(2);
+  expect(await planRefresh(db, aRefresh(2), scope, today)).toBe(2);
   expect(await planned(db)).toEqual(['US 2025-02-16 2025-02-20', 'US 2025-02-21 2025-02-25']);
-  expect(await planRefresh(db, aRefresh(100), scope, when)).toBe(4);
+  expect(await planRefresh(db, aRefresh(100), scope, today)).toBe(4);
   expect(await planned(db)).toEqual([...rest, 'US 2025-02-21 2025-02-25']);
 });
 
@@ -60,15 +60,17 @@ it("takes no more than the rest of the month's share, by what earlier refreshes 
 }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-25'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-02-26)}');
-  const sent = (requests: number, startedAt: string, reason: string | null) =>
+  // Of the month by the clock that stamps loads, the database's.
+  const thisMonth = sql`date_trunc('month', now(), 'UTC')`;
+  const sent = (requests: number, startedAt: RawBuilder<unknown>, reason: string | null) =>
     sql`
     insert into gmsi.loads (command, job, feed, run_by, requests, reason, started_at)
     values ('backfill', 'test', 'gmsi-headlines', 'test', ${requests}, ${reason}, ${startedAt})`.execute(db);
-  await sent(100, '2026-10-31T23:59:00Z', 'refresh');
-  await sent(100, '2026-11-02T00:00:00Z', null);
-  await sent(4, '2026-11-02T00:00:00Z', 'refresh');
-  expect(await planRefresh(db, aRefresh(4), scope, when)).toBe(0);
-  expect(await planRefresh(db, aRefresh(5), scope, when)).toBe(1);
+  await sent(100, sql`${thisMonth} - interval '1 minute'`, 'refresh');
+  await sent(100, thisMonth, null);
+  await sent(4, thisMonth, 'refresh');
+  expect(await planRefresh(db, aRefresh(4), scope, today)).toBe(0);
+  expect(await planRefresh(db, aRefresh(5), scope, today)).toBe(1);
 });
 
 it('takes no days that are missing, settling, only imported, or to be drained anyway', async ({ db }) => {
@@ -77,10 +79,10 @@ it('takes no days that are missing, settling, only imported, or to be drained an
   await covers(db, 'NO', '{[2025-02-16,2025-02-26)}');
   await aWindow(db, 'NO', ['2025-02-16', '2025-02-20'], '2025-04-01');
   await aWindow(db, 'NO', ['2025-02-20', '2025-02-20'], null);
-  expect(await planRefresh(db, aRefresh(100), scope, when)).toBe(1);
+  expect(await planRefresh(db, aRefresh(100), scope, today)).toBe(1);
   expect(await planned(db)).toEqual(['NO 2025-02-20 2025-02-20']);
   // With a lookback of three days, all may still change.
-  const settling = { now: new Date('2025-02-19T12:00:00Z'), today: Temporal.PlainDate.from('2025-02-19') };
+  const settling = Temporal.PlainDate.from('2025-02-19');
   expect(await planRefresh(db, aRefresh(100), { ...scope, countries: ['US'] }, settling)).toBe(0);
 });
 
@@ -88,6 +90,6 @@ it('loads the whole period again if answers run to now', async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-28'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-03-01)}');
   const openEnded = { ...scope, isOpenEnded: true };
-  expect(await planRefresh(db, aRefresh(100, { end_date: 'ignored' }), openEnded, when)).toBe(1);
+  expect(await planRefresh(db, aRefresh(100, { end_date: 'ignored' }), openEnded, today)).toBe(1);
   expect(await planned(db)).toEqual(['US 2025-02-16 2026-11-20']);
 });

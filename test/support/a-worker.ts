@@ -75,6 +75,7 @@ export function aWorkerContext(
   };
   return {
     ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
+    databaseClock: async () => clock(),
     longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },

@@ -41,7 +41,7 @@ async function taken(db: Warehouse) {
 const leavings: Leaving[] = [{ state: 'failed', error: 'too late' }, { state: 'pending' }];
 
 describe('a load that has lost its window to another one', () => {
-  it.each(leavings)('leaves it alone while that drains it ($event)', async (leaving) => {
+  it.each(leavings)('leaves it alone while that drains it ($state)', async (leaving) => {
     await using warehouse = await aWarehouse();
     const { db } = warehouse;
     const { windowId, first, second } = await taken(db);
@@ -63,5 +63,31 @@ describe('a load that has lost its window to another one', () => {
         .execute((trx) => isCommitted(trx, { windowId, loadId, pages: 0, nextToken: null }, 'two'));
     expect(await committedBy(first)).toBe(false);
     expect(await committedBy(second)).toBe(true);
+  });
+});
+
+describe('a window is free', () => {
+  it.each([
+    [
+      'of a load whose heartbeat a wrong clock has put 400 days ahead',
+      sql`update gmsi.loads set heartbeat_at = now() + interval '400 days'`,
+    ],
+    [
+      'that failed 400 days ahead, by a wrong clock',
+      sql`update gmsi.windows set state = 'failed', finished_at = now() + interval '400 days'`,
+    ],
+  ])('%s', async (_, change) => {
+    await using warehouse = await aWarehouse();
+    const { db } = warehouse;
+    await taken(db);
+    await change.execute(db);
+    const third = await startLoad(db, {
+      command: 'backfill',
+      job: 'job',
+      feed: 'gmsi-headlines',
+      run_by: 'three',
+    });
+    expect(await claim(db, third)).toBeDefined();
+    expect(await windowsOf(db)).toMatchObject([{ state: 'draining', load_id: third }]);
   });
 });

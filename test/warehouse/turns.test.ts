@@ -126,7 +126,11 @@ it('lists are stored while a reader holds whatever a reader can', async () => {
   await sql`set local role gmsi_reader`.execute(reading);
   await sql`lock table gmsi.lookups, gmsi.topics in access share mode`.execute(reading);
   await sql`select pg_advisory_xact_lock(hashtext('gmsi.lookups'))`.execute(reading);
-  await saveTopics(warehouse.db, [{ name: 'Trade', category: null, classificationRule: null, extra: {} }]);
+  await saveTopics(
+    warehouse.db,
+    [{ name: 'Trade', category: null, classificationRule: null, extra: {} }],
+    new Date(),
+  );
   await reading.rollback().execute();
   const { rows } = await sql`select topic from gmsi.topics`.execute(warehouse.db);
   expect(rows).toEqual([{ topic: 'Trade' }]);

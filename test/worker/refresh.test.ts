@@ -61,15 +61,16 @@ it('a refresh loads what was drained longest ago, within its share', async ({ wa
   expect(await countRows(db, 'headline_revisions')).toBeGreaterThan(revised);
   expect(await stale(db)).toEqual(['2024-06']);
 
-  // A second one in the same month finds its share spent. A load's times are the database's, which knows nothing of this month.
-  await sql`update gmsi.loads set started_at = '2026-11-01' where reason = 'refresh'`.execute(db);
+  // A second one in the same month finds its share spent. The month is the database's, as the times of loads are.
   now = night('2026-11-01');
   await sql`update gmsi.schedules set fired_at = '2026-10-31' where command = 'refresh'`.execute(db);
   await aRound(db);
   expect(await loadsEnded(db)).toHaveLength(2);
 
   for (const day of ['2026-12-01', '2027-01-01']) {
-    await sql`update gmsi.loads set started_at = '2026-11-01' where reason = 'refresh'`.execute(db);
+    await sql`update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`.execute(
+      db,
+    );
     now = night(day);
     await loadsEnded(db, day === '2026-12-01' ? 3 : 4);
   }

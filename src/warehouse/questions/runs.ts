@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { isAlive } from '../tables/workers.ts';
+import { beatsWithin, isAlive } from '../tables/workers.ts';
 import type { Question } from './reading.ts';
 
 /** A load as the page shows it; the totals of a running one are a few seconds old. */
@@ -30,8 +30,7 @@ export interface LoadShown {
 
 /** Returns a load's outcome; `running` if it has none yet, or `killed` if it sent no heartbeat for longer than the lease. */
 export function stateOfLoad(leaseSeconds: number): RawBuilder<string> {
-  return sql`coalesce(outcome, case when heartbeat_at > now() - make_interval(secs => ${leaseSeconds})
-                                    then 'running' else 'killed' end)`;
+  return sql`coalesce(outcome, case when ${beatsWithin(leaseSeconds, 'heartbeat_at')} then 'running' else 'killed' end)`;
 }
 
 /**

@@ -56,7 +56,7 @@ export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise
     update gmsi.alerts set sending_since = now()
     where alert_id in (
       select alert_id from gmsi.alerts
-      where job = ${job} and (sending_since is null or sending_since < now() - interval '2 minutes')
+      where job = ${job} and (sending_since is null or sending_since not between now() - interval '2 minutes' and now())
         and case when resolved_at is null then sent_at is null else sent_at is not null and resolution_sent_at is null end
       order by alert_id for update skip locked
     )

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Database, Day, LoadOutcome } from '../database.ts';
+import type { Database, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
 
 /** The totals of a load so far. */
@@ -76,12 +76,11 @@ export async function finishLoad(
 /** The `reason` of loads of workers that load again what was loaded longest ago. */
 export const refreshReason = 'refresh';
 
-/** Returns the requests that the refreshes of a job have sent in a month (UTC). @param month its first day */
-export async function requestsOfRefreshes(db: Kysely<Database>, job: string, month: Day): Promise<number> {
+/** Returns the requests that the refreshes of a job have sent in the present month (UTC), by the database's clock, as loads are stored. */
+export async function requestsOfRefreshes(db: Kysely<Database>, job: string): Promise<number> {
   const { rows } = await sql<{ requests: number }>`
     select coalesce(sum(requests), 0)::bigint as requests from gmsi.loads
     where job = ${job} and reason = ${refreshReason}
-      and started_at >= ${month}::timestamp at time zone 'UTC'
-      and started_at < (${month}::timestamp + interval '1 month') at time zone 'UTC'`.execute(db);
+      and date_trunc('month', started_at, 'UTC') = date_trunc('month', now(), 'UTC')`.execute(db);
   return rows[0]!.requests;
 }

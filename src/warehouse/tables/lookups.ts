@@ -40,7 +40,7 @@ export interface StoredLookups {
   readonly tickers: readonly Listed[];
   readonly sources: readonly Listed[];
   readonly languages: readonly Listed[];
-  /** `null` for a list that was never fetched. */
+  /** When each list was fetched, by the clock of the service, not the database's; `null` if it never was. */
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
 }
 
@@ -85,24 +85,27 @@ function oldest(rows: readonly { refreshed_at: Date }[]): Date | null {
   return rows.length === 0 ? null : new Date(Math.min(...rows.map((row) => row.refreshed_at.getTime())));
 }
 
-export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[]): Promise<void> {
+/** Stores the topics that the service lists. @param at as in `saveCodes` */
+export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[], at: Date): Promise<void> {
   await refresh(warehouse, async (trx) => {
     await trx.updateTable('gmsi.topics').set({ listed: false }).execute();
     await sql`
-      insert into gmsi.topics (topic, category, classification_rule, extra)
-      select * from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
-                           ${topics.map((row) => json(row.classificationRule))}::jsonb[], ${topics.map((row) => json(row.extra))}::jsonb[])
+      insert into gmsi.topics (refreshed_at, topic, category, classification_rule, extra)
+      select ${at}::timestamptz, sent.* from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
+                           ${topics.map((row) => json(row.classificationRule))}::jsonb[], ${topics.map((row) => json(row.extra))}::jsonb[]) as sent
       on conflict (topic) do update
         set category = excluded.category, classification_rule = excluded.classification_rule,
-            extra = excluded.extra, listed = true, refreshed_at = now()
+            extra = excluded.extra, listed = true, refreshed_at = excluded.refreshed_at
     `.execute(trx);
   });
 }
 
+/** Stores one of the other lists. @param at when it was fetched, by the service's clock or this machine's */
 export async function saveCodes(
   warehouse: Warehouse,
   list: Exclude<ListName, 'topics'>,
   codes: readonly ListedCode[],
+  at: Date,
 ): Promise<void> {
   const [table, key] =
     list === 'countries'
@@ -112,12 +115,12 @@ export async function saveCodes(
   await refresh(warehouse, async (trx) => {
     await sql`update ${table} set listed = false where ${ofList}`.execute(trx);
     await sql`
-      insert into ${table} (${key}, name, extra)
-      select ${list === 'countries' ? sql`` : sql`${list}, `} sent.*
+      insert into ${table} (refreshed_at, ${key}, name, extra)
+      select ${at}::timestamptz, ${list === 'countries' ? sql`` : sql`${list}, `} sent.*
       from unnest(${codes.map((row) => row.code)}::text[], ${codes.map((row) => row.name)}::text[],
                   ${codes.map((row) => json(row.extra))}::jsonb[]) as sent
       on conflict (${key}) do update
-        set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = now()
+        set name = excluded.name, extra = excluded.extra, listed = true, refreshed_at = excluded.refreshed_at
     `.execute(trx);
   });
 }

@@ -14,7 +14,7 @@ export interface RegisteredJob {
 
 /**
  * Stores a job's definition and schedule, as last read from its file. Times before the job was known are not due.
- * @param at by the clock of the schedules
+ * @param at by the database's clock
  */
 export async function registerJob(
   db: Kysely<Database>,
@@ -81,7 +81,16 @@ export async function lockIdleSchedules(trx: Transaction<Database>): Promise<Sto
   return idle.orderBy('job').orderBy('command').forUpdate().skipLocked().execute();
 }
 
-/** Makes a job due, and ends its pause. @param at in milliseconds, by which `endDue` knows whether it is due again */
+/** Corrects times of a schedule that only a wrong clock can have stored. */
+export async function correctTimes(
+  trx: Transaction<Database>,
+  { job, command, fired_at, resumes_at }: Pick<StoredSchedule, 'job' | 'command' | 'fired_at' | 'resumes_at'>,
+): Promise<void> {
+  const corrected = trx.updateTable('gmsi.schedules').set({ fired_at, resumes_at });
+  await corrected.where('job', '=', job).where('command', '=', command).execute();
+}
+
+/** Makes a job due, and ends its pause. @param at by the database's clock, in milliseconds, by which `endDue` knows whether it is due again */
 export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at: Date): Promise<void> {
   await db
     .updateTable('gmsi.schedules')
@@ -128,7 +137,7 @@ export interface Pause {
 }
 
 /** The longest pause for failures, in minutes; the first one is of one minute. */
-const longestPause = 60;
+export const longestPause = 60;
 
 /**
  * Ends what a worker has taken. The job stays due if it was made due again meanwhile.

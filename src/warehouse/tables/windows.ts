@@ -5,6 +5,7 @@ import { isJoined } from './planning.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
+import { beatsWithin } from './workers.ts';
 
 /** The load that wants a window. */
 interface Claimant {
@@ -184,8 +185,9 @@ export async function ownsWindow(db: Kysely<Database>, windowId: number, loadId:
 
 function isFree(claimant: Claimant): RawBuilder<boolean> {
   return sql`(w.state = 'pending'
-    or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.finished_at < coalesce(
-      (select began.started_at from gmsi.loads began where began.load_id = ${claimant.loadId}), 'infinity'))
+    -- Not if it failed since this load began: another load has just tried it. A time in the future is not believed.
+    or (w.state = 'failed' and w.load_id is distinct from ${claimant.loadId} and w.finished_at not between coalesce(
+      (select began.started_at from gmsi.loads began where began.load_id = ${claimant.loadId}), 'infinity') and now())
     or (w.state = 'draining' and w.load_id <> ${claimant.loadId} and ${isSilent(claimant)}))`;
 }
 
@@ -195,7 +197,7 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
  */
 function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
   return sql`coalesce(
-      (select l.finished_at is not null or l.heartbeat_at <= now() - make_interval(secs => ${leaseSeconds})
+      (select l.finished_at is not null or not ${beatsWithin(leaseSeconds, 'l.heartbeat_at')}
        from gmsi.loads l where l.load_id = w.load_id),
       w.load_id < ${loadId})`;
 }

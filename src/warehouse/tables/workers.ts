@@ -37,5 +37,14 @@ export async function stopWorker(db: Kysely<Database>, workerId: string): Promis
 
 /** The condition that a worker `w` has sent a heartbeat within the lease. */
 export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
-  return sql`(w.stopped_at is null and w.heartbeat_at > now() - make_interval(secs => ${leaseSeconds}))`;
+  return sql`(w.stopped_at is null and ${beatsWithin(leaseSeconds, 'w.heartbeat_at')})`;
+}
+
+/**
+ * Returns the condition that a heartbeat is no older than the lease. One in the future does not count either: a server's clock
+ * that was wrong stored it, and its process would own what it had until then.
+ */
+export function beatsWithin(leaseSeconds: number, column: string): RawBuilder<boolean> {
+  const lease = sql`make_interval(secs => ${leaseSeconds})`;
+  return sql`(${sql.ref(column)} between now() - ${lease} and now() + ${lease})`;
 }
