@@ -13,7 +13,7 @@ import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { registerJob } from '../../src/warehouse/tables/schedules.ts';
 import type { WorkerContext } from '../../src/worker/context.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
-import { aServiceFor, type ServiceSetting } from './run-backfill.ts';
+import { aServiceFor, type ServiceSetting, usualClock } from './run-backfill.ts';
 import type { TestWarehouse } from './test-warehouse.ts';
 
 export interface WorkerInTest extends AsyncDisposable {
@@ -35,8 +35,6 @@ export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey'
   /** For exports to S3. */
   readonly storage?: WorkerContext['storage'];
 }
-
-const usualClock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Starts a worker in this process, as `gmsi work` would. */
 export function aWorker(setting: WorkerSetting): WorkerInTest {

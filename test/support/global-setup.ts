@@ -14,6 +14,7 @@ import { connect } from '../../src/warehouse/connect.ts';
 import { useEmbeddedServer } from '../../src/warehouse/embedded/server.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { copyHome } from './copy-home.ts';
+import './moved-time.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -1,3 +1,4 @@
+import './moved-time.ts';
 import { vi } from 'vitest';
 
 const waitFor = vi.waitFor;

@@ -1,6 +1,7 @@
 import { test as plain } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { usualClock } from './run-backfill.ts';
 import { aWarehouse, type TestWarehouse, type Wanted } from './test-warehouse.ts';
 
 interface Held {
@@ -21,12 +22,12 @@ export const test = plain.extend<Held>({
 });
 export const it = test;
 
-/** The same, for a file whose tests have a sandbox of their own, too: each that names `sandbox` gets one with these options. */
+/** The same, for a file whose tests have a sandbox of their own, too: each that names `sandbox` gets one with these options, at `usualClock`. */
 export function serving(options: SandboxOptions) {
   return test.extend<{ readonly served: SandboxOptions; readonly sandbox: Sandbox }>({
     served: options,
     async sandbox({ served }, use) {
-      await using sandbox = await startSandbox(served);
+      await using sandbox = await startSandbox({ clock: usualClock, ...served });
       await use(sandbox);
     },
   });

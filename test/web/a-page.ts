@@ -8,7 +8,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { allEndpoints } from '../../src/web/endpoints.ts';
 import { serveWeb, type WebOptions } from '../../src/web/server.ts';
 import { aLog } from '../support/a-log.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aBrowser } from './a-browser.ts';
 
@@ -57,7 +57,7 @@ export async function aLoadedPage() {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   const sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.3 },
+    ...{ limits: null, volume: 0.3, clock: usualClock },
     faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   const job = aJob({

@@ -8,7 +8,7 @@ import { indexFeeds } from '../../src/warehouse/questions/indices.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { type Endpoint, endpoint } from '../../src/web/endpoint.ts';
 import { aJobOf } from '../feeds/cases.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aPage } from './a-page.ts';
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.5 },
+    ...{ limits: null, volume: 0.5, clock: usualClock },
     faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobOf } from '../feeds/cases.ts';
-import { runBackfill } from '../support/run-backfill.ts';
+import { runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';
 import { aBuiltPage } from './a-page.ts';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   if (!browserPath) return;
   loaded = await aBuiltPage();
   const { db } = loaded.warehouse;
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
   const load = (feed: Parameters<typeof aJobOf>[0], more = {}) =>
     runBackfill({ job: aJobOf(feed, { ...period, ...more }), db, sandbox });
   await load('gmsi-index', { topics: ['Inflation-*', 'Labour Market-*'] });
