@@ -1,13 +1,12 @@
 import type { DuckDB } from '../duckdb.ts';
-import type { FeedTable, RecordReader, Series } from '../feeds/feed.ts';
+import type { RecordReader, Series } from '../feeds/feed.ts';
 import { endedBy } from '../load/ends.ts';
-import { type ReadPage, readPage } from '../load/read-page.ts';
+import { readPage } from '../load/read-page.ts';
 import type { ReadCounts } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
+import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { ClaimLost } from '../warehouse/errors.ts';
-import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
 import {
   advanceFile,
   claimFile,
@@ -17,15 +16,8 @@ import {
   leaveFile,
 } from '../warehouse/tables/imported-files.ts';
 import type { LoadTotals } from '../warehouse/tables/loads.ts';
-import { keepRejected } from '../warehouse/tables/rejected-records.ts';
-import {
-  ensurePartitions,
-  type KnownPartitions,
-  type Provenance,
-  upsertRows,
-} from '../warehouse/tables/rows.ts';
+import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
-import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
@@ -88,9 +80,9 @@ export async function importFile(
     readBatches(file, { feed, columns, skip: at.records, duckdb: load.duckdb, onBytes, stop }),
   );
   try {
-    for await (const groups of oneAhead(batches)) {
+    for await (const read of oneAhead(batches)) {
       if (stop.aborted) return ends('stopped');
-      at = await commitBatch(load, placement, file, groups, at);
+      at = await commitBatch(load, placement, file, read, at);
       onCommit();
     }
     await finishFile(warehouse, at);
@@ -103,27 +95,18 @@ export async function importFile(
   }
 }
 
-interface Group extends ReadPage {
-  readonly series: Series;
-  readonly records: number;
-}
-
 /** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
 async function* readGroups(
   { reader, listed }: FileLoad,
   placement: Placement,
   batches: AsyncIterable<Batch>,
-): AsyncGenerator<readonly Group[], void> {
+): AsyncGenerator<readonly ReadRecords[], void> {
   const { series, feed, fromRecords } = placement;
   const seriesOf = seriesReader(placement, listed);
   for await (const batch of batches) {
     const sorted =
       fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
-    yield sorted.map(({ series, records }) => ({
-      series,
-      records: records.length,
-      ...readPage(records, reader, feed.table),
-    }));
+    yield sorted.map(({ series, records }) => ({ series, ...readPage(records, reader, feed.table) }));
   }
 }
 
@@ -151,55 +134,28 @@ async function commitBatch(
   { warehouse, loadId, imports, partitions, totals }: FileLoad,
   { feed }: Placement,
   { madeAt }: DataFile,
-  groups: readonly Group[],
+  read: readonly ReadRecords[],
   at: FilePosition,
 ): Promise<FilePosition> {
   const after = {
     ...at,
-    records: groups.reduce((sum, { records }) => sum + records, at.records),
-    rejected: groups.reduce((sum, { rejectedCount }) => sum + rejectedCount, at.rejected),
+    records: read.reduce((sum, { records }) => sum + records, at.records),
+    rejected: read.reduce((sum, { rejectedCount }) => sum + rejectedCount, at.rejected),
   };
-  const from = { loadId, of: { madeAt, imports } };
-  let written: PageCounts | undefined;
-  let isFirstTry = true;
-  const commit = async (trx: WriteTransaction): Promise<PageCounts> => {
-    const areLikelyNew = isFirstTry;
-    isFirstTry = false;
-    const counts = await writeBatch(trx, feed.table, groups, from, areLikelyNew);
-    await advanceFile(trx, at, counts);
-    written = counts;
-    return counts;
+  const place: Place = {
+    of: { loadId, windowId: null, backfilledBefore: 'always', of: { madeAt, imports } },
+    areLikelyNew: true,
+    async advance(trx, counts) {
+      await advanceFile(trx, at, counts);
+      return counts;
+    },
+    isPast: (trx) => isFileAt(trx, after),
   };
-  for (const { rows } of groups) await ensurePartitions(warehouse, feed.table, rows.times, partitions);
-  const counts = await writeTransaction(warehouse, commit).catch(async (error) => {
-    // An earlier attempt may have committed the batch, with only the reply to its COMMIT lost.
-    if (error instanceof ClaimLost && written && (await isFileAt(warehouse, after))) return written;
-    throw error;
-  });
+  const counts = await commitRecords(warehouse, feed.table, read, place, partitions);
   totals.pages++;
   totals.records += counts.records;
   totals.rows_inserted += counts.inserted;
   totals.rows_changed += counts.changed;
   totals.records_rejected += counts.rejected;
   return after;
-}
-
-async function writeBatch(
-  trx: WriteTransaction,
-  table: FeedTable,
-  groups: readonly Group[],
-  from: Pick<Provenance, 'loadId' | 'of'>,
-  areLikelyNew: boolean,
-): Promise<PageCounts> {
-  const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0, outside: 0 };
-  for (const { series, records, rows, rejected, rejectedCount } of groups) {
-    const provenance = { ...from, series, windowId: null, backfilledBefore: 'always' } as const;
-    const upserted = await upsertRows(trx, table, rows, provenance, areLikelyNew);
-    await keepRejected(trx, rejected, { series, windowId: null, loadId: from.loadId });
-    counts.records += records;
-    counts.inserted += upserted.inserted;
-    counts.changed += upserted.changed;
-    counts.rejected += rejectedCount;
-  }
-  return counts;
 }

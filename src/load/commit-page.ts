@@ -1,33 +1,17 @@
-import type { Feed, Series } from '../feeds/feed.ts';
+import type { Feed } from '../feeds/feed.ts';
+import { commitRecords, type PageCounts, type Place, type ReadRecords } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { ClaimLost } from '../warehouse/errors.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
-import {
-  advanceCheckpoint,
-  type Checkpoint,
-  isCommitted,
-  type PageCounts,
-} from '../warehouse/tables/checkpoint.ts';
+import { advanceCheckpoint, type Checkpoint, isCommitted } from '../warehouse/tables/checkpoint.ts';
 import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
-import { keepRejected } from '../warehouse/tables/rejected-records.ts';
-import { noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
-import {
-  ensurePartitions,
-  type KnownPartitions,
-  type Provenance,
-  type Upserted,
-  upsertRows,
-} from '../warehouse/tables/rows.ts';
-import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
-import type { ReadPage } from './read-page.ts';
+import { hasLiveRows, noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
+import type { KnownPartitions, Provenance } from '../warehouse/tables/rows.ts';
+import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
-export interface PageToCommit extends ReadPage {
+export interface PageToCommit extends ReadRecords {
   readonly feed: Feed;
-  readonly series: Series;
   readonly backfilledBefore: Provenance['backfilledBefore'];
-  /** How many records the page had, readable or not. */
-  readonly records: number;
   /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
   readonly firstUnsettled: Day | undefined;
   /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
@@ -55,62 +39,44 @@ export interface PageToCommit extends ReadPage {
 }
 
 /**
- * Commits a page in one transaction: its rows, the revisions of changed ones, rejected records, the window's checkpoint and
- * counters and, with the last page, the coverage and the retractions.
- * @throws ClaimLost if another load has the window; TooManyRetractions; WarehouseUnavailable if the warehouse does not answer for
- * minutes; WriteGivenUp if this page breaks the connection, or is too slow, several times
+ * Commits a page: its rows, the revisions of changed ones, rejected records, the window's checkpoint and counters and, with the
+ * last page, the coverage and the retractions.
+ * @throws ClaimLost if another load has the window; TooManyRetractions; as `commitRecords`
  */
-export async function commitPage(
+export function commitPage(
   warehouse: Warehouse,
   page: PageToCommit,
   known: KnownPartitions,
 ): Promise<PageCounts> {
-  const { feed, at, nextToken } = page;
-  let tries = 0;
-  let counts: PageCounts | undefined;
-  await ensurePartitions(warehouse, feed.table, page.rows.times, known);
-  try {
-    return await writeTransaction(warehouse, async (trx) => {
-      counts = await writePage(trx, page, ++tries);
-      return counts;
-    });
-  } catch (error) {
-    // An earlier attempt may have committed the page, with only the reply to its COMMIT lost.
-    if (error instanceof ClaimLost && counts && (await isCommitted(warehouse, at, nextToken))) return counts;
-    throw error;
-  }
+  return commitRecords(warehouse, page.feed.table, [page], windowOf(page), known);
 }
 
-async function writePage(trx: WriteTransaction, page: PageToCommit, attempt: number): Promise<PageCounts> {
-  const { feed, series, at, nextToken, rejected, backfilledBefore, rowsMet, firstUnsettled } = page;
-  const { isDrained, rejectedCount } = page;
+function windowOf(page: PageToCommit): Place {
+  const { series, at, nextToken, backfilledBefore, rowsMet, firstUnsettled, isDrained } = page;
   const { loadId, windowId } = at;
-  // A window that is not compared had no rows when its drain began. If the insert conflicts after all, the second attempt upserts.
-  const areLikelyNew = !page.isCompared && !page.isShared && attempt === 1;
-  const provenance = { series, loadId, windowId, backfilledBefore };
-  const upserted = await upsertRows(trx, feed.table, page.rows, provenance, areLikelyNew);
-  await keepRejected(trx, rejected, { series, windowId, loadId });
-  const retracted = page.isCompared ? await compare(trx, page, upserted) : 0;
-  const counts = {
-    ...upserted,
-    retracted,
-    records: page.records,
-    rejected: rejectedCount,
-    outside: page.outside.length,
+  return {
+    of: { loadId, windowId, backfilledBefore },
+    // A window that is not compared had no rows when its drain began.
+    areLikelyNew: !page.isCompared && !page.isShared,
+    async advance(trx, written) {
+      const retracted = page.isCompared ? await compare(trx, page, written) : 0;
+      const counts = { ...written, retracted };
+      if (at.pages === 0) await takeBackRefusals(trx, windowId);
+      await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
+      if (page.countsAsNews) {
+        const isPoll = isDrained && page.reachesToday;
+        await notePoll(trx, { series, loadId, at: page.now, isPoll, hasNews: hasNews(written) });
+      }
+      return counts;
+    },
+    isPast: (trx) => isCommitted(trx, at, nextToken),
   };
-  if (at.pages === 0) await takeBackRefusals(trx, windowId);
-  await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
-  if (page.countsAsNews) {
-    const isPoll = isDrained && page.reachesToday;
-    await notePoll(trx, { series, loadId, at: page.now, isPoll, hasNews: hasNews(upserted) });
-  }
-  return counts;
 }
 
-const hasNews = ({ inserted, changed }: Upserted) => inserted + changed > 0;
+const hasNews = ({ inserted, changed }: PageCounts) => inserted + changed > 0;
 
 /** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
-async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: Upserted): Promise<number> {
+async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: PageCounts): Promise<number> {
   const { feed, series, rows, at, comparedBefore } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
@@ -126,28 +92,29 @@ async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: 
 }
 
 /** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */
-export interface LiveToCommit extends ReadPage {
+export interface LiveToCommit extends ReadRecords {
   readonly feed: Feed;
-  readonly series: Series;
   readonly loadId: number;
-  readonly records: number;
   readonly polledAt: Date;
 }
 
-/** Commits a live answer in one transaction. Its rows are loaded as they appear, so they do not count as backfilled. */
+/** Commits a live answer. Its rows are loaded as they appear, so they do not count as backfilled. */
 export async function commitLive(
   warehouse: Warehouse,
   live: LiveToCommit,
   known: KnownPartitions,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, rejected, rejectedCount, outside, records, polledAt } = live;
-  await ensurePartitions(warehouse, feed.table, rows.times, known);
-  return writeTransaction(warehouse, async (trx) => {
-    await noteLiveSightings(trx, feed, series, rows, polledAt);
-    const provenance = { series, loadId, windowId: null, backfilledBefore: 'never' } as const;
-    const upserted = await upsertRows(trx, feed.table, rows, provenance);
-    await keepRejected(trx, rejected, { series, windowId: null, loadId });
-    await notePoll(trx, { series, loadId, at: polledAt, isPoll: false, hasNews: hasNews(upserted) });
-    return { ...upserted, retracted: 0, records, rejected: rejectedCount, outside: outside.length };
-  });
+  const { feed, series, loadId, rows, polledAt: at } = live;
+  await noteLiveSightings(warehouse, feed, series, rows, at);
+  const place: Place = {
+    of: { loadId, windowId: null, backfilledBefore: 'never' },
+    areLikelyNew: false,
+    async advance(trx, counts) {
+      await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });
+      return counts;
+    },
+    // A load reads one live answer of a series. Writing one again that had no news changes nothing.
+    isPast: (trx) => hasLiveRows(trx, feed.table, series, { rows, loadId }),
+  };
+  return commitRecords(warehouse, feed.table, [live], place, known);
 }

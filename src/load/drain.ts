@@ -90,7 +90,7 @@ interface Drain extends WindowRequest {
 }
 
 /** A page that waits to be committed. */
-type DrainedPage = ReadPage & Pick<PageToCommit, 'at' | 'records' | 'nextToken' | 'rowsMet'>;
+type DrainedPage = ReadPage & Pick<PageToCommit, 'at' | 'nextToken' | 'rowsMet'>;
 
 /** Yields the pages of a drain, each requested with the token of the page before, up to the last one or until the load stops. */
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
@@ -119,7 +119,7 @@ async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<D
     const read = await step('read', load, { ...about, records: records.length }, () =>
       readPage(records, load.reader, load.feed.table, timesRequested(drain, load.clock())),
     );
-    return { ...read, at, records: records.length, nextToken };
+    return { ...read, at, nextToken };
   } catch (error) {
     if (at.nextToken !== null && error instanceof RequestRefused) throw new TokenRefused(error);
     throw error;

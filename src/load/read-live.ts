@@ -67,13 +67,13 @@ async function readOne(load: Load, series: Series): Promise<number> {
       fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
     await load.origin.check(client.servedBy);
-    const records = page.records.length;
     refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
-    const read = await step('read', load, { records }, () =>
+    const read = await step('read', load, { records: page.records.length }, () =>
       readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
     );
-    const live = { feed, series, loadId, records, polledAt, ...read };
+    const { records } = read;
+    const live = { ...read, feed, series, loadId, polledAt };
     countPage(
       load,
       await step('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),

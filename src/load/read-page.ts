@@ -2,18 +2,12 @@ import { createHash } from 'node:crypto';
 import type { FeedTable, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
-import { type SortedRows, sortedRows } from '../warehouse/arrays.ts';
+import { sortedRows } from '../warehouse/arrays.ts';
+import type { ReadRecords } from '../warehouse/commit.ts';
 import type { RejectedRecord } from '../warehouse/tables/rejected-records.ts';
 
-export interface ReadPage {
-  readonly rows: SortedRows;
-  /** Rejected records, without duplicates. */
-  readonly rejected: readonly RejectedRecord[];
-  /** How many records were rejected, duplicates included. */
-  readonly rejectedCount: number;
-  /** Times, in microseconds since 1970, of records that were dropped because they are outside the requested times. */
-  readonly outside: readonly number[];
-}
+/** A page, a live answer or a batch of a file, as read. */
+export type ReadPage = Omit<ReadRecords, 'series'>;
 
 /** Microseconds since 1970. */
 export interface Times {
@@ -49,5 +43,11 @@ export function readPage(
       rejected.set(record_hash, { record_hash, reason, record: json });
     }
   }
-  return { rows: sortedRows(table, rows), rejected: [...rejected.values()], rejectedCount, outside };
+  return {
+    records: records.length,
+    rows: sortedRows(table, rows),
+    rejected: [...rejected.values()],
+    rejectedCount,
+    outside,
+  };
 }

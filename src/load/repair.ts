@@ -2,9 +2,17 @@ import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
+import { commitOnce } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { beat, finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import {
+  beat,
+  finishLoad,
+  hasCommitted,
+  type LoadTotals,
+  noTotals,
+  startLoad,
+} from '../warehouse/tables/loads.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
@@ -15,7 +23,7 @@ import {
 } from '../warehouse/tables/rejected-records.ts';
 import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
-import { type WriteTransaction, writeTransaction } from '../warehouse/write-transaction.ts';
+import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
 export interface RepairContext {
   readonly warehouse: Warehouse;
@@ -123,6 +131,7 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
 type Readable = Rejected & { readonly row: Row };
 
 const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
+type Done = typeof nothing;
 
 /** Reads rejected records again, the oldest first, so that a headline ends with its newest version. */
 async function repairRejected(run: Repair): Promise<void> {
@@ -138,7 +147,7 @@ async function repairRejected(run: Repair): Promise<void> {
 }
 
 async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<void> {
-  const { counts, totals, dryRun } = run;
+  const { counts, dryRun } = run;
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
   for (const record of batch) {
@@ -153,9 +162,6 @@ async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<voi
   counts.records += batch.length;
   counts.rows += done.taken - done.superseded;
   counts.superseded += done.superseded;
-  totals.records += done.taken;
-  totals.rows_inserted += done.inserted;
-  totals.rows_changed += done.changed;
 }
 
 async function foresee({ warehouse, feed }: Repair, readable: readonly Readable[]) {
@@ -168,12 +174,12 @@ async function foresee({ warehouse, feed }: Repair, readable: readonly Readable[
 
 /** Moves records from the rejected ones to the feed's table in one transaction. */
 async function write(run: Repair, readable: readonly Readable[], renewed: readonly Rejected[]) {
-  const { warehouse, feed, totals } = run;
+  const { warehouse, feed } = run;
   if (readable.length + renewed.length === 0) return nothing;
-  const loadId = await run.loadId();
   const [time] = feed.table.key;
   const times = readable.map(({ row }) => microsecondsOf(row[time] as string));
-  const move = async (trx: WriteTransaction) => {
+  await ensurePartitions(warehouse, feed.table, times, new Set());
+  const move = async (trx: WriteTransaction, loadId: number) => {
     const taken = await takeRejected(trx, readable);
     const done = { ...nothing, taken: taken.length };
     for (const records of bySeries(taken)) {
@@ -181,28 +187,48 @@ async function write(run: Repair, readable: readonly Readable[], renewed: readon
       const superseded = await findSuperseded(trx, feed.table, series, records);
       const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
       const rows = sortedRows(feed.table, current);
-      const upserted = await upsertRows(trx, feed.table, rows, {
-        series,
-        loadId,
-        windowId: null,
-        backfilledBefore: 'always',
-      });
+      const from = { series, loadId, windowId: null, backfilledBefore: 'always' } as const;
+      const upserted = await upsertRows(trx, feed.table, rows, from);
       done.superseded += superseded.size;
       done.inserted += upserted.inserted;
       done.changed += upserted.changed;
     }
     await renewReasons(trx, renewed);
-    await beat(trx, loadId, {
-      ...totals,
-      records: totals.records + done.taken,
-      rows_inserted: totals.rows_inserted + done.inserted,
-      rows_changed: totals.rows_changed + done.changed,
-    });
     return done;
   };
-  await ensurePartitions(warehouse, feed.table, times, new Set());
-  // Repeatable read: if a load commits a newer version after `findSuperseded`, this attempt fails instead of replacing it.
-  return writeTransaction(warehouse, move, 'repeatable read');
+  return commitBatch(run, move);
+}
+
+/**
+ * Commits a batch with the totals of the load, by which a repetition knows that it was committed.
+ * Repeatable read: if a load commits a newer version after `findSuperseded`, this attempt fails instead of replacing it.
+ */
+async function commitBatch(
+  { warehouse, totals, loadId: beginLoad }: Repair,
+  write: (trx: WriteTransaction, loadId: number) => Promise<Done>,
+): Promise<Done> {
+  const loadId = await beginLoad();
+  const pages = totals.pages + 1;
+  const isPast = (trx: WriteTransaction) => hasCommitted(trx, loadId, pages);
+  const after = ({ taken, inserted, changed }: Done) => ({
+    ...totals,
+    pages,
+    records: totals.records + taken,
+    rows_inserted: totals.rows_inserted + inserted,
+    rows_changed: totals.rows_changed + changed,
+  });
+  const done = await commitOnce(
+    warehouse,
+    { isPast },
+    async (trx) => {
+      const done = await write(trx, loadId);
+      await beat(trx, loadId, after(done));
+      return done;
+    },
+    'repeatable read',
+  );
+  Object.assign(totals, after(done));
+  return done;
 }
 
 /** Groups records by series. The groups have a fixed order, so that two repairs do not deadlock. */
@@ -232,7 +258,7 @@ async function refillRows(run: Repair): Promise<void> {
 }
 
 async function refillBatch(run: Repair, batch: readonly StoredRow[]): Promise<void> {
-  const { counts, totals, reader, dryRun } = run;
+  const { counts, feed, reader, dryRun } = run;
   const refilled: StoredRow[] = [];
   for (const row of batch) {
     const result = reader.refill(row);
@@ -244,19 +270,9 @@ async function refillBatch(run: Repair, batch: readonly StoredRow[]): Promise<vo
     }
   }
   if (refilled.length === 0) return;
-  const written = dryRun ? refilled.length : await writeRefills(run, refilled);
-  counts.rowsFilled += written;
-  totals.rows_changed += written;
-}
-
-async function writeRefills(
-  { warehouse, feed, totals, loadId: beginLoad }: Repair,
-  rows: readonly StoredRow[],
-): Promise<number> {
-  const loadId = await beginLoad();
-  return writeTransaction(warehouse, async (trx) => {
-    const written = await writeRefilled(trx, feed.table, rows, loadId);
-    await beat(trx, loadId, { ...totals, rows_changed: totals.rows_changed + written });
-    return written;
+  const write = async (trx: WriteTransaction, loadId: number) => ({
+    ...nothing,
+    changed: await writeRefilled(trx, feed.table, refilled, loadId),
   });
+  counts.rowsFilled += dryRun ? refilled.length : (await commitBatch(run, write)).changed;
 }

@@ -1,6 +1,6 @@
 import { channel, type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import type { Series } from '../feeds/feed.ts';
-import type { PageCounts } from '../warehouse/tables/checkpoint.ts';
+import type { PageCounts } from '../warehouse/commit.ts';
 import type { LoadEnd } from './ends.ts';
 
 /** The stages of a page. `fetch` includes waiting for the rate limit and between tries. */

@@ -1,4 +1,5 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
+import type { PageCounts } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { seriesColumns } from './series.ts';
@@ -9,17 +10,6 @@ export interface Checkpoint {
   readonly loadId: number;
   readonly pages: number;
   readonly nextToken: string | null;
-}
-
-export interface PageCounts {
-  readonly records: number;
-  readonly inserted: number;
-  readonly changed: number;
-  /** Rows that the service no longer returns. */
-  readonly retracted: number;
-  readonly rejected: number;
-  /** Records of days that were not requested. */
-  readonly outside: number;
 }
 
 /** The progress that a page adds to its window. */
@@ -88,22 +78,17 @@ export async function advanceCheckpoint(
   if (rows.length === 0) throw new ClaimLost(`Another load has taken over window ${at.windowId}.`);
 }
 
-/**
- * Returns true if this load has committed the page after `at`. Call it if a connection broke between the commit and its
- * reply.
- */
+/** Returns true if this load has committed the page after `at`. Locks the window. */
 export async function isCommitted(
-  db: Kysely<Database>,
+  trx: Transaction<Database>,
   at: Checkpoint,
   nextToken: string | null,
 ): Promise<boolean> {
-  const row = await db
+  const row = await trx
     .selectFrom('gmsi.windows')
-    .select('window_id')
     .where('window_id', '=', at.windowId)
-    .where('load_id', '=', at.loadId)
-    .where('pages', '=', at.pages + 1)
-    .where('next_token', 'is not distinct from', nextToken)
+    .select(['load_id', 'pages', 'next_token'])
+    .forUpdate()
     .executeTakeFirst();
-  return row !== undefined;
+  return row?.load_id === at.loadId && row.pages === at.pages + 1 && row.next_token === nextToken;
 }

@@ -64,16 +64,13 @@ export async function advanceFile(
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
-/**
- * Returns true if this load has a file at exactly this position. Call it if a connection broke between a commit and its
- * reply.
- */
-export async function isFileAt(db: Kysely<Database>, at: FilePosition): Promise<boolean> {
-  const { rows } = await sql`
-    select from gmsi.imported_files
-    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint
-  `.execute(db);
-  return rows.length === 1;
+/** Returns true if this load has a file at exactly this position. Locks the file. */
+export async function isFileAt(trx: Transaction<Database>, at: FilePosition): Promise<boolean> {
+  const { rows } = await sql<{ is_at: boolean }>`
+    select load_id = ${at.loadId}::bigint and records = ${at.records}::bigint as is_at
+    from gmsi.imported_files where file_id = ${at.fileId} for update
+  `.execute(trx);
+  return rows[0]?.is_at ?? false;
 }
 
 /** Marks a file as loaded, because it has no record after this position. */

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
 
@@ -55,6 +55,16 @@ export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTot
     .set({ ...totals, heartbeat_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
+}
+
+/** Returns true if a load has stored so many committed pages. Locks the load. */
+export async function hasCommitted(
+  trx: Transaction<Database>,
+  loadId: number,
+  pages: number,
+): Promise<boolean> {
+  const load = trx.selectFrom('gmsi.loads').select('pages').where('load_id', '=', loadId).forUpdate();
+  return (await load.executeTakeFirst())?.pages === pages;
 }
 
 /** Ends a load: stores its final totals, and gives back its windows. */

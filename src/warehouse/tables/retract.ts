@@ -22,9 +22,12 @@ export async function noteSightings(
   `.execute(trx);
 }
 
-/** Stores which rows only the live feed has returned, before they are written; removes entries too old for the live feed. */
+/**
+ * Stores which rows only the live feed has returned; removes entries too old for the live feed. Call it before the rows are
+ * written: once they are, nothing tells them from rows of the historical feed.
+ */
 export async function noteLiveSightings(
-  trx: Transaction<Database>,
+  db: Kysely<Database>,
   feed: Feed,
   series: Series,
   rows: SortedRows,
@@ -43,7 +46,23 @@ export async function noteLiveSightings(
       select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
       where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'met')} and kept.retracted_at is null)
     on conflict do nothing
-  `.execute(trx);
+  `.execute(db);
+}
+
+/** Returns true if a load has written any of these rows from the live feed. */
+export async function hasLiveRows(
+  db: Kysely<Database>,
+  table: FeedTable,
+  series: Series,
+  { rows, loadId }: { readonly rows: SortedRows; readonly loadId: number },
+): Promise<boolean> {
+  const [times, ids] = rows.key;
+  const found = await sql`
+    select from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
+    join ${sql.table(`gmsi.${table.name}`)} as kept on ${isRowOfSeries('kept', table, series)} and ${isSame(table, 'met')}
+    where kept.load_id = ${loadId}::bigint and kept.window_id is null limit 1
+  `.execute(db);
+  return found.rows.length > 0;
 }
 
 /** A drain ended without most rows of its days. Probably the service failed, rather than withdrew them all. */
