@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
+import { movedTime } from '../support/moved-time.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 
 // Whoever imports this starts processes, each of which takes a second or more on a busy machine.
@@ -48,7 +49,14 @@ export interface Setting {
 export function startGmsi(args: readonly string[], { env, cwd, cli = program, ...user }: Setting): Running {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH, HOME: cwd, TMPDIR: tmpdir(), GMSI_EMBEDDED_IDLE_SECONDS: '0', ...env },
+    env: {
+      PATH: process.env.PATH,
+      HOME: cwd,
+      TMPDIR: tmpdir(),
+      ...movedTime,
+      GMSI_EMBEDDED_IDLE_SECONDS: '0',
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...user,
   });

@@ -1,8 +1,11 @@
 import { childEnvironment } from '../../src/warehouse/embedded/account.ts';
 
-/**
- * Lets embedded servers have the time that `faketime` gives the tests (`npm run test:any-day`). The program gives a server almost
- * no environment, so it would keep the machine's.
- */
 const { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env;
-if (FAKETIME) Object.assign(childEnvironment, { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC });
+
+/** What a process needs to have the time that `faketime` gives the tests, if it does. */
+export const movedTime: Readonly<Record<string, string | undefined>> = FAKETIME
+  ? { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC }
+  : {};
+
+// Embedded servers, which the program gives almost no environment.
+Object.assign(childEnvironment, movedTime);
