@@ -7,10 +7,7 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { ZipFile } from 'yazl';
 import { openDuckDB } from '../../src/duckdb.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect } from '../../src/warehouse/connect.ts';
 import { breakAt } from '../load/break-at.ts';
-import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aZip, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
@@ -287,25 +284,6 @@ describe('an import that ends early', () => {
     expect(rerun.loads[0]!.totals).toMatchObject({ records: 3000 - before, rows_inserted: 3000 - before });
     expect(await rowsIn(db, 'headlines')).toHaveLength(3000);
   });
-
-  it.for([1, 3])(
-    'loses and doubles nothing if the reply to commit %i is lost',
-    async (nth, { warehouse, folder }) => {
-      const path = await folder.write('many.ndjson', manyRecords(2500));
-      await using proxy = await aCuttingProxy(warehouse.url);
-      await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-      proxy.loseReplyTo(/refuse_late_commit/, nth);
-      expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
-      expect(proxy.lost).toBe(1);
-      expect(await rowsIn(warehouse.db, 'headlines')).toHaveLength(2500);
-      const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(
-        warehouse.db,
-      );
-      expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
-      const { rows: revisions } = await sql`select from gmsi.headline_revisions`.execute(warehouse.db);
-      expect(revisions).toEqual([]);
-    },
-  );
 
   it.for(['first', 'second'])(
     'drops a batch whose file another import has taken by the %s try to commit it',

@@ -58,17 +58,16 @@ it('a load whose connections are all cut, twice, commits every page once', async
 describe('a reply that is lost after the server has done its work', () => {
   // One window at a time: every second claim finds one, the others find nothing half drained.
   const lost = [
-    ...[1, 9].map((nth) => [nth, 'a commit', /commit\0/, 8] as const),
-    ...[1, 4].map((nth) => [nth, 'a claim', /update gmsi\.windows set state = 'draining'/, 1] as const),
-    [1, 'the begin of a drain', /drain_started_at = now\(\)/, 1] as const,
+    ...[1, 4].map((nth) => [nth, 'a claim', /update gmsi\.windows set state = 'draining'/] as const),
+    [1, 'the begin of a drain', /drain_started_at = now\(\)/] as const,
   ];
 
-  it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern, concurrency) => {
+  it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern) => {
     await using warehouse = await aWarehouse();
     await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
     await using proxy = await aCuttingProxy(warehouse.url);
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
-    const service = { end_date: 'inclusive', page_size: 12, concurrency };
+    const service = { end_date: 'inclusive', page_size: 12, concurrency: 1 };
     try {
       const result = await runBackfill({
         ...{ job: aJobFor(scope, { step: 'P15D', service }), db, sandbox, clock },
