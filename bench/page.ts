@@ -29,7 +29,7 @@ export async function askPage(url: string): Promise<Verdict[]> {
       ...contentsEndpoints,
       ...coverageEndpoints,
       ...sentimentEndpoints,
-      ...runsEndpoints(30, undefined),
+      ...runsEndpoints({ leaseSeconds: 30, apiKey: undefined, clock: () => new Date() }),
     ],
   });
   const lists = await listsOf(url);

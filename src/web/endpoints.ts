@@ -21,6 +21,6 @@ export function allEndpoints(
 ) {
   return [
     ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...indexEndpoints],
-    ...[...runsEndpoints(of.leaseSeconds, of.apiKey), jobsEndpoint(warehouse, of)],
+    ...[...runsEndpoints(of), jobsEndpoint(warehouse, of)],
   ];
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyFingerprint } from '../rate/budget.ts';
+import { keyFingerprint, monthOf } from '../rate/budget.ts';
 import type { Secret } from '../secret.ts';
 import {
   fullestSeries,
@@ -79,7 +79,15 @@ export const contentsEndpoints = [
 ];
 
 /** @param leaseSeconds seconds without a heartbeat after which a load or a worker counts as gone */
-export function runsEndpoints(leaseSeconds: number, apiKey: Secret | undefined) {
+export function runsEndpoints({
+  leaseSeconds,
+  apiKey,
+  clock,
+}: {
+  readonly leaseSeconds: number;
+  readonly apiKey: Secret | undefined;
+  readonly clock: () => Date;
+}) {
   const ownKey = apiKey ? keyFingerprint(apiKey) : null;
   return [
     endpoint('loads', 'The last loads, running ones first', {
@@ -114,11 +122,14 @@ export function runsEndpoints(leaseSeconds: number, apiKey: Secret | undefined) 
         month: z
           .string()
           .regex(/^(19|20)\d\d-(0[1-9]|1[0-2])$/, 'It must be a month such as 2025-01.')
-          .transform((month) => `${month}-01`),
+          .transform((month) => `${month}-01`)
+          .optional()
+          .describe('The present month (UTC) by default.'),
       }),
       rights: 'own',
       row: z.object({ key: z.string(), is_own: z.boolean(), requests: count }),
-      ask: ({ month }) => requestsByKey(month, ownKey),
+      // By the clock of this process, which books requests as the loads do; a browser's may be of another month.
+      ask: ({ month = monthOf(clock()) }) => requestsByKey(month, ownKey),
     }),
     endpoint('alerts', 'Open alerts of jobs: failed windows, late, budget, key refused', {
       takes: nothing,

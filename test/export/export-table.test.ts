@@ -9,13 +9,13 @@ import { aFolder } from '../cli/gmsi.ts';
 import { docPages, fencesOf } from '../docs/pages.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
 
 const formats = ['parquet', 'csv'] as const;
 
-const sandbox = await aSandboxForAll({ limits: null, volume: 0.15 });
+const sandbox = await aSandboxForAll({ limits: null, volume: 0.15, clock: usualClock });
 const warehouse = await aWarehouseForAll();
 let db: Warehouse;
 

@@ -1,6 +1,5 @@
 import { afterAll } from 'vitest';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { usualClock } from './run-backfill.ts';
 import { aWarehouse } from './test-warehouse.ts';
 
 /** A warehouse for all tests of the file that calls this at its top. */
@@ -10,9 +9,9 @@ export async function aWarehouseForAll(wanted?: Parameters<typeof aWarehouse>[0]
   return warehouse;
 }
 
-/** The same for a sandbox, whose time is that of the loads, unless the options name another. */
+/** The same for a sandbox. */
 export async function aSandboxForAll(options?: SandboxOptions) {
-  const sandbox = await startSandbox({ clock: usualClock, ...options });
+  const sandbox = await startSandbox(options);
   afterAll(() => sandbox.stop());
   return sandbox;
 }

@@ -3,13 +3,15 @@ import { sql } from 'kysely';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
+const now = new Date();
+/** A recent end of a month: what is stored over a year after its publication never counts as known. */
+const endOfMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1);
+
+/** Returns the time so many minutes after that end. */
+export const minutesAfter = (minutes: number) => new Date(endOfMonth + minutes * 60_000).toISOString();
+
 /** Around the end of a day and a month, two of them in one hour. */
-export const hours = [
-  '2026-10-31T22:00:00Z',
-  '2026-10-31T23:30:00Z',
-  '2026-11-01T00:00:00Z',
-  '2026-11-01T00:10:00Z',
-];
+export const hours = [-120, -30, 0, 10].map(minutesAfter);
 
 /** One thing that can happen to a headline: it comes (new, again, changed or returned), it is gone, or a repair fills its columns. */
 export type Step =

@@ -6,7 +6,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aStep, empty, hours, noScore, take } from './a-history.ts';
+import { aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 /** A question about a moment. Its columns are also the arguments of `gmsi.signal_at`. */
@@ -66,7 +66,7 @@ it('says of any moment what the headlines added up to that were known then, as a
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 10 }), async (steps) => {
       await empty(db);
       // Before the first step, at the times of publication, and after each step.
-      const moments = [...hours, '2026-10-31T23:45:00Z', '2026-11-01T10:00:00Z', await clock(db)];
+      const moments = [...hours, minutesAfter(-15), minutesAfter(600), await clock(db)];
       for (const step of steps) {
         await take(db, step);
         moments.push(await clock(db));

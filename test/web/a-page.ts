@@ -12,7 +12,7 @@ import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aBrowser } from './a-browser.ts';
 
-export const clock = () => new Date('2026-11-20T12:00:00Z');
+export const clock = usualClock;
 
 /** `gmsi serve` in this process, with a page of one line, on a port of its own. */
 export async function aPage(warehouse: Warehouse, options: Partial<WebOptions> = {}) {
@@ -57,7 +57,7 @@ export async function aLoadedPage() {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   const sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.3, clock: usualClock },
+    ...{ limits: null, volume: 0.3, clock },
     faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   const job = aJob({

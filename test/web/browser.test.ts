@@ -4,13 +4,13 @@ import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inPackage } from '../../src/package.ts';
-import { keyFingerprint } from '../../src/rate/budget.ts';
+import { keyFingerprint, monthOf } from '../../src/rate/budget.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';
-import { aLoadedPage, aPage } from './a-page.ts';
+import { aLoadedPage, aPage, clock } from './a-page.ts';
 
 const period = { start_date: '2026-09-01', end_date: '2026-10-31' };
 const hostile = '<img src=x onerror="document.title=`hacked`"> & "quoted"';
@@ -614,7 +614,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
     await sql`
       insert into gmsi.loads (job, command, feed, run_by, started_at, heartbeat_at, records, requests, windows_planned, windows_drained)
-      values ('food', 'backfill', 'gmsi-headlines', 'here', now() - interval '2 minutes', now() + interval '1 hour', 24000, 120, 100, 40)`.execute(
+      values ('food', 'backfill', 'gmsi-headlines', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`.execute(
       today.db,
     );
     await sql`update gmsi.loads set started_at = heartbeat_at - interval '2 minutes' where run_by = 'here'`.execute(
@@ -670,10 +670,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const schedule = { sync: '0 22 * * *' };
     await using today = await aToday({ food: { end_date: 'today', schedule, budget } });
     await today.load('food');
-    const month = `${new Date().toISOString().slice(0, 7)}-01`;
     await sql`delete from gmsi.api_usage`.execute(today.db);
     await sql`insert into gmsi.api_usage (key_fingerprint, month, requests)
-      values (${own}, ${month}, 1888), ('another', ${month}, 663)`.execute(today.db);
+      values (${own}, ${monthOf(clock())}, 1888), ('another', ${monthOf(clock())}, 663)`.execute(today.db);
     await today.open();
     const { page } = today;
     await page.getByText('1,888').waitFor();
@@ -707,8 +706,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
   it('says what is wrong with the key, the budget, files, checks and fields, each with its cure', async () => {
     await using today = await aToday({ food: {}, broken: { countries: ['XX'] } });
     await today.load('food');
-    const month = `${new Date().toISOString().slice(0, 7)}-01`;
-    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${month}, 250000)
+    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
       on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
     await sql`insert into gmsi.alerts (kind, job, message, details) values ('key refused', 'food', 'The service refuses the key.', '{}')`.execute(
       today.db,

@@ -45,7 +45,14 @@ it('is one file with coverage, failures, jobs, budget, checks and loads, and not
   expect(stdout).toMatch(/^<!doctype html>/);
   expect(stdout).not.toMatch(/<script|<img|<link|<button|https?:\/\/(?!www\.w3\.org)/);
   expect(stdout).toContain('&lt;script>');
-  for (const title of ['Coverage', 'npx gmsi backfill food', 'Jobs', 'Requests in', 'Checks', 'Last loads'])
+  for (const title of [
+    'Coverage',
+    'npx gmsi backfill food',
+    'Jobs',
+    'Requests this month',
+    'Checks',
+    'Last loads',
+  ])
     expect(stdout).toContain(title);
   expect(stdout).not.toContain('sandbox-key');
   expect(stdout).not.toContain('Asking');

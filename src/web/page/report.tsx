@@ -5,7 +5,7 @@ import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api
 import { cellsOf, daysOf, inWords, type SeriesAsked, shownOf } from './draw/cells.ts';
 import { Scroll, Section } from './parts.tsx';
 import type { Path } from './rows.ts';
-import { daysBetween, moment, today } from './time.ts';
+import { daysBetween, moment } from './time.ts';
 import { Legend, Matrix } from './views/coverage/matrix.tsx';
 import { Today } from './views/today/today.tsx';
 
@@ -28,7 +28,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   }
   // The view of today needs these.
   await answer('loads', { limit: 50 });
-  await answer('requests', { month: today().slice(0, 7) });
+  await answer('requests', {});
   for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields'] as const)
     await answer(path);
 

@@ -3,14 +3,13 @@ import { type Answering, useAnswer } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
-import { moment, today } from '../../time.ts';
+import { moment } from '../../time.ts';
 import { Causes, causesOf, type Known, summaryOf } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
 
 /** Shows whether all is loaded, what is wrong with the commands that cure it, what runs, and the month's requests. */
 export function Today() {
-  const month = today().slice(0, 7);
   const asked = {
     feeds: useAnswer('feeds', {}),
     jobs: useAnswer('jobs', {}, 5, 60),
@@ -21,7 +20,7 @@ export function Today() {
     alerts: useAnswer('alerts', {}),
     // Also every 15 seconds, because a killed load changes nothing in the warehouse.
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
-    requests: useAnswer('requests', { month }),
+    requests: useAnswer('requests', {}),
   };
   const { requests, checks } = asked;
   const known = Object.fromEntries(
@@ -49,7 +48,7 @@ export function Today() {
       <Running loads={loads} jobs={jobs} />
       <div class="sides">
         <Jobs {...{ jobs, loads }} hasWorkers={workers?.length !== 0} />
-        <Budget {...{ jobs, requests, month }} />
+        <Budget {...{ jobs, requests }} />
       </div>
       {checks.answer && loads.length + checks.answer.rows.length > 0 && (
         <Checks
@@ -103,12 +102,8 @@ export function Checks({ asked, job }: { asked: Answering<'checks'>; job: string
 }
 
 /** Shows the requests of the month for each API key against the budget of the jobs; only of the server's own, a forecast is known. */
-export function Budget(props: {
-  jobs: readonly Row<'jobs'>[];
-  requests: Answering<'requests'>;
-  month: string;
-}) {
-  const { jobs, requests, month } = props;
+export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
+  const { jobs, requests } = props;
   const rows = requests.answer?.rows;
   const hasOwn = rows?.some(({ is_own }) => is_own);
   // The most that any job allows: causes name jobs that must stop earlier.
@@ -116,7 +111,7 @@ export function Budget(props: {
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
   return (
-    <Section title={`Requests in ${month}`} beside={<Source of={requests} />}>
+    <Section title="Requests this month" beside={<Source of={requests} />}>
       {rows && most && !hasOwn && <Bullet job={most} used={0} />}
       {rows?.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
