@@ -1,9 +1,14 @@
+import { GmsiError } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 import { type Clock, monotonicClock } from '../service/clock.ts';
-import { BudgetSpent } from '../service/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { cancelRequest, takeRequest, usedRequests } from '../warehouse/tables/requests.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from './budget.ts';
+
+/** All requests that may be sent have been sent. */
+export class BudgetSpent extends GmsiError {
+  override readonly kind = 'budget';
+}
 
 /** Permission to send one request, which is booked in the budget. */
 export interface Permit {
@@ -68,8 +73,7 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
       // from the query.
       const askedAt = timer.now();
       const inBucket = await takeRequest(warehouse, { key, month, budget, rate: options.rate });
-      if (inBucket === undefined)
-        throw new BudgetSpent({ used: await used(), limit: budget, resumesAt: startOfNextMonth(clock()) });
+      if (inBucket === undefined) throw await monthSpent();
       const permit = { cancel: () => cancelRequest(warehouse, key, month).catch(() => {}) };
       const waitMs = waitFor(inBucket, options);
       try {
@@ -86,6 +90,13 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
       if (!isVoid) return permit;
       await permit.cancel();
     }
+  }
+
+  async function monthSpent(): Promise<BudgetSpent> {
+    const resumesAt = startOfNextMonth(clock()).toISOString();
+    return new BudgetSpent(`The request budget is spent: ${await used()} of ${budget} requests this month.`, {
+      hint: `Run it again after ${resumesAt}, or raise the job's budget; it continues from here.`,
+    });
   }
 
   async function waitUntil(moment: number, signal: AbortSignal): Promise<void> {

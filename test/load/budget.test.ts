@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
-import { openPermits } from '../../src/rate/permits.ts';
+import { BudgetSpent, openPermits } from '../../src/rate/permits.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
-import { BudgetSpent } from '../../src/service/errors.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
@@ -88,7 +87,7 @@ describe('the request budget', () => {
       },
     });
     expect(result.outcome).toBe('budget');
-    expect((result.error as BudgetSpent).resumesAt).toEqual(new Date('2027-01-01T00:00:00Z'));
+    expect(result.error).toMatchObject({ kind: 'budget', hint: expect.stringContaining('2027-01-01T00:00') });
     expect(await usage(db)).toEqual({ '2026-11-01': 14, '2026-12-01': 16 });
     expect(sandbox.stats().requests).toBe(30);
   });

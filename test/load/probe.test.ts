@@ -4,7 +4,6 @@ import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { BudgetSpent } from '../../src/service/errors.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
@@ -117,7 +116,7 @@ describe('a probe that meets trouble', () => {
     await using service = await aService();
     await probed({}, warehouse);
     await db.updateTable('gmsi.api_usage').set({ requests: 250_000 }).execute();
-    await expect(runProbe({ db, ...service })).rejects.toThrow(BudgetSpent);
+    await expect(runProbe({ db, ...service })).rejects.toMatchObject({ kind: 'budget' });
     expect(service.sandbox.stats().requests).toBe(0);
   });
 });

@@ -24,7 +24,6 @@ import type { Permits } from '../../rate/permits.ts';
 import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
 import { readDescription } from '../../service/description.ts';
-import { BudgetSpent } from '../../service/errors.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
@@ -115,7 +114,7 @@ async function askService(
       report = probed.report;
       return probed.judged();
     } catch (error) {
-      if (!(error instanceof BudgetSpent)) throw error;
+      if (!(error instanceof GmsiError) || error.kind !== 'budget') throw error;
       isBudgetSpent = true;
       throw new NotChecked(`${error.message} ${error.hint}`);
     }
@@ -169,8 +168,8 @@ async function readItsDescription(
   try {
     document = await service.client.getJson(request, session.stop);
   } catch (error) {
-    if (error instanceof BudgetSpent) throw new NotChecked(error.message);
     if (!(error instanceof GmsiError) || error instanceof WarehouseUnavailable) throw error;
+    if (error.kind === 'budget') throw new NotChecked(error.message);
     return `none: ${error.message}`;
   }
   const read = readDescription(document);
