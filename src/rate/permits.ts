@@ -20,7 +20,7 @@ export interface Permit {
 export interface Permits {
   /**
    * Books one request and resolves when it may be sent; send it at once. A crash cannot leave a request unbooked.
-   * @throws BudgetSpent if the month's budget is used up; the signal's reason once it is aborted
+   * @throws BudgetSpent if the budget of the month or of this run is used up; the signal's reason once it is aborted
    */
   take(signal: AbortSignal): Promise<Permit>;
 }
@@ -35,6 +35,36 @@ export interface RateLimit {
 
 /** For requests that are neither booked nor limited. */
 export const unlimited: Permits = { take: async () => ({ cancel: async () => {} }) };
+
+/** Returns a limit for one run: all permits that it wraps together allow at most `most` requests, retries included. */
+export function capRequests(most: number): (permits: Permits) => Permits {
+  let left = most;
+  const giveBack = () => {
+    left++;
+  };
+  return ({ take }) => ({
+    async take(signal) {
+      if (left === 0) {
+        const message = `This run has reached its request limit: ${most} of ${most} sent.`;
+        throw new BudgetSpent(message, { hint: 'Run it again; it continues from here.' });
+      }
+      // Counted first, because another permit may be taken meanwhile.
+      left--;
+      try {
+        const permit = await take(signal);
+        return {
+          cancel() {
+            giveBack();
+            return permit.cancel();
+          },
+        };
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
+    },
+  });
+}
 
 /** The longest wait of a timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;

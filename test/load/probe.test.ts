@@ -92,6 +92,18 @@ describe('a probe that meets trouble', () => {
     }
   });
 
+  it('keeps what it has learned once it has sent 12 requests', async ({ warehouse }) => {
+    let asked = 0;
+    const script = [{ kind: 'server-error', times: 100, match: () => ++asked % 2 === 1 }] as const;
+    const { report, found } = await probed({ historyLimitDays: 100, faults: { script } }, warehouse);
+    expect(report.requests).toBe(12);
+    expect(await requestsBooked(warehouse.db)).toBe(12);
+    expect(found).toMatchObject({ end_date: 'inclusive', history_limit: null });
+    expect(evidenceFor(report, 'history_limit')).toBe(
+      'This run has reached its request limit: 12 of 12 sent.',
+    );
+  });
+
   it('says why if nothing is answered, and leaves what was learned before', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     await using service = await aService();
