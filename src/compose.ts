@@ -188,14 +188,14 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
 /**
  * Opens a client whose requests share budget and rate with all processes of the same key.
  * @param budget the most requests of a month
- * @param bound adds a further limit to its permits
+ * @param cap limits the requests of this run; see `capRequests`
  */
 export function openService(
   session: Session,
   warehouse: Warehouse,
   settings: ServiceSettings,
   budget: number,
-  bound: (permits: Permits) => Permits = (permits) => permits,
+  cap: (permits: Permits) => Permits = (permits) => permits,
 ) {
   // A page's bytes lie outside V8's heap and are freed with the objects that refer to them. If the young generation kept
   // growing, V8 would collect these objects later and pages would take more memory (docs/benchmarks.md).
@@ -203,7 +203,7 @@ export function openService(
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
   const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
-  const client = openClient(session, settings, bound(permits));
+  const client = openClient(session, settings, cap(permits));
   return {
     client,
     /** Requests that all processes of the key have booked this month. */

@@ -4,9 +4,10 @@ import { getSystemErrorMap } from 'node:util';
  * How a load reacts to an error:
  * - `retryable`: the same request may succeed later; retried in place, then the window fails and a rerun continues with it
  * - `skippable`: this window (or record) cannot be loaded; the load continues without it and says so
+ * - `budget`: no further request may be sent; the load ends normally, and a later run continues it
  * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
  */
-export type ErrorKind = 'retryable' | 'skippable' | 'fatal';
+export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal';
 
 /** `hint` is one line that says what to do; `cause` keeps the error that was caught, for `--verbose`. */
 export interface ErrorDetails {
@@ -24,6 +25,11 @@ export abstract class GmsiError extends Error {
     this.name = new.target.name;
     this.hint = details.hint;
   }
+}
+
+/** Returns the kind of an error; `undefined` if this program did not throw it on purpose. */
+export function kindOf(error: unknown): ErrorKind | undefined {
+  return error instanceof GmsiError ? error.kind : undefined;
 }
 
 /** Returns the reason for an error of the operating system without code, call and path; for other errors the message. */

@@ -1,7 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
-import { GmsiError } from './errors.ts';
-import { BudgetSpent } from './service/errors.ts';
+import { type ErrorKind, GmsiError, kindOf } from './errors.ts';
 import { styled } from './terminal/style.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
@@ -46,14 +45,21 @@ const byOutcome: Record<LoadOutcome, number> = {
   interrupted: exitCodes.interrupted,
 };
 
+const byKind: Record<ErrorKind, number> = {
+  retryable: exitCodes.incomplete,
+  skippable: exitCodes.incomplete,
+  budget: exitCodes.budget,
+  fatal: exitCodes.doNotRetry,
+};
+
 export function exitCodeOfOutcome(outcome: LoadOutcome): number {
   return byOutcome[outcome];
 }
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof BudgetSpent) return exitCodes.budget;
   if (error instanceof Error && error.name === 'AbortError') return exitCodes.interrupted;
-  return error instanceof GmsiError && error.kind === 'fatal' ? exitCodes.doNotRetry : exitCodes.incomplete;
+  const kind = kindOf(error);
+  return kind ? byKind[kind] : exitCodes.incomplete;
 }
 
 /** Returns the code for several jobs in one call: the one that needs a person most. */

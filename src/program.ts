@@ -33,7 +33,7 @@ Exit codes:
   0    everything is done
   1    something failed; run it again to retry
   2    do not retry: a job file, argument, key or address is wrong
-  75   the month's requests are used up; run it again next month to continue
+  75   stopped at the request budget; run it again when the message says so
   130  interrupted
 
 Requests: init sends 2, doctor 2 (--probe 12), and lookups 5.
@@ -152,10 +152,15 @@ withPart(program.command('backfill'))
   .option('--dry-run', 'only show what it would do and cost, as gmsi plan does')
   .option('--full-refresh', 'load all days again, also covered ones')
   .option('--retry-refused', 'request all refused windows again, not only a few')
+  .addOption(
+    new Option('--max-requests <number>', 'stop after so many requests; run it again to continue')
+      .argParser(wholeNumber({ from: 1 }))
+      .conflicts('dryRun'),
+  )
   .addOption(acceptRetractions)
   .addOption(
     new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts([
-      ...['acceptRetractions', 'reason', 'dryRun', 'from', 'to', 'country', 'topic', 'ticker'],
+      ...['maxRequests', 'acceptRetractions', 'reason', 'dryRun', 'from', 'to', 'country', 'topic', 'ticker'],
     ]),
   )
   .option(...reason)
@@ -164,6 +169,7 @@ withPart(program.command('backfill'))
     examples(
       'gmsi backfill g7-inflation',
       'gmsi backfill --all --quiet',
+      'gmsi backfill g7-inflation --max-requests 500',
       'gmsi backfill g7-inflation --from 2025-03-01 --to 2025-03-07 --full-refresh',
       'gmsi backfill g7-inflation --enqueue    queues it for the workers',
     ),

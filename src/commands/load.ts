@@ -10,6 +10,7 @@ import { sync } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { requestLimit } from '../rate/budget.ts';
+import { capRequests, type Permits } from '../rate/permits.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
@@ -48,10 +49,16 @@ export function backfillLoader({
   fullRefresh = false,
   retryRefused = false,
   acceptRetractions = false,
+  maxRequests = Number.POSITIVE_INFINITY,
   reason,
 }: Partial<PlanOptions> & LoadOptions): JobLoader {
   const plan = { fullRefresh, retryRefused };
-  return { command: 'backfill', run: (context) => backfill({ ...context, acceptRetractions, reason, plan }) };
+  const cap = capRequests(maxRequests);
+  return {
+    command: 'backfill',
+    cap,
+    run: (context) => backfill({ ...context, acceptRetractions, reason, plan }),
+  };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
@@ -67,6 +74,8 @@ export function syncCommand(session: Session, names: string[], options: LoadOpti
 /** How a loading command runs one job; `command` decides how many requests it may send. */
 interface JobLoader {
   readonly command: 'backfill' | 'sync';
+  /** Limits the requests of all jobs together. */
+  readonly cap?: (permits: Permits) => Permits;
   readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
 }
 
@@ -147,10 +156,10 @@ export async function loadJob(
   session: Session,
   warehouse: Warehouse,
   job: Job,
-  { run, command }: JobLoader,
+  { run, command, cap }: JobLoader,
 ): Promise<LoadSummary> {
   const limit = requestLimit(command, job.budget);
-  await using service = openService(session, warehouse, job.service, limit);
+  await using service = openService(session, warehouse, job.service, limit, cap);
   let progress: Disposable | undefined;
   try {
     const { log, clock, stop, config } = session;

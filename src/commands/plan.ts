@@ -32,6 +32,8 @@ export interface LoadOptions extends JobPart {
   /** Loads every job of the folder `jobs`. */
   readonly all?: boolean;
   readonly acceptRetractions?: boolean;
+  /** The most requests of a backfill, for all its jobs together. */
+  readonly maxRequests?: number;
   /** The user's reason for the load, stored with it. */
   readonly reason?: string;
 }

@@ -1,5 +1,4 @@
-import { GmsiError } from '../errors.ts';
-import { BudgetSpent } from '../service/errors.ts';
+import { kindOf } from '../errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 
@@ -37,8 +36,8 @@ export function moreSevere(first: LoadEnd, second: LoadEnd): LoadEnd {
 export function endedBy(error: unknown): (LoadEnd & { readonly underWay: UnderWay }) | undefined {
   if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
     return { outcome: 'incomplete', error, underWay: 'abort' };
-  if (error instanceof BudgetSpent) return { outcome: 'budget', error, underWay: 'finish' };
-  if (error instanceof GmsiError && error.kind === 'fatal')
-    return { outcome: 'failed', error, underWay: 'abort' };
+  const kind = kindOf(error);
+  if (kind === 'budget') return { outcome: 'budget', error, underWay: 'finish' };
+  if (kind === 'fatal') return { outcome: 'failed', error, underWay: 'abort' };
   return undefined;
 }

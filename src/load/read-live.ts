@@ -1,5 +1,4 @@
 import type { Series } from '../feeds/feed.ts';
-import { BudgetSpent } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow } from './drain-all.ts';
 import { endedBy, type LoadEnd, moreSevere } from './ends.ts';
@@ -48,7 +47,7 @@ export async function readLive(
           error: isHopeless ? error : undefined,
         };
         end = moreSevere(end, whole);
-        if (!(error instanceof BudgetSpent)) counts.failed++;
+        if (whole.outcome !== 'budget') counts.failed++;
         load.log.warn({ ...presentParts(key), why: (error as Error).message }, 'a live request failed');
       }
       onDone(key);

@@ -3,12 +3,14 @@ import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
-import type { Permits } from '../rate/permits.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
 import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
 import type { Page } from '../service/page.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
+
+/** Requests that one probe may send, including failed attempts. */
+export const mostRequests = 12;
 
 /** Days as sent, `YYYY-MM-DD`, and how many records at most. */
 export interface Range {
@@ -36,7 +38,7 @@ export type Reply =
 
 /** The feed to probe, and the client to use. */
 export interface Probing {
-  /** Its requests are capped; it has sent none yet. */
+  /** Its requests are capped at `mostRequests`; it has sent none yet. */
   readonly client: Client;
   readonly feed: Feed;
   /** The job whose settings are used, if given. */
@@ -64,11 +66,11 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
     } catch (error) {
       if (error instanceof RequestRefused)
         return { kind: 'refused', status: error.status, words: error.words };
-      const isForThisOne =
-        error instanceof RetryableError ||
-        error instanceof CursorBroken ||
-        error instanceof RequestCapReached;
-      if (isForThisOne) return { kind: 'failed', reason: error.message };
+      // Once the probe has sent all its requests, the remaining questions stay open; the month's budget ends the probe.
+      const isCapped =
+        error instanceof GmsiError && error.kind === 'budget' && client.requests >= mostRequests;
+      if (error instanceof RetryableError || error instanceof CursorBroken || isCapped)
+        return { kind: 'failed', reason: error.message };
       throw error;
     }
   }
@@ -81,34 +83,6 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
     live(series: Series, limit: number) {
       const live = { ...feed, live: { ...feed.live!, limit } };
       return reply(() => fetchLive(client, live, series, parameters, signal));
-    },
-  };
-}
-
-/** This run has sent all requests that it may send; the remaining questions stay open. */
-class RequestCapReached extends GmsiError {
-  override readonly kind = 'skippable';
-
-  constructor(most: number) {
-    super(`all ${most} requests are used up`);
-  }
-}
-
-/** Takes at most `most` permits, retries included. */
-export function capRequests(permits: Permits, most: number): Permits {
-  let left = most;
-  return {
-    async take(signal) {
-      if (left === 0) throw new RequestCapReached(most);
-      // Counted first, because another permit may be taken meanwhile.
-      left--;
-      const permit = await permits.take(signal);
-      return {
-        async cancel() {
-          left++;
-          await permit.cancel();
-        },
-      };
     },
   };
 }

@@ -35,7 +35,7 @@ export interface ProbeReport {
 
 /**
  * Probes a feed and stores the learned facts. Loads missing lookups first.
- * @throws fatal errors: a refused key, a spent budget, the signal's reason
+ * @throws errors that end the probe: a refused key, a spent budget of the month, the signal's reason
  */
 export async function probeService(context: ProbeContext): Promise<ProbeReport> {
   const { warehouse, client, job, signal } = context;

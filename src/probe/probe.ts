@@ -8,13 +8,10 @@ import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
 import { inferRounding, inferZone } from './infer-records.ts';
 import { recentRecords } from './recent-records.ts';
 
-/** Requests that one probe may send, including failed attempts. */
-export const mostRequests = 12;
-
 /**
  * Tests undocumented behaviour of the service with at most `mostRequests` requests; each answer serves as many questions as
  * possible.
- * @throws fatal errors: a refused key, a spent budget, the signal's reason
+ * @throws errors that end the probe: a refused key, a spent budget of the month, the signal's reason
  * @param candidates series to probe with, busiest first
  * @returns the findings and the probed series; `undefined` if there is none
  */

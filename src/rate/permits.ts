@@ -1,9 +1,14 @@
+import { GmsiError } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 import { type Clock, monotonicClock } from '../service/clock.ts';
-import { BudgetSpent } from '../service/errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { cancelRequest, takeRequest, usedRequests } from '../warehouse/tables/requests.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from './budget.ts';
+
+/** All requests that may be sent have been sent. */
+export class BudgetSpent extends GmsiError {
+  override readonly kind = 'budget';
+}
 
 /** Permission to send one request, which is booked in the budget. */
 export interface Permit {
@@ -15,7 +20,7 @@ export interface Permit {
 export interface Permits {
   /**
    * Books one request and resolves when it may be sent; send it at once. A crash cannot leave a request unbooked.
-   * @throws BudgetSpent if the month's budget is used up; the signal's reason once it is aborted
+   * @throws BudgetSpent if the budget of the month or of this run is used up; the signal's reason once it is aborted
    */
   take(signal: AbortSignal): Promise<Permit>;
 }
@@ -30,6 +35,36 @@ export interface RateLimit {
 
 /** For requests that are neither booked nor limited. */
 export const unlimited: Permits = { take: async () => ({ cancel: async () => {} }) };
+
+/** Returns a limit for one run: all permits that it wraps together allow at most `most` requests, retries included. */
+export function capRequests(most: number): (permits: Permits) => Permits {
+  let left = most;
+  const giveBack = () => {
+    left++;
+  };
+  return ({ take }) => ({
+    async take(signal) {
+      if (left === 0) {
+        const message = `This run has reached its request limit: ${most} of ${most} sent.`;
+        throw new BudgetSpent(message, { hint: 'Run it again; it continues from here.' });
+      }
+      // Counted first, because another permit may be taken meanwhile.
+      left--;
+      try {
+        const permit = await take(signal);
+        return {
+          cancel() {
+            giveBack();
+            return permit.cancel();
+          },
+        };
+      } catch (error) {
+        giveBack();
+        throw error;
+      }
+    },
+  });
+}
 
 /** The longest wait of a timer, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -68,8 +103,7 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
       // from the query.
       const askedAt = timer.now();
       const inBucket = await takeRequest(warehouse, { key, month, budget, rate: options.rate });
-      if (inBucket === undefined)
-        throw new BudgetSpent({ used: await used(), limit: budget, resumesAt: startOfNextMonth(clock()) });
+      if (inBucket === undefined) throw await monthSpent();
       const permit = { cancel: () => cancelRequest(warehouse, key, month).catch(() => {}) };
       const waitMs = waitFor(inBucket, options);
       try {
@@ -86,6 +120,13 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
       if (!isVoid) return permit;
       await permit.cancel();
     }
+  }
+
+  async function monthSpent(): Promise<BudgetSpent> {
+    const resumesAt = startOfNextMonth(clock()).toISOString();
+    return new BudgetSpent(`The request budget is spent: ${await used()} of ${budget} requests this month.`, {
+      hint: `Run it again after ${resumesAt}, or raise the job's budget; it continues from here.`,
+    });
   }
 
   async function waitUntil(moment: number, signal: AbortSignal): Promise<void> {

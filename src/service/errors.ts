@@ -130,20 +130,6 @@ export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The month's requests are used up. Ends a load normally (exit 75); thrown by `RequestBudget`. */
-export class BudgetSpent extends GmsiError {
-  override readonly kind = 'fatal';
-  /** When requests are available again: the first instant of the next month, UTC. */
-  readonly resumesAt: Date;
-
-  constructor(budget: { readonly used: number; readonly limit: number; readonly resumesAt: Date }) {
-    super(`The request budget is spent: ${budget.used} of ${budget.limit} requests this month.`, {
-      hint: `Run it again after ${budget.resumesAt.toISOString()}, or raise the job's budget; it continues from here.`,
-    });
-    this.resumesAt = budget.resumesAt;
-  }
-}
-
 /** The outcomes of a request in the metrics; `malformed` is a good status with an unreadable body. */
 export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
 export type RequestOutcome = (typeof requestOutcomes)[number];

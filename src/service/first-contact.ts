@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import { GmsiError } from '../errors.ts';
+import { kindOf } from '../errors.ts';
 import {
   type AddressFault,
   NotSent,
@@ -53,7 +53,8 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
       (opinion: unknown) => opinion,
     );
     const opinion = await secondOpinion;
-    return opinion instanceof GmsiError && opinion.kind === 'fatal' ? opinion : error;
+    const kind = kindOf(opinion);
+    return kind === 'fatal' || kind === 'budget' ? opinion : error;
   }
 
   return {

@@ -1,5 +1,5 @@
 import pRetry from 'p-retry';
-import { GmsiError } from '../errors.ts';
+import { kindOf } from '../errors.ts';
 import type { Clock } from './clock.ts';
 import { RetryableError } from './errors.ts';
 
@@ -41,7 +41,7 @@ export async function withRetries<T>(
 
   const mayRetry = (error: Error) =>
     !signal.aborted &&
-    isRetryable(error) &&
+    kindOf(error) === 'retryable' &&
     leastWait(error) <= patience.longestWaitMs &&
     !givesUp(error, tries);
 
@@ -70,10 +70,6 @@ export async function withRetries<T>(
     if (error instanceof RetryableError) error.givenUpAfter(tries);
     throw error;
   }
-}
-
-function isRetryable(error: Error): boolean {
-  return error instanceof GmsiError && error.kind === 'retryable';
 }
 
 function leastWait(error: Error): number {

@@ -2,12 +2,13 @@ import { InvalidArgumentError } from 'commander';
 
 // Loaded for every command, even for `--help`, so it imports nothing large.
 
-/** Reads a whole number, between bounds if there are any. */
+/** Reads a whole number, within bounds if there are any. */
 export function wholeNumber({ from = 0, to = Number.MAX_SAFE_INTEGER } = {}): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= from && value <= to) return value;
-    const bounds = to === Number.MAX_SAFE_INTEGER ? '' : ` from ${from} to ${to}`;
+    const least = from === 0 ? '' : ` of at least ${from}`;
+    const bounds = to === Number.MAX_SAFE_INTEGER ? least : ` from ${from} to ${to}`;
     throw new InvalidArgumentError(`It must be a whole number${bounds}.`);
   };
 }

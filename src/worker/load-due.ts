@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
-import { GmsiError } from '../errors.ts';
+import { kindOf } from '../errors.ts';
 import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import { type SyncResult, sync } from '../load/sync.ts';
-import { BudgetSpent, LookupUnreadable } from '../service/errors.ts';
+import { startOfNextMonth } from '../rate/budget.ts';
+import { LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
@@ -96,20 +97,17 @@ function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult | S
 }
 
 /** Decides what becomes of a job whose load an error has ended. */
-function judge({ stop }: WorkerContext, error: unknown): Verdict {
+function judge({ stop, clock }: WorkerContext, error: unknown): Verdict {
   if (stop.aborted) return { is: 'left', because: 'stopped' };
-  if (error instanceof BudgetSpent) {
-    const { message, resumesAt } = error;
-    return { is: 'paused', pause: { because: 'budget', error: message, resumesAt } };
-  }
   if (error instanceof JobFileError || error instanceof LookupUnreadable) return { is: 'refused', error };
   const concernsAll =
-    (error instanceof GmsiError && error.kind === 'fatal') ||
-    error instanceof WarehouseUnavailable ||
-    error instanceof WarehouseFull;
+    kindOf(error) === 'fatal' || error instanceof WarehouseUnavailable || error instanceof WarehouseFull;
   if (concernsAll) return { is: 'fatal', error };
   const message = error instanceof Error ? error.message : String(error);
-  return { is: 'paused', pause: { because: 'failures', error: message } };
+  if (kindOf(error) !== 'budget') return { is: 'paused', pause: { because: 'failures', error: message } };
+  // Only shown: the pause ends when requests are left (mark-due.ts).
+  const resumesAt = startOfNextMonth(clock());
+  return { is: 'paused', pause: { because: 'budget', error: message, resumesAt } };
 }
 
 async function makeExportsDue(

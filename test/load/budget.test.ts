@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest';
-import { openPermits } from '../../src/rate/permits.ts';
+import { BudgetSpent, capRequests, openPermits } from '../../src/rate/permits.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
-import { BudgetSpent } from '../../src/service/errors.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
@@ -88,9 +87,52 @@ describe('the request budget', () => {
       },
     });
     expect(result.outcome).toBe('budget');
-    expect((result.error as BudgetSpent).resumesAt).toEqual(new Date('2027-01-01T00:00:00Z'));
+    expect(result.error).toMatchObject({ kind: 'budget', hint: expect.stringContaining('2027-01-01T00:00') });
     expect(await usage(db)).toEqual({ '2026-11-01': 14, '2026-12-01': 16 });
     expect(sandbox.stats().requests).toBe(30);
+  });
+});
+
+describe('a run that may send so many requests', () => {
+  const most = 17;
+  const job = aJobFor(scope, { step: 'P30D', service });
+
+  it('sends and books exactly as many, tries that failed included, and loses no page', async ({
+    db,
+    sandbox,
+  }) => {
+    // The last page that it may request is still under way when the next request is refused.
+    let sent = 0;
+    const isLast = () => ++sent === most;
+    sandbox.script([
+      { kind: 'latency', ms: 500, match: isLast },
+      { kind: 'server-error', times: 3, match: ({ token }) => token !== null },
+    ]);
+    const result = await runBackfill({ job, db, sandbox, clock, cap: capRequests(most) });
+    expect(result).toMatchObject({ outcome: 'budget', error: { kind: 'budget' } });
+    expect(sandbox.stats().requests).toBe(most);
+    expect(await usage(db)).toEqual({ '2026-11-01': most });
+    // Two requests went to the lookups, three were of no use.
+    expect(result.totals).toMatchObject({ requests: most, pages: most - 5 });
+    expect(result.windows).toMatchObject({ draining: 0, failed: 0, refused: 0 });
+    const begun = (await windowsOf(db)).filter(({ state, pages }) => state === 'pending' && pages > 0);
+    expect(begun.length, 'windows stopped in the middle').toBeGreaterThan(0);
+
+    const runs = [result.outcome];
+    while (runs.at(-1) === 'budget')
+      runs.push((await runBackfill({ job, db, sandbox, clock, cap: capRequests(most) })).outcome);
+    expect(runs.at(-1)).toBe('done');
+    expect(runs.length, 'also continued in the middle').toBeGreaterThan(2);
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('ends likewise before it has the lookups', async ({ db, sandbox }) => {
+    const run = () => runBackfill({ job, db, sandbox, clock, cap: capRequests(1) });
+    await expect(run()).rejects.toMatchObject({ kind: 'budget' });
+    await expect(run()).resolves.toMatchObject({ outcome: 'budget', totals: { requests: 1 } });
+    expect(sandbox.stats().requests).toBe(2);
   });
 });
 

@@ -4,7 +4,6 @@ import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
-import { BudgetSpent } from '../../src/service/errors.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
@@ -93,6 +92,18 @@ describe('a probe that meets trouble', () => {
     }
   });
 
+  it('keeps what it has learned once it has sent 12 requests', async ({ warehouse }) => {
+    let asked = 0;
+    const script = [{ kind: 'server-error', times: 100, match: () => ++asked % 2 === 1 }] as const;
+    const { report, found } = await probed({ historyLimitDays: 100, faults: { script } }, warehouse);
+    expect(report.requests).toBe(12);
+    expect(await requestsBooked(warehouse.db)).toBe(12);
+    expect(found).toMatchObject({ end_date: 'inclusive', history_limit: null });
+    expect(evidenceFor(report, 'history_limit')).toBe(
+      'This run has reached its request limit: 12 of 12 sent.',
+    );
+  });
+
   it('says why if nothing is answered, and leaves what was learned before', async ({ warehouse, db }) => {
     await probed({}, warehouse);
     await using service = await aService();
@@ -117,7 +128,7 @@ describe('a probe that meets trouble', () => {
     await using service = await aService();
     await probed({}, warehouse);
     await db.updateTable('gmsi.api_usage').set({ requests: 250_000 }).execute();
-    await expect(runProbe({ db, ...service })).rejects.toThrow(BudgetSpent);
+    await expect(runProbe({ db, ...service })).rejects.toMatchObject({ kind: 'budget' });
     expect(service.sandbox.stats().requests).toBe(0);
   });
 });

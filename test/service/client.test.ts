@@ -1,15 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
+import { BudgetSpent } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
-import {
-  BudgetSpent,
-  KeyRefused,
-  RedirectRefused,
-  RequestRefused,
-  ServiceUnavailable,
-} from '../../src/service/errors.ts';
+import { KeyRefused, RedirectRefused, RequestRefused, ServiceUnavailable } from '../../src/service/errors.ts';
 import { jumpingClock } from './clocks.ts';
 import { cutShort, emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
 
@@ -181,7 +176,7 @@ describe('what cannot be retried', () => {
 describe('a permit', () => {
   test('is taken for each request, or nothing is sent', async () => {
     const server = await rawServer(json(emptyPage));
-    const spent = new BudgetSpent({ used: 200, limit: 200, resumesAt: new Date('2026-02-01T00:00:00Z') });
+    const spent = new BudgetSpent('200 of 200 requests');
     const { client } = aClient(server.url, {
       permits: { take: () => Promise.reject(spent) },
     });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { unlimited } from '../../src/rate/permits.ts';
+import { BudgetSpent, unlimited } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
 import { RequestRefused, ServiceUnavailable, WrongAddress } from '../../src/service/errors.ts';
@@ -111,6 +111,15 @@ test('a lookup that does not come either, for another reason, leaves the refusal
     (request.url === '/v1/countries' ? text('', 503) : notFound)(request, response),
   );
   expect(await aClient(server.url).ask()).toBeInstanceOf(RequestRefused);
+});
+
+test('a refusal is not judged once no request is left for the lookup', async () => {
+  const server = await rawServer(notFound);
+  const spent = new BudgetSpent('1 of 1 requests');
+  const take = vi.fn().mockResolvedValueOnce({ cancel: async () => {} });
+  const { ask } = aClient(server.url, { permits: { take: take.mockRejectedValue(spent) } });
+  expect(await ask()).toBe(spent);
+  expect(server.targets).toHaveLength(1);
 });
 
 test('a refusal that is JSON and not of the path says nothing about the address', async () => {

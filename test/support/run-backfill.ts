@@ -5,7 +5,7 @@ import { parseJob } from '../../src/config/read-job.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncResult, sync } from '../../src/load/sync.ts';
-import { openPermits } from '../../src/rate/permits.ts';
+import { openPermits, type Permits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
@@ -52,6 +52,8 @@ export interface ServiceSetting {
   readonly db: Warehouse;
   readonly sandbox: Pick<Sandbox, 'url'>;
   readonly apiKey?: string;
+  /** Limits the requests of the run; see `capRequests`. */
+  readonly cap?: (permits: Permits) => Permits;
   /** Stands around every page that is asked for: to wait before it, look at it, or hold it back. */
   readonly aroundPage?: (ask: () => Promise<Page>, request: ServiceRequest) => Promise<Page>;
   readonly onClientEvent?: (event: ClientEvent) => void;
@@ -85,7 +87,8 @@ async function withContext<Result>(
   setting: BackfillSetting,
   run: (context: LoadContext) => Promise<Result>,
 ): Promise<Result> {
-  const { job, db, sandbox, apiKey, aroundPage, servedBy, serviceClock, onClientEvent, ...context } = setting;
+  const { job, db, sandbox, apiKey, cap, aroundPage, servedBy, serviceClock, onClientEvent, ...context } =
+    setting;
   const { clock = usualClock } = context;
   const limit = job.budget.requestsPerMonth - job.budget.reserve;
   await using service = aServiceFor(job.service, limit, clock, setting);
@@ -117,9 +120,9 @@ export function aServiceFor(
   setting: ServiceSetting,
 ): { readonly client: Client } & AsyncDisposable {
   const { db, sandbox, apiKey = 'sandbox-key', aroundPage = (ask) => ask(), onClientEvent } = setting;
-  const { servedBy, serviceClock = clock } = setting;
+  const { servedBy, serviceClock = clock, cap = (permits) => permits } = setting;
   const key = new Secret(apiKey);
-  const permits = openPermits(db.patient({}), key, { ...settings, budget, clock });
+  const permits = cap(openPermits(db.patient({}), key, { ...settings, budget, clock }));
   const client = createClient({
     ...{ baseUrl: sandbox.url, apiKey: key, settings, permits, userAgent: 'test' },
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },

@@ -1,10 +1,9 @@
 import type { Job } from '../../src/config/job.ts';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { capRequests } from '../../src/probe/ask.ts';
+import { mostRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
-import { mostRequests } from '../../src/probe/probe.ts';
 import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import { openPermits } from '../../src/rate/permits.ts';
+import { capRequests, openPermits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
@@ -28,7 +27,7 @@ export async function runProbe({ db, sandbox, clock, job }: ProbeRun): Promise<P
     baseUrl: sandbox.url,
     apiKey,
     settings: { ...service, maxAttempts: 2, concurrency: 1 },
-    permits: capRequests(openPermits(db, apiKey, { ...service, ...month }), mostRequests),
+    permits: capRequests(mostRequests)(openPermits(db, apiKey, { ...service, ...month })),
     userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
   });

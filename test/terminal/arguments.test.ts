@@ -14,6 +14,7 @@ it.each(['', 'x', '1.5', '-1', '1e3', '0x10', ' 1', '9007199254740993'])(
 );
 
 it('keeps to bounds, and names them', () => {
+  expect(() => wholeNumber({ from: 1 })('0')).toThrow('It must be a whole number of at least 1.');
   const few = wholeNumber({ from: 1, to: 100 });
   expect(['1', '100'].map(few)).toEqual([1, 100]);
   for (const text of ['0', '101']) {

@@ -17,14 +17,12 @@ import { ConfigError, GmsiError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
 import { version } from '../../package.ts';
-import { capRequests } from '../../probe/ask.ts';
-import { mostRequests } from '../../probe/probe.ts';
+import { mostRequests } from '../../probe/ask.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
-import type { Permits } from '../../rate/permits.ts';
+import { capRequests } from '../../rate/permits.ts';
 import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
 import { readDescription } from '../../service/description.ts';
-import { BudgetSpent } from '../../service/errors.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
@@ -115,7 +113,7 @@ async function askService(
       report = probed.report;
       return probed.judged();
     } catch (error) {
-      if (!(error instanceof BudgetSpent)) throw error;
+      if (!(error instanceof GmsiError) || error.kind !== 'budget') throw error;
       isBudgetSpent = true;
       throw new NotChecked(`${error.message} ${error.hint}`);
     }
@@ -169,8 +167,8 @@ async function readItsDescription(
   try {
     document = await service.client.getJson(request, session.stop);
   } catch (error) {
-    if (error instanceof BudgetSpent) throw new NotChecked(error.message);
     if (!(error instanceof GmsiError) || error instanceof WarehouseUnavailable) throw error;
+    if (error.kind === 'budget') throw new NotChecked(error.message);
     return `none: ${error.message}`;
   }
   const read = readDescription(document);
@@ -200,8 +198,7 @@ async function probe(
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
-  const cap = (permits: Permits) => capRequests(permits, mostRequests);
-  await using service = openService(session, db, settings, limit, cap);
+  await using service = openService(session, db, settings, limit, capRequests(mostRequests));
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, clock: systemClock, signal: session.stop });
   // Called after the report exists, so that the report is not lost if the clock is wrong.
