@@ -66,19 +66,3 @@ test('every job in jobs/ that is named on a command line is there', async () => 
   expect(commands).not.toHaveLength(0);
   for (const [, path = ''] of commands) await readJob(path, today, root);
 });
-
-test('the reference names every variable of the environment that is read', () => {
-  const config = readFileSync(join(root, 'src/config/environment.ts'), 'utf8');
-  const read = new Set([...config.matchAll(/\b(?:env|plain)\.([A-Z\d_]+)/g)].map((match) => match[1]!));
-  expect(read).toContain('GMSI_API_KEY');
-  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
-  expect([...read].filter((name) => !reference.includes(`\`${name}\``))).toEqual([]);
-});
-
-test('the reference names every command', () => {
-  const cli = readFileSync(join(root, 'src/program.ts'), 'utf8');
-  const commands = [...cli.matchAll(/\.command\('(\w+)'\)/g)].map((match) => match[1]!);
-  expect(commands).toContain('backfill');
-  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
-  expect(commands.filter((name) => !reference.includes(`\`gmsi ${name}`))).toEqual([]);
-});
