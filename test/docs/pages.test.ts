@@ -66,3 +66,13 @@ test('every job in jobs/ that is named on a command line is there', async () => 
   expect(commands).not.toHaveLength(0);
   for (const [, path = ''] of commands) await readJob(path, today, root);
 });
+
+test('every npm script and every test that is named on a page is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const text = pages.map((page) => page.text).join('\n');
+  const named = [...text.matchAll(/\bnpm run ([\w:]+)/g)].map(([, name]) => name!);
+  expect(named).toContain('page');
+  expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  const paths = [...text.matchAll(/(?<![\w/])test\/[\w./-]*\w/g)].map(([path]) => path);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
