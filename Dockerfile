@@ -12,7 +12,7 @@ WORKDIR /opt/gmsi-etl
 COPY package.json package-lock.json ./
 # No install scripts: the one that matters sets up the embedded server, which is removed below.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json build.mjs vite.config.ts ./
+COPY LICENSE tsconfig.json tsconfig.build.json build.mjs vite.config.ts ./
 COPY src src
 RUN npm run build && chmod +x dist/cli.js
 # By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along), and the

@@ -32,6 +32,8 @@ export default defineConfig({
   root: 'src/web/page',
   base: './',
   plugins: [drawnWorld, packed],
+  // `npm run page` shows the page from its sources, with the data of `gmsi serve`. The host stays: another one would be refused.
+  server: { proxy: { '/api/': { target: 'http://127.0.0.1:8426', changeOrigin: false } } },
   build: {
     outDir: '../../../dist/page',
     emptyOutDir: true,

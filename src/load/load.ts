@@ -139,8 +139,8 @@ export async function openLoad(
     readonly clocks: Clocks;
     readonly totals: LoadTotals;
     readonly firstUnsettled: Load['firstUnsettled'];
-    /** Windows to drain; `null` if several loads share them. */
-    readonly windowsPlanned: number | null;
+    /** Windows to drain. */
+    readonly windowsPlanned: number;
   },
 ): Promise<OpenLoad> {
   const { job, client } = context;

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -33,18 +33,38 @@ it('lists the rooms in an order in which imports only point downwards', async ()
 });
 
 it('names files and functions, on the way of a page, that are there', async () => {
-  const rows = sectionOf('The way of a page')
-    .split('\n')
-    .filter((line) => line.startsWith('| ') && line.includes('`'));
+  const rows = rowsOf('The way of a page');
   expect(rows).toHaveLength(10);
-  for (const row of rows) {
-    const [, , files = '', functions = ''] = row.split('|');
+  for (const [, files = '', functions = ''] of rows) {
     const sources = await Promise.all(quoted(files).map((file) => readFile(`src/${file}`, 'utf8')));
     expect(quoted(functions)).toHaveLength(sources.length);
     for (const [index, name] of quoted(functions).entries())
       expect(sources[index]).toMatch(new RegExp(`function\\*? ${name}\\b`));
   }
 });
+
+it('names, for each promise, code that keeps it and tests that hold it', async () => {
+  const rows = rowsOf('The promises');
+  expect(rows).toHaveLength(8);
+  for (const [promise = '', keptBy = '', testedBy = ''] of rows) {
+    const [code, tests] = [quoted(keptBy), quoted(testedBy)];
+    for (const found of [code, tests]) expect(found, promise).not.toHaveLength(0);
+    for (const path of code) await access(path.startsWith('migrations/') ? path : join('src', path));
+    for (const path of tests) {
+      expect(path).toMatch(/\.test\.ts$/);
+      expect(await readFile(join('test', path), 'utf8')).toMatch(/^ *(?:it|test)\b/m);
+    }
+  }
+});
+
+/** The cells of each row of a section's table, without its head. */
+function rowsOf(heading: string): string[][] {
+  const lines = sectionOf(heading).split('\n');
+  return lines
+    .slice(lines.findIndex((line) => line.startsWith('|---')) + 1)
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').slice(1, -1));
+}
 
 function sectionOf(heading: string): string {
   return text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;

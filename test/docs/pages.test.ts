@@ -67,18 +67,12 @@ test('every job in jobs/ that is named on a command line is there', async () => 
   for (const [, path = ''] of commands) await readJob(path, today, root);
 });
 
-test('the reference names every variable of the environment that is read', () => {
-  const config = readFileSync(join(root, 'src/config/environment.ts'), 'utf8');
-  const read = new Set([...config.matchAll(/\b(?:env|plain)\.([A-Z\d_]+)/g)].map((match) => match[1]!));
-  expect(read).toContain('GMSI_API_KEY');
-  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
-  expect([...read].filter((name) => !reference.includes(`\`${name}\``))).toEqual([]);
-});
-
-test('the reference names every command', () => {
-  const cli = readFileSync(join(root, 'src/program.ts'), 'utf8');
-  const commands = [...cli.matchAll(/\.command\('(\w+)'\)/g)].map((match) => match[1]!);
-  expect(commands).toContain('backfill');
-  const reference = pages.find(({ path }) => path === 'docs/reference.md')!.text;
-  expect(commands.filter((name) => !reference.includes(`\`gmsi ${name}`))).toEqual([]);
+test('every npm script and every test that is named on a page is there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const text = pages.map((page) => page.text).join('\n');
+  const named = [...text.matchAll(/\bnpm run ([\w:]+)/g)].map(([, name]) => name!);
+  expect(named).toContain('page');
+  expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  const paths = [...text.matchAll(/(?<![\w/])test\/[\w./-]*\w/g)].map(([path]) => path);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });

@@ -1,0 +1,110 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { sql } from 'kysely';
+import { beforeAll, expect, test } from 'vitest';
+import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
+import { factNames } from '../../src/probe/fact.ts';
+import { program } from '../../src/program.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { type Column, type Relation, readColumns, readRelations } from './data-dictionary.ts';
+import { root } from './pages.ts';
+
+const { db } = await aWarehouseForAll();
+let relations: readonly Relation[];
+let columns: readonly Column[];
+/** Each comment of the database, and what it is about. */
+let comments: readonly (readonly [about: string, comment: string])[];
+
+beforeAll(async () => {
+  relations = await readRelations(db);
+  columns = await readColumns(db);
+  comments = [
+    ...relations.map(({ name, comment }) => [name, comment ?? ''] as const),
+    ...columns.map(({ relation, column, comment }) => [`${relation}.${column}`, comment ?? ''] as const),
+  ];
+});
+
+/** Returns each match that `isThere` does not accept, with the comment's place. */
+function missing(pattern: RegExp, isThere: (...groups: string[]) => boolean): string[] {
+  const found = comments.flatMap(([about, comment]) =>
+    [...comment.matchAll(pattern)].map(([text, ...groups]) => ({ about, text, groups })),
+  );
+  expect(found.length).toBeGreaterThan(0);
+  return found.filter(({ groups }) => !isThere(...groups)).map(({ about, text }) => `${about}: ${text}`);
+}
+
+/** The names of all keys of a job file, at any depth. */
+function keysOf(schema: unknown): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const own = 'properties' in schema ? Object.keys(schema.properties as object) : [];
+  return [...own, ...Object.values(schema).flatMap(keysOf)];
+}
+
+/** The names that the service uses, as the feeds and their imitations spell them. */
+function serviceWords(): string[] {
+  return ['src/feeds', 'src/sandbox/feeds'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => readFileSync(join(root, folder, file), 'utf8').match(/\b[a-z]\w*_\w+\b/g) ?? []),
+  );
+}
+
+test('a comment names tables, views, functions and columns that are there', async () => {
+  const { rows: types } = await sql<{ name: string }>`
+    select typname as name from pg_type where typnamespace = 'gmsi'::regnamespace`.execute(db);
+  const named = new Set([...relations, ...types].map(({ name }) => name));
+  const parts = new Set(columns.map(({ relation, column }) => `${relation}.${column}`));
+  expect(
+    missing(/\bgmsi\.(\w+)(?:\.(\w+))?/g, (name = '', column) =>
+      column === undefined ? named.has(name) : parts.has(`${name}.${column}`),
+    ),
+  ).toEqual([]);
+});
+
+test('a comment names nothing else in code style that is not there', () => {
+  const known = new Set<string | undefined>([
+    ...relations.flatMap(({ name, signature }) => [name, ...(signature.match(/\w+/g) ?? [])]),
+    ...columns.map(({ column }) => column),
+    ...factNames,
+    ...keysOf(jobFileJsonSchema()),
+    ...serviceWords(),
+    ...['gmsi_reader', 'gmsi_loader'],
+  ]);
+  expect(missing(/\b([a-z][a-z\d]*(?:_[a-z\d]+)+)\b/g, (name) => known.has(name))).toEqual([]);
+});
+
+test('a comment names commands and options that are there', () => {
+  const optionsOf = ({ options }: Command) => options.map(({ long }) => long);
+  const all = new Set(program.commands.flatMap(optionsOf));
+  expect(
+    missing(/\bgmsi ([a-z]+)(?: (--[a-z-]+))?/g, (name, option) => {
+      const command = program.commands.find((one) => one.name() === name);
+      return command !== undefined && (option === undefined || optionsOf(command).includes(option));
+    }),
+  ).toEqual([]);
+  expect(missing(/(--[a-z-]+)/g, (option) => all.has(option))).toEqual([]);
+});
+
+test('the comment of a fact names the facts that a probe tests, and no other', () => {
+  const [, comment] = comments.find(([about]) => about === 'learned_facts.fact')!;
+  expect(comment.match(/\w+/g)!.filter((word) => word !== 'or')).toEqual(factNames);
+});
+
+test('the comment of a column names each word that the column can have', async () => {
+  const { rows } = await sql<{ about: string; condition: string }>`
+    select relname || '.' || attname as about, pg_get_constraintdef(c.oid) as condition
+    from pg_constraint c join pg_class r on r.oid = conrelid
+    join pg_attribute a on attrelid = conrelid and attnum = conkey[1]
+    where connamespace = 'gmsi'::regnamespace and contype = 'c' and cardinality(conkey) = 1 and not relispartition`.execute(
+    db,
+  );
+  const words = rows.flatMap(({ about, condition }) =>
+    [...condition.matchAll(/'([^']+)'::text[,\]]/g)].map(([, word = '']) => ({ about, word })),
+  );
+  expect(words.length).toBeGreaterThan(20);
+  const said = new Map(comments);
+  expect(words.filter(({ about, word }) => !new RegExp(`\\b${word}\\b`).test(said.get(about) ?? ''))).toEqual(
+    [],
+  );
+});
