@@ -2,8 +2,11 @@ import { childEnvironment } from '../../src/warehouse/embedded/account.ts';
 
 const { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env;
 
+/** True if `faketime` gives the tests another day. A PostgreSQL server under it starts no timers, so its time limits do not work. */
+export const isMoved = FAKETIME !== undefined;
+
 /** What a process needs to have the time that `faketime` gives the tests, if it does. */
-export const movedTime: Readonly<Record<string, string | undefined>> = FAKETIME
+export const movedTime: Readonly<Record<string, string | undefined>> = isMoved
   ? { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC }
   : {};
 

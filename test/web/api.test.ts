@@ -8,6 +8,7 @@ import { indexFeeds } from '../../src/warehouse/questions/indices.ts';
 import { keepCheckResults } from '../../src/warehouse/tables/check-results.ts';
 import { type Endpoint, endpoint } from '../../src/web/endpoint.ts';
 import { aJobOf } from '../feeds/cases.ts';
+import { isMoved } from '../support/moved-time.ts';
 import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aPage } from './a-page.ts';
@@ -481,7 +482,7 @@ describe('a question that cannot be answered', () => {
     expect(((await response.json()) as { error: string }).error).toMatch(message);
   });
 
-  it('because it takes too long is given up, and says so', async () => {
+  it.skipIf(isMoved)('because it takes too long is given up, and says so', async () => {
     const none = { takes: z.object({}), row: z.object({}) };
     const slow = endpoint('slow', 'Sleeps', {
       ...none,
