@@ -70,7 +70,7 @@ test('every job in jobs/ that is named on a command line is there', async () => 
 test('every npm script and every test that is named on a page is there', () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const text = pages.map((page) => page.text).join('\n');
-  const named = [...text.matchAll(/\bnpm run ([\w:]+)/g)].map(([, name]) => name!);
+  const named = [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name!);
   expect(named).toContain('page');
   expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   const paths = [...text.matchAll(/(?<![\w/])test\/[\w./-]*\w/g)].map(([path]) => path);
