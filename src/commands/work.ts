@@ -33,7 +33,10 @@ export async function workCommand(
   // Each sync that runs holds a connection.
   await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);
   const { db } = warehouse;
-  for (const job of jobs) await register(session, db, job);
+  const registerJobs = async (to: Warehouse) => {
+    for (const job of jobs) await register(session, to, job);
+  };
+  await registerJobs(db);
   await using telemetry = await watchWork(session, db, jobs);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
   await runWorker({
@@ -44,6 +47,7 @@ export async function workCommand(
     runBy,
     stop: session.stop,
     leaseSeconds: session.config.leaseSeconds,
+    registerJobs,
     ownJobs: new Map(jobs.map((job) => [job.name, job])),
     storage: session.config.storage,
     identity: {

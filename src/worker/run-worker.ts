@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
+import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand, WorkersTable } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
-import { beatWorker, registerWorker, stopWorker } from '../warehouse/tables/workers.ts';
+import { beatWorker, forgetWorkers, stopWorker } from '../warehouse/tables/workers.ts';
 import { usualRound, type WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
@@ -15,7 +16,11 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> 
     Selectable<WorkersTable>,
     'worker_id' | 'started_at' | 'heartbeat_at' | 'stopped_at'
   >;
+  /** Stores the jobs of this worker's files and their schedules. */
+  readonly registerJobs: (warehouse: Warehouse) => Promise<void>;
 }
+
+const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.stringify([job, command]);
 
 /**
  * Loads and exports what is due until it is stopped. Then commits the pages in flight, leaves its jobs to other workers, and
@@ -42,10 +47,13 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     },
   };
   const { workerId, warehouse } = context;
-  await registerWorker(warehouse, { ...identity, worker_id: workerId });
+  const worker = { ...identity, worker_id: workerId };
+  await forgetWorkers(warehouse);
+  await beatWorker(warehouse, worker);
   log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
 
-  const loading = { sync: new Set<Promise<void>>(), others: new Set<Promise<void>>() };
+  /** The loads under way, by job and command. */
+  const loading = { sync: new Map<string, Promise<void>>(), others: new Map<string, Promise<void>>() };
   const placesOf = (command: JobCommand) => (command === 'sync' ? loading.sync : loading.others);
   const markDueJobs = createDueMarker(context);
   const makeExports = createExporter(context);
@@ -53,22 +61,31 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
 
   /** Takes as many due jobs as it may run at a time. Syncs have places of their own, so they never wait for a backfill. */
   async function takeJobs(command: JobCommand): Promise<void> {
-    const atMost = identity.concurrency - placesOf(command).size;
-    if (atMost === 0 || stop.aborted) return;
+    const places = placesOf(command);
+    const atMost = identity.concurrency - places.size;
+    if (atMost <= 0 || stop.aborted) return;
     const mine = { workerId, leaseSeconds: context.leaseSeconds, atMost };
-    for (const due of await takeDueJobs(warehouse, command, mine)) begin(due);
+    // A job whose load ends meanwhile may still be among those that the warehouse says it has.
+    const before = new Set(places.keys());
+    for (const due of await takeDueJobs(warehouse, command, mine))
+      if (!before.has(nameOf(due)) && !places.has(nameOf(due))) begin(due);
   }
 
   function begin(due: DueJob): void {
     const places = placesOf(due.command);
     const work = loadDue(context, due)
       .catch(context.fail)
-      .finally(() => places.delete(work));
-    places.add(work);
+      .finally(() => places.delete(nameOf(due)));
+    places.set(nameOf(due), work);
   }
 
   async function round(): Promise<void> {
-    await beatWorker(warehouse, workerId);
+    if (await beatWorker(warehouse, worker)) {
+      log.warn(
+        'the warehouse does not know this worker, as after a restore; the worker and its jobs are registered again',
+      );
+      await setting.registerJobs(warehouse);
+    }
     await markDueJobs();
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
@@ -84,8 +101,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
   // While the pages in flight are committed, the jobs stay this worker's.
-  const beating = setInterval(() => beatWorker(warehouse, workerId).catch(() => {}), pause);
-  await Promise.all([...loading.sync, ...loading.others, exporting]);
+  const beating = setInterval(() => beatWorker(warehouse, worker).catch(() => {}), pause);
+  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
   clearInterval(beating);
   await stopWorker(warehouse, workerId).catch((error) =>
     log.warn(forLog(error), 'the end of the worker could not be stored'),

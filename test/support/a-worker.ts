@@ -32,6 +32,8 @@ export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey'
   readonly serviceClock?: () => Date;
   /** The job files that it has. */
   readonly ownJobs?: WorkerContext['ownJobs'];
+  /** Stores its jobs again once the warehouse has forgotten them. */
+  readonly registerJobs?: (warehouse: Warehouse) => Promise<void>;
   /** For exports to S3. */
   readonly storage?: WorkerContext['storage'];
 }
@@ -44,7 +46,7 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   const context = aWorkerContext(setting, stop.signal);
   const key_fingerprint = keyFingerprint(keyOf(setting));
   const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const ended = runWorker({ ...context, identity });
+  const ended = runWorker({ ...context, identity, registerJobs: setting.registerJobs ?? (async () => {}) });
   ended.catch(() => {});
   return {
     ended,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
-import { registerWorker } from '../../src/warehouse/tables/workers.ts';
+import { beatWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
@@ -96,7 +96,7 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;
   const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
-  await registerWorker(db, { worker_id: 'w', ...identity });
+  await beatWorker(db, { worker_id: 'w', ...identity });
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);

@@ -1,7 +1,12 @@
+import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, vi } from 'vitest';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { aWorker, loadsEnded, registered } from '../support/a-worker.ts';
+import { aLog } from '../support/a-log.ts';
+import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -39,6 +44,35 @@ it('outlives connections that break', async ({ warehouse, sandbox }) => {
   await worker.stop();
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+});
+
+it('loads a job although the reply to its taking is lost', async ({ warehouse, db, sandbox }) => {
+  await registered(db, 'lost', jobFor(january, { schedule }), lastNight);
+  await using proxy = await aCuttingProxy(warehouse.url);
+  await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
+  // A round takes syncs first, then backfills.
+  proxy.loseReplyTo(/update gmsi\.schedules s set worker_id/, 2);
+  await using _worker = aWorker({ warehouse: { db: cut, url: proxy.url }, sandbox });
+  expect(await loadsEnded(db)).toMatchObject([{ job: 'lost', outcome: 'done' }]);
+  expect(proxy.lost).toBe(1);
+  expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
+});
+
+it('registers itself and its jobs again once the warehouse has forgotten them', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  const register = (to: Warehouse) => registered(to, 'forgotten', jobFor(january, { schedule }), lastNight);
+  const { log, lines } = aLog();
+  await using worker = aWorker({ warehouse, sandbox, log, registerJobs: register });
+  await aRound(db);
+  // As after a restore of a backup that is older than the worker and its jobs.
+  await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.workers`.execute(db);
+  expect(await loadsEnded(db)).toMatchObject([{ job: 'forgotten', outcome: 'done' }]);
+  expect(lines.filter(({ msg }) => msg.includes('does not know this worker'))).toHaveLength(1);
+  await worker.stop();
+  expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('ends once the service refuses its key, and leaves the windows', async ({ warehouse, db, sandbox }) => {

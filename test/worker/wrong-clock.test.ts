@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
-import { registerWorker } from '../../src/warehouse/tables/workers.ts';
+import { beatWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRound, aWorker, dueIn, loadsEnded, registered } from '../support/a-worker.ts';
@@ -98,6 +98,6 @@ async function paused(db: Warehouse, at: Date): Promise<void> {
 /** What a worker takes that has just registered. */
 async function taken(db: Warehouse, workerId: string) {
   const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
-  await registerWorker(db, { worker_id: workerId, ...identity });
+  await beatWorker(db, { worker_id: workerId, ...identity });
   return takeDueJobs(db, 'backfill', { workerId, leaseSeconds: 30, atMost: 1 });
 }

@@ -106,7 +106,10 @@ export interface DueJob extends OfJob {
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
-/** Takes due jobs for a worker, the longest due first: those that no living worker has. */
+/**
+ * Takes due jobs for a worker, the longest due first: those that no living worker has.
+ * @returns all due jobs that the worker has: so one is not lost if the reply is, after the server has executed this
+ */
 export async function takeDueJobs(
   db: Kysely<Database>,
   command: JobCommand,
@@ -122,9 +125,15 @@ export async function takeDueJobs(
           or (select not ${isAlive(leaseSeconds)} from gmsi.workers w where w.worker_id = s.worker_id))
       order by s.due_at limit ${atMost} for update of s skip locked
     )
-    update gmsi.schedules s set worker_id = ${workerId}
-    from free where free.job = s.job and free.command = s.command
-    returning s.job, s.command, s.due_at, free.definition
+    , taken as (
+      update gmsi.schedules s set worker_id = ${workerId}
+      from free where free.job = s.job and free.command = s.command
+      returning s.job, s.command, s.due_at, free.definition
+    )
+    select * from taken
+    union all
+    select s.job, s.command, s.due_at, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
+    where s.due_at is not null and s.command = ${command} and s.worker_id = ${workerId}
   `.execute(db);
   return rows;
 }

@@ -4,27 +4,31 @@ import type { Database, WorkersTable } from '../database.ts';
 /** How long workers that have ended stay listed, in days. */
 const listedFor = 30;
 
-/** Lists a worker, and removes those that ended long ago. */
-export async function registerWorker(
-  db: Kysely<Database>,
-  worker: Pick<
-    Selectable<WorkersTable>,
-    'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
-  >,
-): Promise<void> {
+/** What a worker stores about itself. */
+export type WorkerIdentity = Pick<
+  Selectable<WorkersTable>,
+  'worker_id' | 'run_by' | 'version' | 'key_fingerprint' | 'concurrency'
+>;
+
+/** Removes workers that ended long ago. */
+export async function forgetWorkers(db: Kysely<Database>): Promise<void> {
   await sql`delete from gmsi.workers where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
     db,
   );
-  await db.insertInto('gmsi.workers').values(worker).execute();
 }
 
-/** Stores a heartbeat, which keeps a worker's jobs its own. */
-export async function beatWorker(db: Kysely<Database>, workerId: string): Promise<void> {
-  await db
-    .updateTable('gmsi.workers')
-    .set({ heartbeat_at: sql<Date>`now()` })
-    .where('worker_id', '=', workerId)
-    .execute();
+/**
+ * Stores a heartbeat, which keeps a worker's jobs its own.
+ * @returns true if the warehouse did not list the worker: at its first heartbeat, or because the database was restored
+ */
+export async function beatWorker(db: Kysely<Database>, worker: WorkerIdentity): Promise<boolean> {
+  const { isNew } = await db
+    .insertInto('gmsi.workers')
+    .values(worker)
+    .onConflict((known) => known.column('worker_id').doUpdateSet({ heartbeat_at: sql<Date>`now()` }))
+    .returning(sql<boolean>`xmax = 0`.as('isNew'))
+    .executeTakeFirstOrThrow();
+  return isNew;
 }
 
 export async function stopWorker(db: Kysely<Database>, workerId: string): Promise<void> {
