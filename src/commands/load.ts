@@ -6,8 +6,9 @@ import { JobFileError } from '../config/problems.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { backfill, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
-import { sync } from '../load/sync.ts';
+import { syncUnlessRunning } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
+import { version } from '../package.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { requestLimit } from '../rate/budget.ts';
 import { capRequests, type Permits } from '../rate/permits.ts';
@@ -17,6 +18,7 @@ import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
+import { keepProcess } from '../warehouse/keep-process.ts';
 import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
 import {
@@ -66,7 +68,11 @@ export function syncCommand(session: Session, names: string[], options: LoadOpti
   const { acceptRetractions = false, reason } = options;
   const loader: JobLoader = {
     command: 'sync',
-    run: (context) => sync({ ...context, acceptRetractions, reason }),
+    async run(context) {
+      const { warehouse, ...of } = context;
+      await using own = await keepProcess(warehouse, { command: 'sync', run_by: runBy, version }, of);
+      return await syncUnlessRunning({ ...context, acceptRetractions, reason }, own);
+    },
   };
   return loadJobs(session, names, loader, options);
 }

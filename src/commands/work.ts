@@ -51,6 +51,7 @@ export async function workCommand(
     ownJobs: new Map(jobs.map((job) => [job.name, job])),
     storage: session.config.storage,
     identity: {
+      command: 'work',
       run_by: runBy,
       version,
       key_fingerprint: keyFingerprint(apiKey),

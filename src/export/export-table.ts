@@ -6,7 +6,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import type { Snapshot } from '../warehouse/snapshot.ts';
 import { inOneState, linesOf } from '../warehouse/tables/export-rows.ts';
-import { claim } from '../warehouse/turns.ts';
+import { claimPlace } from '../warehouse/turns.ts';
 import { checkFiles } from './check-files.ts';
 import type { FileFormat } from './duckdb.ts';
 import { openSheet, refuseTooLong, writeSheet } from './excel.ts';
@@ -61,7 +61,7 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, out, stop } = context;
   const format = fileFormat(context.format);
   // Without this, the older of two simultaneous exports could overwrite files of the younger one.
-  await using claimed = await claim(warehouse, 'exporting to', isS3(out) ? out : resolve(out));
+  await using claimed = await claimPlace(warehouse, isS3(out) ? out : resolve(out));
   if (!claimed.isOurs)
     throw new ExportNotWritten(`Another export to ${out} is running.`, {
       hint: 'Run it again when that export has ended.',

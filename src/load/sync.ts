@@ -1,7 +1,8 @@
-import type { Job } from '../config/job.ts';
 import { planDueSync } from '../plan/plan-sync.ts';
+import { forLog } from '../warehouse/errors.ts';
+import type { Owner } from '../warehouse/tables/processes.ts';
+import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
-import { claim } from '../warehouse/turns.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
@@ -17,8 +18,6 @@ import { type LiveRead, readLive } from './read-live.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface SyncResult extends LoadResult {
-  /** True if another sync of the job is running, so that this one did nothing. */
-  readonly isElsewhere: boolean;
   readonly live: Omit<LiveRead, 'end'>;
   /** Series that the job's cadence skipped. */
   readonly seriesSkipped: number;
@@ -29,22 +28,14 @@ const noLive = { series: 0, records: 0, failed: 0 };
 /**
  * Brings a job's series up to date. Drains the lookback days again and every day since the newest covered one, then reads
  * the live feed. A live answer may be incomplete: the days that it reaches have just been drained, and the next sync drains them
- * again. Does nothing if another sync of the job is running.
+ * again.
  * @throws if the load cannot begin, for example because the service refuses the key
  */
 export async function sync(given: LoadContext): Promise<SyncResult> {
   const context = await withLearnedFacts(given);
-  const { job, warehouse } = context;
-  await using claimed = await claim(warehouse, 'syncing', nameOfSync(job));
-  if (!claimed.isOurs)
-    return {
-      ...nothingDone(countingTotals(context.client), 0),
-      isElsewhere: true,
-      live: noLive,
-      seriesSkipped: 0,
-    };
+  const { warehouse } = context;
   const resolved = await resolveLoad(context);
-  const nothing = () => ({ ...resolved.nothingToDo(), isElsewhere: false, live: noLive, seriesSkipped: 0 });
+  const nothing = () => ({ ...resolved.nothingToDo(), live: noLive, seriesSkipped: 0 });
   if (!resolved.scope) return nothing();
 
   const { totals } = resolved;
@@ -88,15 +79,34 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     scope,
     seconds: resolved.seconds(),
     historyLimit: resolved.historyLimit,
-    isElsewhere: false,
     live: answered,
     seriesSkipped: plan.seriesSkipped,
   };
 }
 
-/** Two job files may have the same name, so the lock name includes what they load. */
-function nameOfSync({ feed, name, selections, matchType, variants, startDate }: Job): string {
-  return JSON.stringify([feed, name, selections, matchType, variants, startDate.toString()]);
+/** A sync that another process may have been running. */
+export interface SyncUnlessRunning extends SyncResult {
+  /** True if another process is syncing the job, so that this one did nothing. */
+  readonly isElsewhere: boolean;
+}
+
+/** Syncs a job unless another living process, such as a worker, is syncing it. */
+export async function syncUnlessRunning(context: LoadContext, owner: Owner): Promise<SyncUnlessRunning> {
+  const { job, log, stop } = context;
+  const warehouse = context.warehouse.patient({ log, signal: stop });
+  const own = { job: job.name, command: 'sync' } as const;
+  if (!(await takeJob(warehouse, own, owner))) {
+    const nothing = nothingDone(countingTotals(context.client), 0);
+    return { ...nothing, isElsewhere: true, live: noLive, seriesSkipped: 0 };
+  }
+  try {
+    return { ...(await sync(context)), isElsewhere: false };
+  } finally {
+    // If this fails, the job is free once this process has stopped.
+    await leaveJob(warehouse, own, owner.processId).catch((error) =>
+      log.warn(forLog(error), 'the job could not be given back'),
+    );
+  }
 }
 
 /** Returns true if nothing stopped the whole load, even if some windows failed. */

@@ -29,19 +29,20 @@ export interface SchedulesTable {
   timezone: Generated<string>;
   fired_at: Timestamp;
   due_at: Timestamp | null;
-  worker_id: string | null;
+  process_id: string | null;
   resumes_at: Timestamp | null;
   paused_because: 'budget' | 'failures' | null;
   pause_error: string | null;
   pauses: Generated<number>;
 }
 
-export interface WorkersTable {
-  worker_id: string;
+export interface ProcessesTable {
+  process_id: string;
+  command: string;
   run_by: string;
   version: string;
-  key_fingerprint: string;
-  concurrency: number;
+  key_fingerprint: string | null;
+  concurrency: number | null;
   started_at: GeneratedTimestamp;
   heartbeat_at: GeneratedTimestamp;
   stopped_at: Timestamp | null;
@@ -189,7 +190,8 @@ export interface Database {
     registered_at: Timestamp;
     registered_by: string;
     export_due_at: Timestamp | null;
+    export_process_id: string | null;
   };
   'gmsi.schedules': SchedulesTable;
-  'gmsi.workers': WorkersTable;
+  'gmsi.processes': ProcessesTable;
 }

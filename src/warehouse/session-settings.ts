@@ -26,7 +26,12 @@ const settings: Readonly<Record<string, string>> = {
   // Without a limit, anybody who may connect could hold a lock forever that the program or a migration waits for.
   lock_timeout: '5min',
   transaction_timeout: '0',
-  idle_in_transaction_session_timeout: '0',
+  // A suspended process would keep its locks forever. What waits on purpose in a transaction sets its own.
+  idle_in_transaction_session_timeout: '1min',
+  // A lost host would keep them for hours: the server looks after half a minute of silence, and ends the session after a minute.
+  tcp_keepalives_idle: '30',
+  tcp_keepalives_interval: '10',
+  tcp_keepalives_count: '3',
   idle_session_timeout: '0',
   // Without triggers, revisions and rollups would not be updated.
   session_replication_role: 'origin',

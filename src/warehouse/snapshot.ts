@@ -35,6 +35,8 @@ export async function inOneSnapshot<Result>(
     const { rows } = await sql<{ pid: number }>`
       select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true),
              set_config('TimeZone', 'UTC', true),
+             -- It keeps no lock that anybody waits for, and files are written between its statements.
+             set_config('idle_in_transaction_session_timeout', '0', true),
              case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end
     `.execute(snapshot);
     // By another connection, because this one is busy. If that fails, the statement ends by itself or by its time limit.

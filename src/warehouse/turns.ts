@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CompiledQuery, type Transaction } from 'kysely';
+import { CompiledQuery, sql, type Transaction } from 'kysely';
 import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
 import { LockHeld } from './errors.ts';
@@ -111,14 +111,11 @@ export interface Claim extends AsyncDisposable {
 }
 
 /**
- * Tries to get the sole right to sync a job, or to write an export to a place; never waits.
+ * Tries to get the sole right to write an export to a place; never waits. A lock, because users who may only read export, too;
+ * if the host is lost, the server ends the session after a minute (`session-settings.ts`).
  * @throws LockHeld if a user who may not load has the lock
  */
-export async function claim(
-  warehouse: Warehouse,
-  what: 'syncing' | 'exporting to',
-  name: string,
-): Promise<Claim> {
+export async function claimPlace(warehouse: Warehouse, place: string): Promise<Claim> {
   let release = () => {};
   const released = new Promise<void>((done) => {
     release = done;
@@ -129,7 +126,8 @@ export async function claim(
     held = warehouse.plain
       .transaction()
       .execute(async (connection) => {
-        answer(await takeTurnIfFree(connection, `${what} ${name}`));
+        await sql`set local idle_in_transaction_session_timeout = 0`.execute(connection);
+        answer(await takeTurnIfFree(connection, `exporting to ${place}`));
         await released;
       })
       .catch(refuse);

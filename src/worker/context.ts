@@ -15,8 +15,8 @@ export const usualRound = 1_000;
 
 /** What all loads and exports of a worker share. */
 export interface WorkerContext {
-  /** As listed in `gmsi.workers`. */
-  readonly workerId: string;
+  /** As listed in `gmsi.processes`. */
+  readonly processId: string;
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;

@@ -8,9 +8,8 @@ import { forLog } from '../warehouse/errors.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { rollups } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { dueExports, endExportDue } from '../warehouse/tables/schedules.ts';
+import { dueExports, endExportDue, leaveExports, takeExports } from '../warehouse/tables/schedules.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
-import { claim } from '../warehouse/turns.ts';
 import type { WorkerContext } from './context.ts';
 
 /** A worker exports only jobs that it has files for. */
@@ -40,9 +39,7 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
   const failedAt = new Map<string, Date>();
 
   async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
-    await using claimed = await claim(warehouse, 'exporting to', `the targets of job ${job}`);
-    const isStillDue = (await dueExports(warehouse)).some((due) => due.job === job);
-    if (!claimed.isOurs || !isStillDue) return;
+    if (!(await takeExports(warehouse, job, context))) return;
     try {
       await exportJob(context, job);
       if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
@@ -50,6 +47,8 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
     } catch (error) {
       log.debug({ job, ...forLog(error) }, 'the export is tried again');
       failedAt.set(job, await databaseClock());
+    } finally {
+      await leaveExports(warehouse, job, context.processId);
     }
   }
 

@@ -1,19 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { kindOf } from '../errors.ts';
 import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
-import { type SyncResult, sync } from '../load/sync.ts';
+import { sync } from '../load/sync.ts';
 import { startOfNextMonth } from '../rate/budget.ts';
 import { LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
 import { refreshReason } from '../warehouse/tables/loads.ts';
-import { type DueJob, endDue, leaveDue, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
-import { usualRound, type WorkerContext } from './context.ts';
+import { type DueJob, endDue, leaveJob, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
+import type { WorkerContext } from './context.ts';
 
 /** How a load of a worker ended, and what becomes of its job. */
 type Verdict =
@@ -24,27 +23,22 @@ type Verdict =
   /** It cannot run as it is defined, and is tried again when it is next due. */
   | { readonly is: 'refused'; readonly error: Error }
   /** It stays due, for this worker or another one. */
-  | { readonly is: 'left'; readonly because: 'stopped' | 'synced elsewhere' }
+  | { readonly is: 'left' }
   /** It stays due, and the worker ends: every other load would fail, too. */
   | { readonly is: 'fatal'; readonly error: unknown };
 
-/** Rounds until a job is tried again that `gmsi sync` is loading. */
-const elsewhereFor = 5;
-
 /** Loads a due job that this worker has taken, and decides when it is due again. */
 export async function loadDue(context: WorkerContext, due: DueJob): Promise<void> {
-  const { warehouse, workerId, log, databaseClock, stop, longestRound = usualRound } = context;
+  const { warehouse, processId, log, databaseClock } = context;
   const { job, command } = due;
   const verdict = await load(context, due);
   if (verdict.is === 'fatal') context.fail(verdict.error);
-  if (verdict.is === 'left' && verdict.because === 'synced elsewhere')
-    await sleep(elsewhereFor * longestRound, undefined, { signal: stop }).catch(() => {});
-  if (verdict.is === 'fatal' || verdict.is === 'left') return leaveDue(warehouse, due, workerId);
+  if (verdict.is === 'fatal' || verdict.is === 'left') return leaveJob(warehouse, due, processId);
 
   // Before the job's turn ends, so that a worker that is killed in between loses no export.
   if (verdict.is === 'loaded') await makeExportsDue(context, verdict.job);
   const pause = verdict.is === 'paused' ? verdict.pause : undefined;
-  const until = await endDue(warehouse, due, workerId, { now: await databaseClock(), pause });
+  const until = await endDue(warehouse, due, processId, { now: await databaseClock(), pause });
   if (verdict.is === 'refused') {
     const why = verdict.error.message;
     log.error({ job, command, why }, 'a job cannot run as defined; it is tried again when it is next due');
@@ -68,7 +62,7 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
 async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
   const { log, clock, leaseSeconds, runBy, stop, warehouse } = context;
   let job: Job;
-  let result: LoadResult | SyncResult;
+  let result: LoadResult;
   try {
     job = context.readDefinition(name, definition);
     await using service = context.openService(job, command);
@@ -79,13 +73,12 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
   } catch (error) {
     return judge(context, error);
   }
-  if (result.outcome === 'interrupted') return { is: 'left', because: 'stopped' };
-  if ('isElsewhere' in result && result.isElsewhere) return { is: 'left', because: 'synced elsewhere' };
+  if (result.outcome === 'interrupted') return { is: 'left' };
   const endedEarly = result.error !== undefined && !(result.error instanceof WrongDays);
   return endedEarly ? judge(context, result.error) : { is: 'loaded', job, result };
 }
 
-function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult | SyncResult> {
+function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult> {
   switch (command) {
     case 'sync':
       return sync(given);
@@ -98,7 +91,7 @@ function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult | S
 
 /** Decides what becomes of a job whose load an error has ended. */
 function judge({ stop, clock }: WorkerContext, error: unknown): Verdict {
-  if (stop.aborted) return { is: 'left', because: 'stopped' };
+  if (stop.aborted) return { is: 'left' };
   if (error instanceof JobFileError || error instanceof LookupUnreadable) return { is: 'refused', error };
   const concernsAll =
     kindOf(error) === 'fatal' || error instanceof WarehouseUnavailable || error instanceof WarehouseFull;

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Selectable } from 'kysely';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { JobCommand, WorkersTable } from '../warehouse/database.ts';
+import type { JobCommand } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
+import {
+  beatProcess,
+  forgetProcesses,
+  type ProcessIdentity,
+  stopProcess,
+} from '../warehouse/tables/processes.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
-import { beatWorker, forgetWorkers, stopWorker } from '../warehouse/tables/workers.ts';
 import { usualRound, type WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
 
-export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'workerId'> {
-  readonly identity: Omit<
-    Selectable<WorkersTable>,
-    'worker_id' | 'started_at' | 'heartbeat_at' | 'stopped_at'
-  >;
+export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'processId'> {
+  readonly identity: Omit<ProcessIdentity, 'process_id'> & { readonly concurrency: number };
   /** Stores the jobs of this worker's files and their schedules. */
   readonly registerJobs: (warehouse: Warehouse) => Promise<void>;
 }
@@ -37,7 +38,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const stop = AbortSignal.any([setting.stop, failing.signal]);
   const context: WorkerContext = {
     ...setting,
-    workerId: randomUUID(),
+    processId: randomUUID(),
     // Once stopped, it does not wait minutes for a warehouse that is down: its lease frees what it has.
     warehouse: setting.warehouse.patient({ log, signal: stop }),
     stop,
@@ -46,11 +47,11 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
       failing.abort();
     },
   };
-  const { workerId, warehouse } = context;
-  const worker = { ...identity, worker_id: workerId };
-  await forgetWorkers(warehouse);
-  await beatWorker(warehouse, worker);
-  log.info({ worker: workerId, concurrency: identity.concurrency }, 'working');
+  const { processId, warehouse } = context;
+  const worker = { ...identity, process_id: processId };
+  await forgetProcesses(warehouse);
+  await beatProcess(warehouse, worker);
+  log.info({ worker: processId, concurrency: identity.concurrency }, 'working');
 
   /** The loads under way, by job and command. */
   const loading = { sync: new Map<string, Promise<void>>(), others: new Map<string, Promise<void>>() };
@@ -64,7 +65,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     const places = placesOf(command);
     const atMost = identity.concurrency - places.size;
     if (atMost <= 0 || stop.aborted) return;
-    const mine = { workerId, leaseSeconds: context.leaseSeconds, atMost };
+    const mine = { processId, leaseSeconds: context.leaseSeconds, atMost };
     // A job whose load ends meanwhile may still be among those that the warehouse says it has.
     const before = new Set(places.keys());
     for (const due of await takeDueJobs(warehouse, command, mine))
@@ -80,7 +81,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   }
 
   async function round(): Promise<void> {
-    if (await beatWorker(warehouse, worker)) {
+    if (await beatProcess(warehouse, worker)) {
       log.warn(
         'the warehouse does not know this worker, as after a restore; the worker and its jobs are registered again',
       );
@@ -101,10 +102,10 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
   // While the pages in flight are committed, the jobs stay this worker's.
-  const beating = setInterval(() => beatWorker(warehouse, worker).catch(() => {}), pause);
+  const beating = setInterval(() => beatProcess(warehouse, worker).catch(() => {}), pause);
   await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
   clearInterval(beating);
-  await stopWorker(warehouse, workerId).catch((error) =>
+  await stopProcess(warehouse, processId).catch((error) =>
     log.warn(forLog(error), 'the end of the worker could not be stored'),
   );
   if (failure) throw failure.error;

@@ -87,7 +87,7 @@ it('four workers, every fault, the one that loads killed every few seconds and t
     const loaders = await retried(() =>
       db
         .selectFrom('gmsi.schedules as s')
-        .innerJoin('gmsi.workers as w', 'w.worker_id', 's.worker_id')
+        .innerJoin('gmsi.processes as w', 'w.process_id', 's.process_id')
         .select('w.run_by')
         .execute(),
     );

@@ -53,7 +53,7 @@ it('loads a job by one of two workers, of which only the other has the job file 
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   const loads = await warehouse.db.selectFrom('gmsi.loads').selectAll().execute();
   expect(loads).toMatchObject([{ outcome: 'done', windows_drained: 8 }]);
-  expect(await warehouse.db.selectFrom('gmsi.workers').select('stopped_at').execute()).not.toContainEqual({
+  expect(await warehouse.db.selectFrom('gmsi.processes').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
 });

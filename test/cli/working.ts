@@ -33,7 +33,7 @@ export async function aSetting() {
 export async function atWork({ db }: TestWarehouse, workers: number): Promise<void> {
   await vi.waitFor(
     async () =>
-      expect(await db.selectFrom('gmsi.workers').select('worker_id').execute()).toHaveLength(workers),
+      expect(await db.selectFrom('gmsi.processes').select('process_id').execute()).toHaveLength(workers),
     90_000,
   );
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
-import { beatWorker } from '../../src/warehouse/tables/workers.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
@@ -27,6 +27,13 @@ test('the documented privileges of a loader are enough to load and to work', asy
   expect(await runBackfill({ job, db: loader.db, sandbox })).toMatchObject({ outcome: 'done' });
   const plan = { fullRefresh: true, retryRefused: true };
   expect(await runBackfill({ job, db: loader.db, sandbox, plan })).toMatchObject({ outcome: 'done' });
-  const worker = { worker_id: 'w', run_by: 'test', version: 'test', key_fingerprint: 'k', concurrency: 1 };
-  await beatWorker(loader.db, worker);
+  const worker = {
+    process_id: 'w',
+    command: 'work',
+    run_by: 'test',
+    version: 'test',
+    key_fingerprint: 'k',
+    concurrency: 1,
+  };
+  await beatProcess(loader.db, worker);
 });

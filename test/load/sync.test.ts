@@ -72,13 +72,10 @@ describe('a sync', () => {
 
   it('of a job that another process is syncing leaves it to that one', async ({ db, sandbox }) => {
     const job = aJobFor(one, open);
-    const namesake = aJobFor({ ...one, from: '2026-11-18' }, open);
-    const [first, second, another] = await Promise.all([
+    const [first, second] = await Promise.all([
       runSync({ job, db, sandbox, clock: noon }),
       runSync({ job, db, sandbox, clock: noon }),
-      runSync({ job: namesake, db, sandbox, clock: noon }),
     ]);
-    expect(another).toMatchObject({ isElsewhere: false, outcome: 'done' });
     expect([first!.isElsewhere, second!.isElsewhere].sort()).toEqual([false, true]);
     expect([first!.outcome, second!.outcome]).toEqual(['done', 'done']);
     expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({ isElsewhere: false });

@@ -45,7 +45,7 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
   setMaxListeners(0, stop.signal);
   const context = aWorkerContext(setting, stop.signal);
   const key_fingerprint = keyFingerprint(keyOf(setting));
-  const identity = { run_by: 'test', version: 'test', key_fingerprint, concurrency };
+  const identity = { command: 'work', run_by: 'test', version: 'test', key_fingerprint, concurrency };
   const ended = runWorker({ ...context, identity, registerJobs: setting.registerJobs ?? (async () => {}) });
   ended.catch(() => {});
   return {
@@ -74,7 +74,7 @@ export function aWorkerContext(
     throw error;
   };
   return {
-    ...{ workerId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
+    ...{ processId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
     databaseClock: async () => clock(),
     longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),
@@ -115,7 +115,7 @@ export async function registered(
 export async function aRound(db: Warehouse): Promise<void> {
   const beats = async () => {
     const { rows } = await sql<{ worker: string; at: string }>`
-      select worker_id as worker, heartbeat_at::text as at from gmsi.workers where stopped_at is null order by 1`.execute(
+      select process_id as worker, heartbeat_at::text as at from gmsi.processes where command = 'work' and stopped_at is null order by 1`.execute(
       db,
     );
     return rows;
@@ -140,7 +140,7 @@ export async function aRound(db: Warehouse): Promise<void> {
 export async function loadsEnded(db: Warehouse, atLeast = 1) {
   return vi.waitFor(
     async () => {
-      const inHand = db.selectFrom('gmsi.schedules').select('job').where('worker_id', 'is not', null);
+      const inHand = db.selectFrom('gmsi.schedules').select('job').where('process_id', 'is not', null);
       const busy = await inHand.execute();
       const ended = await db
         .selectFrom('gmsi.loads')

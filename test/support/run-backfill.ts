@@ -4,7 +4,7 @@ import type { Job } from '../../src/config/job.ts';
 import { parseJob } from '../../src/config/read-job.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
-import { type SyncResult, sync } from '../../src/load/sync.ts';
+import { type SyncUnlessRunning, syncUnlessRunning } from '../../src/load/sync.ts';
 import { openPermits, type Permits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
@@ -12,6 +12,7 @@ import { type Client, type ClientEvent, createClient } from '../../src/service/c
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { keepProcess } from '../../src/warehouse/keep-process.ts';
 import type { TruthScope } from './truth.ts';
 
 /** A job as its file's text, unlimited in rate so that tests are bound by nothing but the machine. */
@@ -79,8 +80,12 @@ export function runBackfill(setting: BackfillSetting): Promise<LoadResult> {
 }
 
 /** Runs a sync as `gmsi sync` would, in this process. */
-export function runSync(setting: BackfillSetting): Promise<SyncResult> {
-  return withContext(setting, sync);
+export function runSync(setting: BackfillSetting): Promise<SyncUnlessRunning> {
+  return withContext(setting, async (context) => {
+    const about = { command: 'sync', run_by: 'test', version: 'test' };
+    await using own = await keepProcess(context.warehouse, about, context);
+    return await syncUnlessRunning(context, own);
+  });
 }
 
 async function withContext<Result>(

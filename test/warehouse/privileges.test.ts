@@ -91,7 +91,7 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments rejected_records windows workers',
+  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence countries coverage headline_revisions imported_files jobs learned_facts',
     'loads lookups origin request_rate revisions schedules service_descriptions topics wire_fields',

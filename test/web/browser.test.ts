@@ -697,8 +697,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(ofOwn!.join()).toContain(`left: ${(100 * forecast) / 4000}%`);
     for (const look of [ofOwn!, ofAnother!]) expect(look[0]).toMatch(/left: 90%; width: 10%/);
     expect([ofOwn!.length, ofAnother!.length]).toEqual([4, 3]);
-    await sql`insert into gmsi.workers (worker_id, run_by, version, key_fingerprint, concurrency)
-      values (gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
+    await sql`insert into gmsi.processes (command, process_id, run_by, version, key_fingerprint, concurrency)
+      values ('work', gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });

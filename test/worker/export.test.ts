@@ -7,8 +7,9 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
-import { dueExports, markExportDue } from '../../src/warehouse/tables/schedules.ts';
-import { claim } from '../../src/warehouse/turns.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { dueExports, markExportDue, takeExports } from '../../src/warehouse/tables/schedules.ts';
+import { claimPlace } from '../../src/warehouse/turns.ts';
 import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
@@ -32,6 +33,7 @@ const kept: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
   storage = await aStorage();
+  await isListed('a test');
   folder = await aFolder();
   for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
     kept[name] = process.env[name];
@@ -46,6 +48,12 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
 });
+
+/** Lists a worker, as its first heartbeat does. */
+function isListed(process_id: string) {
+  const about = { command: 'work', run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
+  return beatProcess(warehouse.db, { process_id, ...about });
+}
 
 /** Of a worker that has the files of these jobs. */
 function settingNow(definitions: Readonly<Record<string, object>> = {}) {
@@ -139,12 +147,20 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   let now = new Date('2026-11-20T08:00:00Z');
   const makeExports = createExporter(aWorkerContext({ ...settingNow({ stopped }), clock: () => now }));
   {
-    await using _other = await claim(db, 'exporting to', out);
+    await using _other = await claimPlace(db, out);
     await makeExports();
   }
   await makeExports();
   expect(await dueExports(db)).toHaveLength(1);
   now = new Date('2026-11-20T08:01:00Z');
+  await isListed('another');
+  expect(await takeExports(db, 'stopped', { processId: 'another', leaseSeconds: 30 })).toBe(true);
+  await makeExports();
+  expect(existsSync(out), 'another living worker makes it').toBe(false);
+  // As after the loss of its host.
+  await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`.execute(
+    db,
+  );
   await makeExports();
   expect(await dueExports(db)).toEqual([]);
   expect(existsSync(out)).toBe(true);

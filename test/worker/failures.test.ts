@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
-import { beatWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
@@ -48,9 +48,9 @@ it('pauses a job whose windows all fail, and goes on by itself', async ({ wareho
 });
 
 it('ends if it cannot be listed, instead of working unseen', async ({ warehouse, db, sandbox }) => {
-  await sql`drop table gmsi.workers cascade`.execute(db);
+  await sql`drop table gmsi.processes cascade`.execute(db);
   await using worker = aWorker({ warehouse, sandbox });
-  await expect(worker.ended).rejects.toThrow('gmsi.workers');
+  await expect(worker.ended).rejects.toThrow('gmsi.processes');
 });
 
 it('ends the load of a spent budget, also if its job was unscheduled', async ({ warehouse, db }) => {
@@ -95,12 +95,15 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   await registered(db, 'hopeless', jobFor(scope, { schedule }), lastNight);
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;
-  const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
-  await beatWorker(db, { worker_id: 'w', ...identity });
+  const identity = {
+    ...{ command: 'work', run_by: 'test', version: 'test' },
+    ...{ key_fingerprint: 'key', concurrency: 1 },
+  };
+  await beatProcess(db, { process_id: 'w', ...identity });
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);
-    const [due] = await takeDueJobs(db, 'backfill', { workerId: 'w', leaseSeconds: 30, atMost: 1 });
+    const [due] = await takeDueJobs(db, 'backfill', { processId: 'w', leaseSeconds: 30, atMost: 1 });
     const until = await endDue(db, due!, 'w', { now, pause: { because: 'failures', error: 'no' } });
     minutes.push((until!.getTime() - now.getTime()) / 60_000);
   }

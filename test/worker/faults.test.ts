@@ -51,7 +51,7 @@ it('loads a job although the reply to its taking is lost', async ({ warehouse, d
   await using proxy = await aCuttingProxy(warehouse.url);
   await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
   // A round takes syncs first, then backfills.
-  proxy.loseReplyTo(/update gmsi\.schedules s set worker_id/, 2);
+  proxy.loseReplyTo(/update gmsi\.schedules s set process_id/, 2);
   await using _worker = aWorker({ warehouse: { db: cut, url: proxy.url }, sandbox });
   expect(await loadsEnded(db)).toMatchObject([{ job: 'lost', outcome: 'done' }]);
   expect(proxy.lost).toBe(1);
@@ -68,7 +68,7 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
   await using worker = aWorker({ warehouse, sandbox, log, registerJobs: register });
   await aRound(db);
   // As after a restore of a backup that is older than the worker and its jobs.
-  await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.workers`.execute(db);
+  await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
   expect(await loadsEnded(db)).toMatchObject([{ job: 'forgotten', outcome: 'done' }]);
   expect(lines.filter(({ msg }) => msg.includes('does not know this worker'))).toHaveLength(1);
   await worker.stop();

@@ -1,6 +1,8 @@
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { dueExports } from '../../src/warehouse/tables/schedules.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { dueExports, takeJob } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import {
   aRound,
@@ -80,13 +82,39 @@ it('is left to gmsi sync by the workers while that runs, and then done', async (
   expect(await loadsEnded(db, 2)).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
 });
 
+it('of a gmsi sync whose host is lost is continued by a worker after the lease', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  await registered(db, 'test', hourly, beforeNoon);
+  const lost = { processId: 'lost', leaseSeconds: 10 };
+  const about = { command: 'sync', run_by: 'far', version: 'test', key_fingerprint: null, concurrency: null };
+  await beatProcess(db, { process_id: 'lost', ...about });
+  expect(await takeJob(db, { job: 'test', command: 'sync' }, lost)).toBe(true);
+  await using _worker = aWorker({ warehouse, sandbox, clock });
+  await aRound(db);
+  await aRound(db);
+  expect(await db.selectFrom('gmsi.loads').select('load_id').execute(), 'while it is alive').toEqual([]);
+  // No heartbeat comes any more, and nobody has closed its connections.
+  await sql`update gmsi.processes set heartbeat_at = now() - interval '11 s' where process_id = 'lost'`.execute(
+    db,
+  );
+  expect(await loadsEnded(db)).toMatchObject([{ command: 'sync', outcome: 'done' }]);
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});
+
 /** A worker that is started once, and has looked at the schedules then. */
 async function startedMeanwhile(db: Warehouse, start: () => WorkerInTest) {
   let worker: WorkerInTest | undefined;
   let begun: Promise<void> | undefined;
   const begin = async () => {
     worker = start();
-    await expect.poll(() => db.selectFrom('gmsi.workers').select('worker_id').execute()).toHaveLength(1);
+    await expect
+      .poll(() =>
+        db.selectFrom('gmsi.processes').select('process_id').where('command', '=', 'work').execute(),
+      )
+      .toHaveLength(1);
     await aRound(db);
   };
   return {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
 import { markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
-import { beatWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { registered } from '../support/a-worker.ts';
 import { it } from '../support/serving.ts';
@@ -17,11 +17,14 @@ it('gives each due job to one worker, however many workers take jobs at once', a
   }
   const taken: string[] = [];
   const takeUntilNoneIsLeft = async () => {
-    const workerId = randomUUID();
-    const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
-    await beatWorker(db, { worker_id: workerId, ...identity });
+    const processId = randomUUID();
+    const identity = {
+      ...{ command: 'work', run_by: 'test', version: 'test' },
+      ...{ key_fingerprint: 'key', concurrency: 1 },
+    };
+    await beatProcess(db, { process_id: processId, ...identity });
     for (let has = 0; ; has++) {
-      const due = await takeDueJobs(db, 'backfill', { workerId, leaseSeconds: 30, atMost: 1 });
+      const due = await takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
       if (due.length > has) continue;
       taken.push(...due.map(({ job }) => job));
       return;

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
-import { beatWorker } from '../../src/warehouse/tables/workers.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRound, aWorker, dueIn, loadsEnded, registered } from '../support/a-worker.ts';
@@ -84,7 +84,7 @@ it('a job of a dead worker is taken, whose heartbeat is 400 days ahead', async (
   await registered(db, 'hourly', hourly, now);
   await markDue(db, of, now);
   expect(await taken(db, 'dead')).toHaveLength(1);
-  await sql`update gmsi.workers set heartbeat_at = now() + interval '400 days'`.execute(db);
+  await sql`update gmsi.processes set heartbeat_at = now() + interval '400 days'`.execute(db);
   expect(await taken(db, 'alive')).toHaveLength(1);
 });
 
@@ -96,8 +96,11 @@ async function paused(db: Warehouse, at: Date): Promise<void> {
 }
 
 /** What a worker takes that has just registered. */
-async function taken(db: Warehouse, workerId: string) {
-  const identity = { run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
-  await beatWorker(db, { worker_id: workerId, ...identity });
-  return takeDueJobs(db, 'backfill', { workerId, leaseSeconds: 30, atMost: 1 });
+async function taken(db: Warehouse, processId: string) {
+  const identity = {
+    ...{ command: 'work', run_by: 'test', version: 'test' },
+    ...{ key_fingerprint: 'key', concurrency: 1 },
+  };
+  await beatProcess(db, { process_id: processId, ...identity });
+  return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { beatsWithin, isAlive } from '../tables/workers.ts';
+import { beatsWithin, isAlive } from '../tables/processes.ts';
 import type { Question } from './reading.ts';
 
 /** A load as the page shows it; the totals of a running one are a few seconds old. */
@@ -133,8 +133,8 @@ export function livingWorkers(leaseSeconds: number): Question<WorkerShown> {
   return {
     about: 'Workers that are alive',
     query: sql<WorkerShown>`
-      select worker_id, run_by, concurrency, started_at from gmsi.workers w
-      where ${isAlive(leaseSeconds)} order by started_at`,
+      select process_id as worker_id, run_by, concurrency, started_at from gmsi.processes p
+      where p.command = 'work' and ${isAlive(leaseSeconds)} order by started_at`,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { refreshReason } from '../tables/loads.ts';
+import { isAlive } from '../tables/processes.ts';
 import {
   askedSeries,
   inScope,
@@ -13,7 +14,6 @@ import {
   seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
-import { isAlive } from '../tables/workers.ts';
 import { isUncovered } from './coverage.ts';
 
 /** Returns how much of a job's period is covered, over all of its series. */
@@ -103,9 +103,11 @@ export interface WorkersJob {
 export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): Promise<WorkersJob[]> {
   const { rows } = await sql<WorkersJob>`
     select s.job, s.command, s.due_at, s.resumes_at, s.paused_because,
-           exists (select from gmsi.workers w where w.worker_id = s.worker_id and ${isAlive(leaseSeconds)}) as is_loading,
+           exists (select from gmsi.processes p where p.process_id = s.process_id and ${isAlive(leaseSeconds)}) as is_loading,
            l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
     from gmsi.schedules s
+    -- Without jobs that only a command has loaded, which no worker knows.
+    join gmsi.jobs using (job)
     left join lateral (
       select * from gmsi.loads l
       -- A refresh is a backfill with this reason.

@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Database, JobCommand, SchedulesTable } from '../database.ts';
-import { isAlive } from './workers.ts';
+import { mayTake, type Owner } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -107,35 +107,41 @@ export interface DueJob extends OfJob {
 }
 
 /**
- * Takes due jobs for a worker, the longest due first: those that no living worker has.
+ * Takes due jobs for a worker, the longest due first: those that no other living process has.
  * @returns all due jobs that the worker has: so one is not lost if the reply is, after the server has executed this
  */
 export async function takeDueJobs(
   db: Kysely<Database>,
   command: JobCommand,
-  { workerId, leaseSeconds, atMost }: { workerId: string; leaseSeconds: number; atMost: number },
+  { atMost, ...owner }: Owner & { readonly atMost: number },
 ): Promise<DueJob[]> {
   const { rows } = await sql<DueJob>`
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
-      where s.due_at is not null and s.command = ${command}
-        -- Its worker must be seen to be silent. With "no living worker has it", this would also take a job that another worker
-        -- took after this statement began: such a worker is not seen here, and a join is not checked again.
-        and (s.worker_id is null
-          or (select not ${isAlive(leaseSeconds)} from gmsi.workers w where w.worker_id = s.worker_id))
+      where s.due_at is not null and s.command = ${command} and s.process_id is distinct from ${owner.processId}
+        and ${mayTake('s.process_id', owner)}
       order by s.due_at limit ${atMost} for update of s skip locked
-    )
-    , taken as (
-      update gmsi.schedules s set worker_id = ${workerId}
+    ), taken as (
+      update gmsi.schedules s set process_id = ${owner.processId}
       from free where free.job = s.job and free.command = s.command
       returning s.job, s.command, s.due_at, free.definition
     )
     select * from taken
     union all
     select s.job, s.command, s.due_at, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
-    where s.due_at is not null and s.command = ${command} and s.worker_id = ${workerId}
+    where s.due_at is not null and s.command = ${command} and s.process_id = ${owner.processId}
   `.execute(db);
   return rows;
+}
+
+/** Takes a job for a command. @returns false if another living process is loading it */
+export async function takeJob(db: Kysely<Database>, { job, command }: OfJob, owner: Owner): Promise<boolean> {
+  const { rows } = await sql`
+    insert into gmsi.schedules as s (job, command, fired_at, process_id) values (${job}, ${command}, now(), ${owner.processId})
+    on conflict (job, command) do update set process_id = excluded.process_id where ${mayTake('s.process_id', owner)}
+    returning 1
+  `.execute(db);
+  return rows.length === 1;
 }
 
 /** Why a job is paused. `resumesAt`: at the end of a pause for the budget. One for failures is twice as long as the one before. */
@@ -155,35 +161,35 @@ export const longestPause = 60;
 export async function endDue(
   db: Kysely<Database>,
   { job, command, due_at }: DueJob,
-  workerId: string,
+  processId: string,
   { now, pause }: { readonly now: Date; readonly pause: Pause | undefined },
 ): Promise<Date | undefined> {
   const minutes = sql`least(2 ^ least(pauses, 10), ${longestPause}::float8)`;
   const isFailure = pause?.because === 'failures';
   const { rows } = await sql<{ resumes_at: Date | null }>`
-    update gmsi.schedules set worker_id = null, due_at = nullif(due_at, ${due_at}::timestamptz),
+    update gmsi.schedules set process_id = null, due_at = nullif(due_at, ${due_at}::timestamptz),
       resumes_at = case when ${isFailure}::boolean then ${now}::timestamptz + ${minutes} * interval '1 minute'
                         else ${pause?.resumesAt ?? null}::timestamptz end,
       paused_because = ${pause?.because ?? null}, pause_error = ${pause?.error ?? null},
       pauses = case when ${isFailure}::boolean then pauses + 1 when ${pause === undefined}::boolean then 0 else pauses end
-    where job = ${job} and command = ${command} and worker_id = ${workerId}
+    where job = ${job} and command = ${command} and process_id = ${processId}
     returning resumes_at
   `.execute(db);
   return rows[0]?.resumes_at ?? undefined;
 }
 
-/** Leaves a due job to the next worker. */
-export async function leaveDue(
+/** Gives back a job; if it is due, the next worker takes it. */
+export async function leaveJob(
   db: Kysely<Database>,
   { job, command }: OfJob,
-  workerId: string,
+  processId: string,
 ): Promise<void> {
   await db
     .updateTable('gmsi.schedules')
-    .set({ worker_id: null })
+    .set({ process_id: null })
     .where('job', '=', job)
     .where('command', '=', command)
-    .where('worker_id', '=', workerId)
+    .where('process_id', '=', processId)
     .execute();
 }
 
@@ -199,6 +205,22 @@ export async function dueExports(db: Kysely<Database>): Promise<{ job: string; e
     .select(['job', 'export_due_at'])
     .where('export_due_at', 'is not', null);
   return (await due.orderBy('export_due_at').execute()) as { job: string; export_due_at: Date }[];
+}
+
+/** Takes the exports of a job, if they are still due. @returns false if another living process is making them */
+export async function takeExports(db: Kysely<Database>, job: string, owner: Owner): Promise<boolean> {
+  const { rows } = await sql`
+    update gmsi.jobs j set export_process_id = ${owner.processId}
+    where job = ${job} and export_due_at is not null and ${mayTake('j.export_process_id', owner)}
+    returning 1
+  `.execute(db);
+  return rows.length === 1;
+}
+
+/** Gives back the exports of a job. */
+export async function leaveExports(db: Kysely<Database>, job: string, processId: string): Promise<void> {
+  const own = db.updateTable('gmsi.jobs').where('job', '=', job).where('export_process_id', '=', processId);
+  await own.set({ export_process_id: null }).execute();
 }
 
 /** Stores that a job is exported; not if an export was made due again meanwhile. */

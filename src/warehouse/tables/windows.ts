@@ -2,10 +2,10 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { isJoined } from './planning.ts';
+import { beatsWithin } from './processes.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
-import { beatsWithin } from './workers.ts';
 
 /** The load that wants a window. */
 interface Claimant {

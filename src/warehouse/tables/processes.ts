@@ -1,0 +1,81 @@
+import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Database, ProcessesTable } from '../database.ts';
+
+/*
+ * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs). It is alive as long as
+ * it sends heartbeats, by the database's clock.
+ *
+ *                 │ taken by another       │ taken by the owner       │ given back by the owner
+ *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
+ *   nobody's      │ that process's         │ its own                  │ nobody's
+ *   of a living   │ refused                │ its own: the reply to    │ nobody's
+ *   process       │                        │ the first taking was lost│
+ *   of a dead one │ that process's         │ its own: it was suspended│ nobody's
+ */
+
+/** How long processes that have ended stay listed, in days. */
+const listedFor = 30;
+
+/** What a process stores about itself. */
+export type ProcessIdentity = Omit<Selectable<ProcessesTable>, 'started_at' | 'heartbeat_at' | 'stopped_at'>;
+
+/** Who wants to own something. */
+export interface Owner {
+  readonly processId: string;
+  /** Seconds of silence after which what a process owns is free. */
+  readonly leaseSeconds: number;
+}
+
+/** Removes processes that ended long ago. */
+export async function forgetProcesses(db: Kysely<Database>): Promise<void> {
+  await sql`delete from gmsi.processes where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
+    db,
+  );
+}
+
+/**
+ * Stores a heartbeat, which keeps what a process owns its own.
+ * @returns true if the warehouse did not list the process: at its first heartbeat, or because the database was restored
+ */
+export async function beatProcess(db: Kysely<Database>, process: ProcessIdentity): Promise<boolean> {
+  const { isNew } = await db
+    .insertInto('gmsi.processes')
+    .values(process)
+    .onConflict((known) => known.column('process_id').doUpdateSet({ heartbeat_at: sql<Date>`now()` }))
+    .returning(sql<boolean>`xmax = 0`.as('isNew'))
+    .executeTakeFirstOrThrow();
+  return isNew;
+}
+
+export async function stopProcess(db: Kysely<Database>, processId: string): Promise<void> {
+  await db
+    .updateTable('gmsi.processes')
+    .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
+    .where('process_id', '=', processId)
+    .execute();
+}
+
+/**
+ * Returns the condition that a process may take what `owner` names: it is nobody's, its own, or of a process that is seen to be
+ * silent. Not "no living process has it": a process that registered and took it after the statement began is not seen, and the
+ * statement would take it, too.
+ */
+export function mayTake(owner: string, { processId, leaseSeconds }: Owner): RawBuilder<boolean> {
+  const column = sql.ref(owner);
+  return sql`(${column} is null or ${column} = ${processId}
+    or (select not ${isAlive(leaseSeconds)} from gmsi.processes p where p.process_id = ${column}))`;
+}
+
+/** Returns the condition that a process `p` has not stopped and has sent a heartbeat within the lease. */
+export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
+  return sql`(p.stopped_at is null and ${beatsWithin(leaseSeconds, 'p.heartbeat_at')})`;
+}
+
+/**
+ * Returns the condition that a heartbeat is no older than the lease. One in the future does not count either: a server's clock
+ * that was wrong stored it, and its process would own what it had until then.
+ */
+export function beatsWithin(leaseSeconds: number, column: string): RawBuilder<boolean> {
+  const lease = sql`make_interval(secs => ${leaseSeconds})`;
+  return sql`(${sql.ref(column)} between now() - ${lease} and now() + ${lease})`;
+}
