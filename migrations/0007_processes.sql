@@ -1,4 +1,5 @@
--- One table of the processes that own work: workers, and commands while they do something that nobody else may do.
+-- One table of the processes that own work: workers, and commands while they do something that nobody else may do. A load is
+-- registered once, even if the reply is lost.
 
 alter table gmsi.workers rename to processes;
 alter table gmsi.processes rename column worker_id to process_id;
@@ -19,6 +20,9 @@ comment on column gmsi.schedules.process_id is 'The process that is loading it, 
 
 alter table gmsi.jobs add column export_process_id text references gmsi.processes on delete set null;
 comment on column gmsi.jobs.export_process_id is 'The worker that is making its exports; null if none is.';
+
+alter table gmsi.loads add column idempotency_key uuid unique;
+comment on column gmsi.loads.idempotency_key is 'Chosen by the process that began it, so that a repetition after a lost reply adds no second row.';
 
 do $$ begin
   execute replace(pg_catalog.pg_get_functiondef('gmsi.grant_roles()'::regprocedure), '''workers''', '''processes''');

@@ -59,14 +59,16 @@ export async function openWarehouse(
   connections = usualConnections,
 ) {
   const { address, description, release } = await warehouseAddress(session);
-  const db = connect(address, connections);
+  const connected = connect(address, connections);
+  // Patient from the first answer on: a connection that breaks later is a restart, not a wrong address.
+  const db = connected.patient({ log: session.log, signal: session.stop });
   const close = async () => {
-    await db.destroy();
+    await connected.destroy();
     await release();
   };
   try {
     const sayWaiting = () => session.log.info(waitingFor(description, undefined));
-    await sayIfSlow(sayWaiting, () => checkServer(db));
+    await sayIfSlow(sayWaiting, () => checkServer(connected));
     if (schema === 'migrate') await migrate(db, session);
   } catch (error) {
     await close();

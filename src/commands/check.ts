@@ -11,6 +11,7 @@ import { firstUnsettledDay } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
+import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
@@ -49,7 +50,9 @@ export async function checkCommand(
     return { job, feed, scope: { window, table: feed.table, firstUnsettled } };
   });
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
-  const results = await runChecks(warehouse.db, asked, checks, { rows, timeout, stop: session.stop });
+  const run = { rows, timeout, stop: session.stop };
+  const patience = { log: session.log, signal: session.stop };
+  const results = await retried(() => runChecks(warehouse.db, asked, checks, run), patience);
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
   const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);

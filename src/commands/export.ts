@@ -15,6 +15,7 @@ import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { retried } from '../warehouse/retries.ts';
 import type { Standby } from '../warehouse/standby.ts';
 import {
   canExport,
@@ -73,7 +74,10 @@ export async function exportCommand(
     progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
   const { storage } = session.config;
   const run = { warehouse: warehouse.db, scope, format, out, storage, mode, since } as const;
-  const exported = await exportTable({ ...run, stop: session.stop, onRows });
+  const exported = await retried(() => exportTable({ ...run, stop: session.stop, onRows }), {
+    log: session.log,
+    signal: session.stop,
+  });
   progress[Symbol.dispose]();
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json)

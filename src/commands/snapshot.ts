@@ -49,7 +49,9 @@ export async function snapshotCommand(
     return exitCodes.done;
   }
   if (remove) {
-    if (!(await forgetMoment(db, name))) throw unknownMoment(name, await readMoments(db));
+    const moments = await readMoments(db);
+    if (!moments.some((one) => one.name === name)) throw unknownMoment(name, moments);
+    await forgetMoment(db, name);
     if (session.json) printJson({ removed: name });
     else print(`${name} is removed. The data are as before.\n`);
     return exitCodes.done;

@@ -7,7 +7,7 @@ import type { Client } from '../service/client.ts';
 import type { PageCounts } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
-import { forLog } from '../warehouse/errors.ts';
+import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
@@ -187,7 +187,8 @@ export async function openLoad(
 /** Stores how the load ended. Only logs errors: the lease frees the windows. */
 async function close(load: Load, end: LoadEnd): Promise<void> {
   const { loadId, log, totals, feed, reader } = load;
-  const warehouse = load.warehouse.plain;
+  // Whoever has waited for minutes does not wait again.
+  const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
   const writes = [
     finishLoad(warehouse, loadId, end.outcome, totals, error),

@@ -104,6 +104,7 @@ export interface Database {
     error: string | null;
     reason: string | null;
     run_by: string;
+    idempotency_key: string | null;
   };
   'gmsi.coverage': Series & {
     days: string;

@@ -125,7 +125,9 @@ describe('the log of a load', () => {
     await sql`
       create function gmsi.refuse() returns trigger language plpgsql as
       ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`.execute(db);
-    await sql`create trigger refuse before update on gmsi.loads execute function gmsi.refuse()`.execute(db);
+    await sql`create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`.execute(
+      db,
+    );
     const { log, lines } = aLog();
     const short = aJobFor({ ...scope, countries: ['US'], to: '2026-09-01' });
     await runBackfill({ job: short, db, sandbox, clock, log });

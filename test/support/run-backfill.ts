@@ -83,7 +83,7 @@ export function runBackfill(setting: BackfillSetting): Promise<LoadResult> {
 export function runSync(setting: BackfillSetting): Promise<SyncUnlessRunning> {
   return withContext(setting, async (context) => {
     const about = { command: 'sync', run_by: 'test', version: 'test' };
-    await using own = await keepProcess(context.warehouse, about, context);
+    await using own = await keepProcess(context.warehouse.patient({}), about, context);
     return await syncUnlessRunning(context, own);
   });
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
 import { releaseWindows } from './windows.ts';
@@ -29,6 +30,7 @@ export const noTotals: Readonly<LoadTotals> = {
   records_outside: 0,
 };
 
+/** Registers a load. A repetition after a lost reply finds the same load, and registers no second one. */
 export async function startLoad(
   db: Kysely<Database>,
   load: {
@@ -42,7 +44,12 @@ export async function startLoad(
 ): Promise<number> {
   const { load_id } = await db
     .insertInto('gmsi.loads')
-    .values(load)
+    .values({ ...load, idempotency_key: randomUUID() })
+    .onConflict((own) =>
+      own
+        .column('idempotency_key')
+        .doUpdateSet((eb) => ({ idempotency_key: eb.ref('excluded.idempotency_key') })),
+    )
     .returning('load_id')
     .executeTakeFirstOrThrow();
   return load_id;

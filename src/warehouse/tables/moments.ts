@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
+import { databaseTime } from '../health.ts';
 
 export type NamedMoment = Selectable<Database['gmsi.moments']>;
 
@@ -12,7 +13,7 @@ export async function readMoments(warehouse: Warehouse): Promise<NamedMoment[]> 
 }
 
 /**
- * Gives a moment a name; by default the time of the database.
+ * Gives a moment a name; by default the time of the database. A repetition after a lost reply finds the moment that it has named.
  * @returns `undefined` if the name is taken
  */
 export async function nameMoment(
@@ -24,24 +25,27 @@ export async function nameMoment(
     takenBy,
   }: { name: string; at: string | undefined; note: string | undefined; takenBy: string },
 ): Promise<NamedMoment | undefined> {
+  const moment = at ?? (await databaseTime(warehouse)).toISOString();
   return warehouse
     .insertInto('gmsi.moments')
     .values({
       name,
-      at: sql<Date>`date_trunc('milliseconds', coalesce(${at ?? null}::timestamptz, now()))`,
+      at: sql<Date>`date_trunc('milliseconds', ${moment}::timestamptz)`,
       note: note ?? null,
       taken_by: takenBy,
     })
-    .onConflict((conflict) => conflict.doNothing())
+    .onConflict((named) =>
+      named
+        .column('name')
+        .doUpdateSet((eb) => ({ name: eb.ref('excluded.name') }))
+        .whereRef('gmsi.moments.at', '=', 'excluded.at')
+        .whereRef('gmsi.moments.taken_by', '=', 'excluded.taken_by'),
+    )
     .returningAll()
     .executeTakeFirst();
 }
 
-/** @returns false if no moment has that name */
-export async function forgetMoment(warehouse: Warehouse, name: string): Promise<boolean> {
-  const { numDeletedRows } = await warehouse
-    .deleteFrom('gmsi.moments')
-    .where('name', '=', name)
-    .executeTakeFirst();
-  return numDeletedRows > 0n;
+/** Frees a name. */
+export async function forgetMoment(warehouse: Warehouse, name: string): Promise<void> {
+  await warehouse.deleteFrom('gmsi.moments').where('name', '=', name).execute();
 }

@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { feedNamed } from '../../src/feeds/catalog.ts';
+import { repair } from '../../src/load/repair.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { Secret } from '../../src/secret.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { aFolder as aCommandFolder, accessTo } from '../cli/gmsi.ts';
+import { gmsiHere } from '../cli/in-process.ts';
+import { jobFor } from '../cli/jobs.ts';
+import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
+import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
+import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
+import { aJobFor, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
+import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf } from '../support/warehouse-state.ts';
+
+/*
+ * For each kind of work: the reply to its n-th message is lost, for every n, after the server has executed it. Each time, the work
+ * ends well, and leaves what it leaves without that.
+ */
+
+const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-06' };
+const settings = { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 25, concurrency: 1 } };
+const job = aJobFor(scope, settings);
+const recent = { ...scope, from: '2026-11-18', to: '2026-11-20' };
+
+interface Setting {
+  readonly warehouse: TestWarehouse;
+  readonly sandbox: Sandbox;
+  /** By way of the proxy. */
+  readonly db: Warehouse;
+  readonly url: string;
+}
+
+interface Kind {
+  /** Done before, with no reply lost. */
+  readonly before?: (setting: Omit<Setting, 'db' | 'url'>) => Promise<unknown>;
+  readonly work: (setting: Setting) => Promise<unknown>;
+  /** What it leaves, beside what holds for every kind. */
+  readonly after: (setting: Omit<Setting, 'db' | 'url'>) => Promise<void>;
+}
+
+async function isLoaded({ warehouse, sandbox }: Omit<Setting, 'db' | 'url'>): Promise<void> {
+  expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+  const days = '{[2026-09-01,2026-09-07)}';
+  expect(await coverageOf(warehouse.db)).toEqual({
+    'NO Inflation-Food COMBINED': days,
+    'US Inflation-Food COMBINED': days,
+  });
+  expect(sandbox.stats()).toMatchObject({ cursorReadsAtOnce: 1 });
+}
+
+/** Runs a command in a folder with the job, by way of the proxy. */
+async function command(args: readonly string[], { url, sandbox }: Setting, more: object = {}): Promise<void> {
+  await using folder = await aCommandFolder();
+  await folder.write('jobs/small.yaml', { ...jobFor(scope, { ...settings }), ...more });
+  const env = { ...accessTo({ url } as TestWarehouse, sandbox) };
+  const ended = await gmsiHere([...args], { cwd: folder.path, env });
+  expect(ended, ended.stderr).toMatchObject({ code: 0 });
+}
+
+const load = ({ warehouse, sandbox }: Omit<Setting, 'db' | 'url'>) =>
+  runBackfill({ job, db: warehouse.db, sandbox });
+
+const kinds: Readonly<Record<string, Kind>> = {
+  'a backfill': {
+    work: async ({ db, sandbox }) =>
+      expect(await runBackfill({ job, db, sandbox })).toMatchObject({
+        outcome: 'done',
+        totals: { rows_inserted: servedBy(sandbox, scope).length },
+      }),
+    async after(setting) {
+      await isLoaded(setting);
+      expect(setting.sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
+    },
+  },
+  'a refresh': {
+    before: load,
+    work: async ({ db, sandbox }) =>
+      expect(
+        await runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } }),
+      ).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_changed: 0, rows_retracted: 0 } }),
+    after: isLoaded,
+  },
+  'a sync': {
+    work: async ({ db, sandbox }) =>
+      expect(await runSync({ job: aJobFor(recent, { end_date: 'today' }), db, sandbox })).toMatchObject({
+        ...{ outcome: 'done', isElsewhere: false },
+      }),
+    async after({ warehouse, sandbox }) {
+      expect(await heldBy(warehouse.db, recent)).toEqual(servedBy(sandbox, recent));
+      const owned = sql`select from gmsi.schedules where process_id is not null`;
+      expect((await owned.execute(warehouse.db)).rows).toEqual([]);
+    },
+  },
+  'an import': {
+    async work({ db }) {
+      await using folder = await aFolder();
+      const path = await folder.write('many.ndjson', manyRecords(1500));
+      const days = { from: '2024-01-01', to: '2024-01-01' };
+      expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
+        ...{ outcome: 'done', loaded: 1, covered: { days: 1 } },
+        loads: [{ totals: { records: 1500, rows_inserted: 1500 } }],
+      });
+    },
+    async after({ warehouse }) {
+      expect(await countRows(warehouse.db, 'headlines')).toBe(1500);
+      expect(await coverageOf(warehouse.db)).toEqual({
+        'US Inflation-Food COMBINED': '{[2024-01-01,2024-01-02)}',
+      });
+    },
+  },
+  'a repair': {
+    async before({ warehouse, sandbox }) {
+      await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
+      await runBackfill({ job, db: warehouse.db, sandbox: renamed });
+    },
+    work: async ({ db, sandbox }) =>
+      expect(
+        await repair({
+          ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields: { published_at: ['pubTime'] } },
+          ...{ scope: undefined, job: 'test', dryRun: false, runBy: 'test', batchSize: 40 },
+          stop: new AbortController().signal,
+        }),
+      ).toMatchObject({ outcome: 'done', rows: servedBy(sandbox, scope).length }),
+    async after({ warehouse, sandbox }) {
+      expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
+      expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);
+    },
+  },
+  'gmsi snapshot': {
+    work: (setting) => command(['snapshot', 'paper'], setting),
+    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'moments')).toBe(1),
+  },
+  'gmsi check': {
+    before: load,
+    work: (setting) => command(['check', 'small', '--json'], setting),
+    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'check_results')).toBeGreaterThan(5),
+  },
+  'gmsi export': {
+    before: load,
+    async work(setting) {
+      await using folder = await aFolder();
+      await command(['export', 'small', '--format', 'csv', '--out', join(folder.path, 'out')], setting);
+    },
+    after: isLoaded,
+  },
+};
+
+/** Does a kind of work on a warehouse of its own, with the reply to the `nth` message lost. @returns false if it has fewer */
+async function losing(nth: number, { before, work, after }: Kind): Promise<boolean> {
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
+  await before?.({ warehouse, sandbox });
+  await using proxy: CuttingProxy = await aCuttingProxy(warehouse.url);
+  await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 4);
+  proxy.loseReplyTo(/^/, nth);
+  await work({ warehouse, sandbox, db, url: proxy.url });
+  if (proxy.lost === 0) return false;
+  await after({ warehouse, sandbox });
+  const { rows: unended } = await sql`select command from gmsi.loads where outcome is null`.execute(
+    warehouse.db,
+  );
+  expect(unended, 'a load without an end').toEqual([]);
+  expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
+  return true;
+}
+
+describe('the reply to any message can be lost', { timeout: 900_000 }, () => {
+  it.each(Object.entries(kinds))('%s', async (_, kind) => {
+    const failures: string[] = [];
+    let lost = 0;
+    for (let nth = 1; ; nth++) {
+      try {
+        if (!(await losing(nth, kind))) break;
+        lost++;
+      } catch (error) {
+        failures.push(`${nth}: ${(error as Error).message.slice(0, 300)}`);
+        if (failures.length > 20) break;
+      }
+    }
+    expect(failures).toEqual([]);
+    expect(lost).toBeGreaterThan(5);
+  });
+});
