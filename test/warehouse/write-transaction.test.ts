@@ -1,16 +1,19 @@
 import { sql } from 'kysely';
-import { beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, it as test, vi } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { isMoved } from '../support/moved-time.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ isNew: true });
+// Nearly all of it are time limits of the server.
+const it = test.skipIf(isMoved);
 
 beforeAll(() => setAsOfDelay(warehouse.db, 4_000));
 beforeEach(async () => {
