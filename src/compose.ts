@@ -59,17 +59,17 @@ export async function openWarehouse(
   connections = usualConnections,
 ) {
   const { address, description, release } = await warehouseAddress(session);
-  const connected = connect(address, connections);
-  // Patient from the first answer on: a connection that breaks later is a restart, not a wrong address.
-  const db = connected.patient({ log: session.log, signal: session.stop });
+  const db = connect(address, connections);
   const close = async () => {
-    await connected.destroy();
+    await db.destroy();
     await release();
   };
   try {
     const sayWaiting = () => session.log.info(waitingFor(description, undefined));
-    await sayIfSlow(sayWaiting, () => checkServer(connected));
-    if (schema === 'migrate') await migrate(db, session);
+    await sayIfSlow(sayWaiting, () => checkServer(db));
+    // A connection that breaks after the first answer is a restart, not a wrong address.
+    const patient = db.patient({ log: session.log, signal: session.stop });
+    if (schema === 'migrate') await migrate(patient, session);
   } catch (error) {
     await close();
     throw error;
@@ -97,7 +97,8 @@ export async function openToRead(session: Session, schema: 'migrate' | 'as-is' =
     throw config.standby ? namingTheStandby(error) : error;
   });
   try {
-    return { ...warehouse, standby: await readStandby(warehouse.db) };
+    const patient = warehouse.db.patient({ log: session.log, signal: session.stop });
+    return { ...warehouse, standby: await readStandby(patient) };
   } catch (error) {
     await warehouse[Symbol.asyncDispose]();
     throw error;

@@ -42,7 +42,9 @@ export async function checkCommand(
   const named = await namedJobs(session, names, { all });
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openToRead(session);
-  const lookups = await readLookups(warehouse.db);
+  const patience = { log: session.log, signal: session.stop };
+  const db = warehouse.db.patient(patience);
+  const lookups = await readLookups(db);
   const asked = await forEachJob({ ...named, jobs }, (job) => {
     const feed = feedNamed(job.feed);
     const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
@@ -51,18 +53,17 @@ export async function checkCommand(
   });
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const run = { rows, timeout, stop: session.stop };
-  const patience = { log: session.log, signal: session.stop };
-  const results = await retried(() => runChecks(warehouse.db, asked, checks, run), patience);
+  const results = await retried(() => runChecks(db, asked, checks, run), patience);
   const reports = asked.map(({ job, scope }, at) => ({ job, scope: scope.window, results: results[at]! }));
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
-  const isKept = await keepCheckResults(warehouse.db, kept, options.only === undefined);
+  const isKept = await keepCheckResults(db, kept, options.only === undefined);
   const { log, clock, config, stop: signal } = session;
   if (isKept)
     await alertAfterRun(
       asked.map(({ job }) => job),
       config,
       clock,
-      { warehouse: warehouse.db, log, signal },
+      { warehouse: db, log, signal },
     );
   const { standby } = warehouse;
   if (session.json)

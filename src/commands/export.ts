@@ -59,7 +59,9 @@ export async function exportCommand(
   const dated = readTimes(options, session.clock());
   const { exportTable } = await loadExporter();
   // Not migrated, so that a read-only user can export, too.
-  await using warehouse = await openToRead(session, 'as-is');
+  await using opened = await openToRead(session, 'as-is');
+  const patience = { log: session.log, signal: session.stop };
+  const warehouse = { ...opened, db: opened.db.patient(patience) };
   await refuseUnmade(warehouse.db);
   const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
   await refuseUnsettled(warehouse, times.asOf);
@@ -74,10 +76,7 @@ export async function exportCommand(
     progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
   const { storage } = session.config;
   const run = { warehouse: warehouse.db, scope, format, out, storage, mode, since } as const;
-  const exported = await retried(() => exportTable({ ...run, stop: session.stop, onRows }), {
-    log: session.log,
-    signal: session.stop,
-  });
+  const exported = await retried(() => exportTable({ ...run, stop: session.stop, onRows }), patience);
   progress[Symbol.dispose]();
   const seconds = (performance.now() - startedAt) / 1000;
   if (session.json)

@@ -69,8 +69,8 @@ export function syncCommand(session: Session, names: string[], options: LoadOpti
   const loader: JobLoader = {
     command: 'sync',
     async run(context) {
-      const { warehouse, ...of } = context;
-      await using own = await keepProcess(warehouse, { command: 'sync', run_by: runBy, version }, of);
+      const warehouse = context.warehouse.patient({ log: context.log, signal: context.stop });
+      await using own = await keepProcess(warehouse, { command: 'sync', run_by: runBy, version }, context);
       return await syncUnlessRunning({ ...context, acceptRetractions, reason }, own);
     },
   };

@@ -1,4 +1,5 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
@@ -49,7 +50,8 @@ export async function keepCheckResults(
     return true;
   } catch (error) {
     // 42501: no privilege; 25006: a read-only server or role.
-    if (['42501', '25006'].includes((error as { code?: string }).code ?? '')) return false;
+    const { code } = (error instanceof GmsiError ? error.cause : error) as { code?: string };
+    if (code === '42501' || code === '25006') return false;
     throw error;
   }
 }
