@@ -137,8 +137,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   'gmsi check': {
     before: load,
-    work: (setting) => command(['check', 'small', '--json'], setting),
-    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'check_results')).toBeGreaterThan(5),
+    work: (setting) =>
+      command(['check', 'small', '--only', 'gaps', '--only', 'duplicates', '--json'], setting),
+    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'check_results')).toBe(2),
   },
   'gmsi export': {
     before: load,
@@ -170,18 +171,24 @@ async function losing(nth: number, { before, work, after }: Kind): Promise<boole
 }
 
 describe('the reply to any message can be lost', { timeout: 900_000 }, () => {
-  it.each(Object.entries(kinds))('%s', async (_, kind) => {
+  it.each(Object.entries(kinds))('%s', async (name, kind) => {
     const failures: string[] = [];
     let lost = 0;
-    for (let nth = 1; ; nth++) {
-      try {
-        if (!(await losing(nth, kind))) break;
-        lost++;
-      } catch (error) {
-        failures.push(`${nth}: ${(error as Error).message.slice(0, 300)}`);
-        if (failures.length > 20) break;
+    let nth = 1;
+    let isOver = false;
+    async function work(): Promise<void> {
+      while (!isOver && failures.length < 20) {
+        const own = nth++;
+        try {
+          if (await losing(own, kind)) lost++;
+          else isOver = true;
+        } catch (error) {
+          failures.push(`${own}: ${(error as Error).message.slice(0, 300)}`);
+        }
       }
     }
+    // Most of the time is waiting. A command has this process to itself.
+    await Promise.all(Array.from({ length: name.startsWith('gmsi') ? 1 : 6 }, work));
     expect(failures).toEqual([]);
     expect(lost).toBeGreaterThan(5);
   });
