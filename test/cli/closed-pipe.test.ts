@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { beforeAll, expect, it } from 'vitest';
+import { movedTime } from '../support/moved-time.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { accessTo, program } from './gmsi.ts';
 import { january, jobFor } from './jobs.ts';
@@ -44,7 +45,7 @@ it.skipIf(process.platform !== 'linux')(
 function start(args: readonly string[], stdout: number | 'pipe' = 'pipe') {
   return spawn(process.execPath, [program, ...args], {
     cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path, ...accessTo(warehouse, sandbox) },
+    env: { PATH: process.env.PATH, HOME: folder.path, ...movedTime, ...accessTo(warehouse, sandbox) },
     stdio: ['ignore', stdout, 'pipe'],
   });
 }

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { movedTime } from '../support/moved-time.ts';
 import { program } from './gmsi.ts';
 
 /** Whether script(1) of util-linux is here, which makes a terminal for a program. */
@@ -14,7 +15,7 @@ export function startOnTerminal(
   const quoted = [process.execPath, program, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qec', `stty cols ${columns}; exec ${quoted}`, '/dev/null'], {
     cwd: setting.cwd,
-    env: { PATH: process.env.PATH, TERM: 'xterm', NO_COLOR: '1', ...setting.env },
+    env: { PATH: process.env.PATH, TERM: 'xterm', NO_COLOR: '1', ...movedTime, ...setting.env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let written = '';

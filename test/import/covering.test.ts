@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { isMoved } from '../support/moved-time.ts';
 import { aWindowIn, countRows } from '../support/warehouse-state.ts';
 import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
@@ -224,15 +225,21 @@ it('half-drained windows stay, though files cover their days; others go', async 
   expect(rows).toEqual([{ first_day: '2024-01-10', next_token: 'a token' }]);
 });
 
-it('a stop ends the wait for a warehouse that does not let a batch be written', async ({ db, folder }) => {
-  const path = await folder.write('many.ndjson', manyRecords(3));
-  const stop = new AbortController();
-  await db.transaction().execute(async (trx) => {
-    await sql`lock table gmsi.headlines in access exclusive mode`.execute(trx);
-    const running = runImport(db, [path], { stated: statedOfMany, stop: stop.signal });
-    setTimeout(() => stop.abort(), 500);
-    expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });
-  });
-  expect(await countRows(db, 'headlines')).toBe(0);
-  expect(await runImport(db, [path], { stated: statedOfMany })).toMatchObject({ outcome: 'done', loaded: 1 });
-});
+it.skipIf(isMoved)(
+  'a stop ends the wait for a warehouse that does not let a batch be written',
+  async ({ db, folder }) => {
+    const path = await folder.write('many.ndjson', manyRecords(3));
+    const stop = new AbortController();
+    await db.transaction().execute(async (trx) => {
+      await sql`lock table gmsi.headlines in access exclusive mode`.execute(trx);
+      const running = runImport(db, [path], { stated: statedOfMany, stop: stop.signal });
+      setTimeout(() => stop.abort(), 500);
+      expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });
+    });
+    expect(await countRows(db, 'headlines')).toBe(0);
+    expect(await runImport(db, [path], { stated: statedOfMany })).toMatchObject({
+      outcome: 'done',
+      loaded: 1,
+    });
+  },
+);
