@@ -92,6 +92,6 @@ interface SyncMoment {
 function isDue({ polled_at, news_at, quiet_polls }: SeriesHabit, job: Job, now: Date): boolean {
   if (polled_at === null) return true;
   const history = { polledAt: polled_at, newsAt: news_at ?? polled_at, quietPolls: quiet_polls ?? 0 };
-  // A poll so far in the future is of a clock that was wrong.
+  // A poll that lies further ahead than its interval was stored when a clock was wrong.
   return Math.abs(now.getTime() - polled_at.getTime()) >= pollInterval(history, job.cadence.longest);
 }

@@ -72,8 +72,8 @@ export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
 }
 
 /**
- * Returns the condition that a heartbeat is no older than the lease. One in the future does not count either: a server's clock
- * that was wrong stored it, and its process would own what it had until then.
+ * Returns the condition that a heartbeat lies within the lease. A heartbeat in the future does not count: it was stored when the
+ * server's clock was wrong, and its process would own what it had until then.
  */
 export function beatsWithin(leaseSeconds: number, column: string): RawBuilder<boolean> {
   const lease = sql`make_interval(secs => ${leaseSeconds})`;
