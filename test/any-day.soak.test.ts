@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+/**
+ * What depends on a day, if anything does. Not what breaks connections or waits for a time limit of the server: a PostgreSQL server
+ * under faketime sleeps through signals, and may never wake up.
+ */
+const dated = [
+  ...['test/plan', 'test/commands', 'test/check', 'test/rate', 'test/config', 'test/sandbox'],
+  ...[
+    'every-feed',
+    'cadence',
+    'coverage',
+    'sync',
+    'sync-days',
+    'retraction',
+    'revisions',
+    'full-refresh',
+  ].map((name) => `test/load/${name}.test.ts`),
+  ...['schedule', 'due', 'budget', 'refresh', 'sync', 'wrong-clock'].map(
+    (name) => `test/worker/${name}.test.ts`,
+  ),
+  ...['as-of', 'signal-at', 'rollups', 'for-analysts'].map((name) => `test/warehouse/${name}.test.ts`),
+  ...['test/export/export-table.test.ts', 'test/web/api.test.ts', 'test/cli/part-of-job.test.ts'],
+];
+
+it.skipIf(!existsSync('/usr/bin/faketime'))('the tests pass on the first day of 2031', async () => {
+  const child = spawn('npm', ['run', 'test:any-day', '--', ...dated], {
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: { ...process.env, NO_COLOR: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  expect(said.split('\n').filter((line) => /FAIL|^ +Tests /.test(line))).toEqual([
+    expect.stringMatching(/^ +Tests +\d{3,} passed( \| \d+ skipped)? \(\d+\)$/),
+  ]);
+});
