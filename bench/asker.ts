@@ -3,9 +3,9 @@
 // tsx asker.ts <service> <database> <seconds>
 
 import { defaultServiceSettings as settings } from '../src/config/service-schema.ts';
-import { openPermits } from '../src/rate/permits.ts';
 import { Secret } from '../src/secret.ts';
 import { createClient } from '../src/service/client.ts';
+import { openPermits } from '../src/service/permits.ts';
 import { connect } from '../src/warehouse/connect.ts';
 
 const [baseUrl = '', database = '', seconds = ''] = process.argv.slice(2);

@@ -12,8 +12,10 @@ const perSecond = 25;
 export async function benchAtTheLimit(server: BenchServer): Promise<Verdict[]> {
   await using service = await sandbox({ limits: { perSecond, burst: 50 }, cacheBytes: 1e9 });
   const job = {
-    ...{ countries: ['US', 'GB', 'DE', 'FR', 'IT', 'JP', 'CN', 'IN', 'BR', 'CA', 'AU', 'ES', 'KR', 'MX'] },
-    ...{ topics: ['Inflation-Food'], start_date: '2023-07-01', end_date: '2025-12-31' },
+    countries: ['US', 'GB', 'DE', 'FR', 'IT', 'JP', 'CN', 'IN', 'BR', 'CA', 'AU', 'ES', 'KR', 'MX'],
+    topics: ['Inflation-Food'],
+    start_date: '2023-07-01',
+    end_date: '2025-12-31',
   };
   const { loaded, cost } = await costOf(server, service.url, job, 'pages');
   const { pages, records, seconds } = loaded;

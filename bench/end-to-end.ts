@@ -35,13 +35,11 @@ export function benchDlt(server: BenchServer): Promise<Verdict[]> {
 async function compare(server: BenchServer, other: Other): Promise<Verdict[]> {
   await using service = await sandbox({ limits: null, cacheBytes: 1e9 });
   const job = {
-    ...{
-      countries,
-      topics,
-      start_date: quarters.at(-1)!.startDate,
-      end_date: quarters[0]!.endDate,
-      step: 'P90D',
-    },
+    countries,
+    topics,
+    start_date: quarters.at(-1)!.startDate,
+    end_date: quarters[0]!.endDate,
+    step: 'P90D',
     service: { rate: 'unlimited', end_date: 'inclusive' },
   };
   const windows = quarters.flatMap((quarter) =>

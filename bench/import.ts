@@ -19,7 +19,10 @@ const days = { start_date: '2025-01-06', end_date: '2025-12-31' };
 export async function benchImport(server: BenchServer): Promise<Verdict[]> {
   await using service = await sandbox({ limits: null, cacheBytes: 1e9 });
   const job = {
-    ...{ countries, topics: [topic], ...days, step: 'P90D' },
+    countries,
+    topics: [topic],
+    ...days,
+    step: 'P90D',
     service: { rate: 'unlimited', end_date: 'inclusive' },
   };
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-bench-import-'));
@@ -63,7 +66,10 @@ async function writeYear(url: string, country: string, folder: string): Promise<
   ] as const) {
     for (let token: string | null = ''; token !== null; ) {
       const query = new URLSearchParams({
-        ...{ topic, start_date, end_date, limit: '1000' },
+        topic,
+        start_date,
+        end_date,
+        limit: '1000',
         ...(token && { next_token: token }),
       });
       const response = await fetch(`${url}/v1/headlines/feed/historical/gmsi/${country}?${query}`, {

@@ -25,8 +25,12 @@ export async function benchMemory(server: BenchServer): Promise<Verdict[]> {
   }
   // Every pair over ten years: only planned, and planned and ended by its budget after a few pages.
   const all = {
-    ...{ countries: 'all', topics: 'all', start_date: '2016-01-01', end_date: '2025-12-31' },
-    ...{ budget: { requests_per_month: 50, reserve: 0 }, service: { rate: 'unlimited' } },
+    countries: 'all',
+    topics: 'all',
+    start_date: '2016-01-01',
+    end_date: '2025-12-31',
+    budget: { requests_per_month: 50, reserve: 0 },
+    service: { rate: 'unlimited' },
   };
   const empty = { service: service.url, warehouse: await server.aWarehouse() };
   const begun = await backfill(all, empty, 75);

@@ -23,7 +23,11 @@ type Values = Readonly<Record<string, string | readonly string[]>>;
 export async function askPage(url: string): Promise<Verdict[]> {
   const db = open(url, 6);
   const web = await serveWeb(db, {
-    ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: inPackage('dist/page') },
+    host: '127.0.0.1',
+    port: 0,
+    names: [],
+    token: undefined,
+    page: inPackage('dist/page'),
     log: createLog({ level: 'error', readable: true }),
     endpoints: [
       ...contentsEndpoints,
@@ -45,7 +49,11 @@ export async function askPage(url: string): Promise<Verdict[]> {
     measured.push({ what, size, first, again: median(times) });
   }
   const rows = measured.map(({ what, size, first, again }) => [
-    ...[what, thousands(size.rows), thousands(size.bytes / 1000), milliseconds(first), milliseconds(again)],
+    what,
+    thousands(size.rows),
+    thousands(size.bytes / 1000),
+    milliseconds(first),
+    milliseconds(again),
   ]);
   print(`${table(['answer of the page', 'rows', 'kB', 'first', 'then'], rows)}\n`);
   if (browserPath) await openViews(web.url, lists);

@@ -25,12 +25,10 @@ export async function someWindows(windows: number, pagesEach: number): Promise<W
     for (let token: string | null = ''; token !== null && pages.length < pagesEach; ) {
       const year = 2025 - window;
       const query = new URLSearchParams({
-        ...{
-          topic: series.topic,
-          start_date: `${year}-01-01`,
-          end_date: `${year}-03-30`,
-          limit: `${pageSize}`,
-        },
+        topic: series.topic,
+        start_date: `${year}-01-01`,
+        end_date: `${year}-03-30`,
+        limit: `${pageSize}`,
         ...(token && { next_token: token }),
       });
       const response = await fetch(`${sandbox.url}/v1${gmsiHeadlines.path(series)}?${query}`, {

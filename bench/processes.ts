@@ -33,7 +33,9 @@ export async function run(args: readonly string[], env: Record<string, string>):
     json(child.stdio[3] as NodeJS.ReadableStream) as Promise<NodeJS.ResourceUsage>,
   ]);
   return {
-    ...{ code, stdout, seconds: (performance.now() - startedAt) / 1000 },
+    code,
+    stdout,
+    seconds: (performance.now() - startedAt) / 1000,
     cpuSeconds: (usage.userCPUTime + usage.systemCPUTime) / 1e6,
     peakBytes: usage.maxRSS * 1024,
   };

@@ -63,7 +63,10 @@ async function sizes(db: Warehouse): Promise<string[][]> {
     where c.relnamespace = 'gmsi'::regnamespace and c.relkind = 'r'
     group by 1 having sum(pg_total_relation_size(c.oid)) > 1e6 order by 3 desc`.execute(db);
   return rows.map(({ name, rows, heap, indexes }) => [
-    ...[name, thousands(rows), megabytes(heap), megabytes(indexes)],
+    name,
+    thousands(rows),
+    megabytes(heap),
+    megabytes(indexes),
     `${thousands(heap / rows)} + ${thousands(indexes / rows)}`,
   ]);
 }

@@ -7,7 +7,10 @@ import type { Verdict } from './statistics.ts';
 export async function benchSmallWindows(server: BenchServer): Promise<Verdict[]> {
   await using service = await sandbox({ limits: null, volume: 0.1 });
   const job = {
-    ...{ countries: 'all', topics: 'all', start_date: '2025-12-28', end_date: '2025-12-31' },
+    countries: 'all',
+    topics: 'all',
+    start_date: '2025-12-28',
+    end_date: '2025-12-31',
     service: { rate: 'unlimited' },
   };
   const { loaded, cost } = await costOf(server, service.url, job, 'windows');

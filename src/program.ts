@@ -160,7 +160,15 @@ withPart(program.command('backfill'))
   .addOption(acceptRetractions)
   .addOption(
     new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts([
-      ...['maxRequests', 'acceptRetractions', 'reason', 'dryRun', 'from', 'to', 'country', 'topic', 'ticker'],
+      'maxRequests',
+      'acceptRetractions',
+      'reason',
+      'dryRun',
+      'from',
+      'to',
+      'country',
+      'topic',
+      'ticker',
     ]),
   )
   .option(...reason)
@@ -249,7 +257,9 @@ program
   .option('--name <name>', 'host name that browsers use for this page; may be repeated', gathered)
   .addOption(
     new Option('--html [file]', 'write the page as one HTML file instead; - for standard output').conflicts([
-      ...['host', 'port', 'name'],
+      'host',
+      'port',
+      'name',
     ]),
   )
   .addHelpText(

@@ -10,7 +10,12 @@ import { expect, it } from 'vitest';
  * under faketime sleeps through signals, and may never wake up.
  */
 const dated = [
-  ...['test/plan', 'test/commands', 'test/check', 'test/rate', 'test/config', 'test/sandbox'],
+  'test/plan',
+  'test/commands',
+  'test/check',
+  'test/rate',
+  'test/config',
+  'test/sandbox',
   ...[
     'every-feed',
     'cadence',
@@ -25,7 +30,9 @@ const dated = [
     (name) => `test/worker/${name}.test.ts`,
   ),
   ...['as-of', 'signal-at', 'rollups', 'for-analysts'].map((name) => `test/warehouse/${name}.test.ts`),
-  ...['test/export/export-table.test.ts', 'test/web/api.test.ts', 'test/cli/part-of-job.test.ts'],
+  'test/export/export-table.test.ts',
+  'test/web/api.test.ts',
+  'test/cli/part-of-job.test.ts',
 ];
 
 it.skipIf(!existsSync('/usr/bin/faketime'))('the tests pass on the first day of 2031', async () => {

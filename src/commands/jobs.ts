@@ -47,7 +47,11 @@ async function listAll(session: Session, jobs: readonly Job[]) {
 function describe(jobs: readonly ListedJob[]): string {
   if (jobs.length === 0) return '';
   const rows = jobs.map(({ job, feed, from, to, series, nextRun, covered, wanted }): Cell[] => [
-    ...[job, feed, from, to, series ?? ''],
+    job,
+    feed,
+    from,
+    to,
+    series ?? '',
     covered === null || wanted === null
       ? ''
       : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },

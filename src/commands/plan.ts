@@ -15,7 +15,7 @@ import {
 } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import { keyFingerprint, monthOf, startOfNextMonth } from '../rate/budget.ts';
+import { keyFingerprint, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';

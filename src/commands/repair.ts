@@ -129,8 +129,13 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
     return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
   const head = ['feed', 'job', 'rejected', 'now rows', 'superseded', 'rows filled', 'left alone'];
   const rows = met.map((one) => [
-    ...[one.feed, one.job, one.records, one.rows, one.superseded],
-    ...[one.rowsFilled, one.rowsOfAnotherIdentity],
+    one.feed,
+    one.job,
+    one.records,
+    one.rows,
+    one.superseded,
+    one.rowsFilled,
+    one.rowsOfAnotherIdentity,
   ]);
   const reasons = met.flatMap(({ feed, stillRejected }) =>
     Object.entries(stillRejected).map(([reason, many]) => [feed, reason, many]),

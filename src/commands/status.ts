@@ -15,7 +15,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
-import { keyFingerprint, monthOf } from '../rate/budget.ts';
+import { keyFingerprint, monthOf } from '../service/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
 import {
   asTyped,

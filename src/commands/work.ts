@@ -15,7 +15,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
 import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../rate/budget.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';

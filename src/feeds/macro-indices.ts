@@ -43,7 +43,10 @@ function macroIndex(of: 'regional' | 'global', apart: ReadColumns = {}) {
 function macroQuery(of: 'regional' | 'global', apart: ReadColumns = {}) {
   const { dimensions, columns, identity, required } = macroIndex(of, apart);
   return {
-    ...{ dimensions, columns, identity, required },
+    dimensions,
+    columns,
+    identity,
+    required,
     method: 'POST',
     path: () => `/headlines/index/macro/query/${of}`,
     table: { name: `${of}_index_query`, series: { variant: 'variant' }, isPartitioned: false },

@@ -65,8 +65,12 @@ export async function scheduledRequests(
   const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
   const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
   return {
-    ...{ days, syncs: syncs.all, backfills: backfills.all, refreshes },
-    ...{ ...cost, adaptiveSyncRequests },
+    days,
+    syncs: syncs.all,
+    backfills: backfills.all,
+    refreshes,
+    ...cost,
+    adaptiveSyncRequests,
     refreshRequests: await refreshRequests(warehouse, job, scope, { refreshes, firstUnsettled }),
   };
 }

@@ -1,7 +1,5 @@
 import type { ServiceSettings } from '../config/job.ts';
 import { sayIfSlow } from '../log.ts';
-import { createPace } from '../rate/pace.ts';
-import type { Permits } from '../rate/permits.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { checkStatus, serviceWords } from './check-status.ts';
@@ -17,7 +15,9 @@ import {
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
 import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
+import { createPace } from './pace.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
+import type { Permits } from './permits.ts';
 import { hiddenKey, redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 

@@ -114,7 +114,12 @@ function brokenBody(error: unknown): MalformedPage {
 }
 
 const unconnected = new Set([
-  ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'],
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
 function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {

@@ -52,8 +52,11 @@ export function redactorOf(secret: Secret) {
 function formsOf(key: string): string[] {
   const json = JSON.stringify(key).slice(1, -1);
   const forms = new Set([
-    ...[key, json, json.replaceAll('/', '\\/')],
-    ...[encodeURIComponent(key), new URLSearchParams({ key }).toString().slice('key='.length)],
+    key,
+    json,
+    json.replaceAll('/', '\\/'),
+    encodeURIComponent(key),
+    new URLSearchParams({ key }).toString().slice('key='.length),
     ...([0, 1, 2] as const).flatMap((before) => [
       base64Within(key, before, 'base64'),
       base64Within(key, before, 'base64url'),

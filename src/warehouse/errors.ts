@@ -76,12 +76,25 @@ export function isStale(error: unknown): boolean {
 }
 
 const network = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOTCONN'],
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENETRESET', 'EAI_AGAIN'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTCONN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENETRESET',
+  'EAI_AGAIN',
   // In the middle of a load these pass, too; at its beginning, `firstAnswer` treats them as a wrong address.
-  ...['ENOTFOUND', 'ANOTHER_PROTOCOL'],
+  'ENOTFOUND',
+  'ANOTHER_PROTOCOL',
   // A write after the other end, or a time limit here, has closed the connection.
-  ...['ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ERR_SOCKET_CLOSED'],
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
 ]);
 /** pg's messages, which have no code, for connections that could not be opened or ended during a query. */
 const cutConnection =

@@ -41,7 +41,7 @@ export function endpoint<Path extends string, Takes extends z.ZodObject, Row ext
   // Refuses unknown parameters, which are misspelt.
   const strict = takes.strict().refine(({ from, to }) => !(from! > to!), 'from must not be after to.');
   const usual = { rights: 'reader', isLive: false } as const;
-  return { ...{ path, about, row }, ...usual, ...others, takes: strict, answer: { ask } } satisfies Endpoint;
+  return { path, about, row, ...usual, ...others, takes: strict, answer: { ask } } satisfies Endpoint;
 }
 
 /** An answer as sent: cells by column. */

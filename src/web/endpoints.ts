@@ -20,7 +20,11 @@ export function allEndpoints(
   },
 ) {
   return [
-    ...[...contentsEndpoints, ...coverageEndpoints, ...sentimentEndpoints, ...indexEndpoints],
-    ...[...runsEndpoints(of), jobsEndpoint(warehouse, of)],
+    ...contentsEndpoints,
+    ...coverageEndpoints,
+    ...sentimentEndpoints,
+    ...indexEndpoints,
+    ...runsEndpoints(of),
+    jobsEndpoint(warehouse, of),
   ];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { keyFingerprint, monthOf } from '../rate/budget.ts';
 import type { Secret } from '../secret.ts';
+import { keyFingerprint, monthOf } from '../service/budget.ts';
 import {
   fullestSeries,
   knownSince,
@@ -56,8 +56,13 @@ export const contentsEndpoints = [
       limit: z.coerce.number().pipe(z.int().min(1).max(100)).default(10),
     }),
     row: z.object({
-      ...{ feed: z.string(), country: z.string(), topic: z.string(), ticker: z.string() },
-      ...{ match_type: z.string(), variant: z.string(), records: count },
+      feed: z.string(),
+      country: z.string(),
+      topic: z.string(),
+      ticker: z.string(),
+      match_type: z.string(),
+      variant: z.string(),
+      records: count,
     }),
     ask: ({ feed, limit }) => fullestSeries(feed, limit),
   }),
@@ -98,14 +103,12 @@ export function runsEndpoints({
         command: z.string(),
         feed: z.string(),
         state: z.string(),
-        ...{
-          started_at: time,
-          ended_at: time,
-          requests: count,
-          windows_planned: count.nullable(),
-          windows_drained: count,
-          windows_failed: count,
-        },
+        started_at: time,
+        ended_at: time,
+        requests: count,
+        windows_planned: count.nullable(),
+        windows_drained: count,
+        windows_failed: count,
         records: count,
         rows_inserted: count,
         rows_changed: count,

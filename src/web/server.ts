@@ -95,7 +95,10 @@ export async function serveWeb(
     reply.code(404).send({ error: 'There is no such address.', hint: '/api/openapi.json lists them all.' }),
   );
   await app.register(fastifyStatic, {
-    ...{ root: page, cacheControl: false, etag: true, preCompressed: true },
+    root: page,
+    cacheControl: false,
+    etag: true,
+    preCompressed: true,
     // The names of assets contain a hash of their content.
     setHeaders: (reply, path) =>
       reply.setHeader('cache-control', isAsset(path) ? 'private, max-age=31536000, immutable' : 'no-cache'),
@@ -111,12 +114,10 @@ export async function serveWeb(
 
 /** Allows nothing from other origins and nothing inline. */
 const policy = {
-  ...{
-    'default-src': ["'none'"],
-    'script-src': ["'self'"],
-    'style-src': ["'self'"],
-    'img-src': ["'self'", 'data:'],
-  },
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
   'connect-src': ["'self'"],
   'font-src': ["'self'"],
   'manifest-src': ["'self'"],

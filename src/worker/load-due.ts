@@ -5,7 +5,7 @@ import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import { sync } from '../load/sync.ts';
-import { startOfNextMonth } from '../rate/budget.ts';
+import { startOfNextMonth } from '../service/budget.ts';
 import { LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
@@ -67,7 +67,14 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
     job = context.readDefinition(name, definition);
     await using service = context.openService(job, command);
     const given: LoadContext = {
-      ...{ job, warehouse, ...service, log, clock, leaseSeconds, runBy, stop },
+      job,
+      warehouse,
+      ...service,
+      log,
+      clock,
+      leaseSeconds,
+      runBy,
+      stop,
     };
     result = await loadAs(command, given);
   } catch (error) {

@@ -2,7 +2,7 @@ import { Cron } from 'croner';
 import type { Transaction } from 'kysely';
 import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
-import { requestLimit } from '../rate/budget.ts';
+import { requestLimit } from '../service/budget.ts';
 import type { Database } from '../warehouse/database.ts';
 import {
   correctTimes,

@@ -60,7 +60,8 @@ test.for([
     await runBackfill(run);
     const { totals } = await runBackfill({
       ...run,
-      ...{ acceptRetractions: true, plan: { fullRefresh: true, retryRefused: false } },
+      acceptRetractions: true,
+      plan: { fullRefresh: true, retryRefused: false },
       async aroundPage(ask) {
         const page = await ask();
         return { ...page, records: records(page.records) };

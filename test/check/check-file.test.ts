@@ -55,7 +55,8 @@ test.each(cases`
   const text = head!.includes('\\n') ? `-- ${head!.replaceAll('\\n', '\n')}` : aFile(`-- ${head}`);
   expect(() => parse(text)).toThrow(
     expect.objectContaining({
-      ...{ name: 'BrokenCheck', kind: 'fatal' },
+      name: 'BrokenCheck',
+      kind: 'fatal',
       message: expect.stringMatching(says!),
       hint: expect.stringMatching(hint!),
     }),

@@ -61,8 +61,11 @@ test("a team's own check is run besides the others, and can fail", async () => {
         period: { from: '2024-01-01', to: '2024-01-31' },
         checks: [
           {
-            ...{ check: 'no-sundays', severity: 'fail', file: join('jobs', 'checks', 'no-sundays.sql') },
-            ...{ result: 'failed', findings: 4 },
+            check: 'no-sundays',
+            severity: 'fail',
+            file: join('jobs', 'checks', 'no-sundays.sql'),
+            result: 'failed',
+            findings: 4,
             rows: [{ day: '2024-01-07', headlines: expect.any(Number) }, {}, {}, {}],
           },
         ],
@@ -98,7 +101,9 @@ const bad = cases`
 test.for(bad)('check with %s ends with 2, one line of what and one of what to do', async ([, args, says]) => {
   await folder.write('jobs/checks/bad.sql', '-- check: x\n-- why: y\n\nselect nothing from job_headlines\n');
   expect(await run(...args!.split(' '))).toMatchObject({
-    ...{ code: 2, stdout: '', stderr: expect.stringMatching(new RegExp(says!)) },
+    code: 2,
+    stdout: '',
+    stderr: expect.stringMatching(new RegExp(says!)),
   });
 });
 
@@ -144,7 +149,8 @@ test('the last result of each check is kept; a run of all checks removes those t
   await run('check', 'month', '--only', 'no-sundays');
   expect(await kept()).toHaveLength(all.length);
   expect((await kept()).find(({ check_name }) => check_name === 'no-sundays')).toMatchObject({
-    ...{ result: 'passed', findings: 0 },
+    result: 'passed',
+    findings: 0,
   });
 
   await rm(join(folder.path, 'jobs/checks'), { recursive: true });

@@ -13,15 +13,19 @@ import { jobFor, scope } from './jobs.ts';
 const workers = 4;
 /** Every fault but those that change what a record says, or that the key is good for. */
 const faults = {
-  ...{ latency: 0.02, 'rate-limited': 0.005, 'server-error': 0.02, html: 0.02, reset: 0.02, truncate: 0.02 },
-  ...{
-    malformed: 0.02,
-    'repeat-token': 0.01,
-    'cycle-token': 0.01,
-    'missing-token': 0.01,
-    'empty-page': 0.01,
-  },
-  ...{ 'duplicate-record': 0.02, refuse: 0.005 },
+  latency: 0.02,
+  'rate-limited': 0.005,
+  'server-error': 0.02,
+  html: 0.02,
+  reset: 0.02,
+  truncate: 0.02,
+  malformed: 0.02,
+  'repeat-token': 0.01,
+  'cycle-token': 0.01,
+  'missing-token': 0.01,
+  'empty-page': 0.01,
+  'duplicate-record': 0.02,
+  refuse: 0.005,
 };
 
 it('four workers, every fault, the one that loads killed every few seconds and the database restarted: the warehouse is the truth', async () => {

@@ -7,7 +7,8 @@ it('shows what a probe found out although the clock of the service is wrong', as
   await using folder = await aFolder();
   const days = 6 * 24 * 3_600_000;
   await using sandbox = await startSandbox({
-    ...{ limits: null, volume: 0 },
+    limits: null,
+    volume: 0,
     clock: () => new Date(Date.now() - days),
   });
   const env = { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: 'sandbox-key' };

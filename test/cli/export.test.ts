@@ -80,8 +80,16 @@ describe('gmsi export', () => {
     expect(code).toBe(0);
     const rows = await rowsWhere(`country = 'US' and published_at between '2024-01-01Z' and '2024-02-01Z'`);
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ out: join(folder.path, 'there'), table: 'gmsi.headlines', format: 'csv', as_of: null },
-      ...{ from: '2024-01-01', to: '2024-01-31', rows, files: 1, months: 1, complete: true },
+      out: join(folder.path, 'there'),
+      table: 'gmsi.headlines',
+      format: 'csv',
+      as_of: null,
+      from: '2024-01-01',
+      to: '2024-01-31',
+      rows,
+      files: 1,
+      months: 1,
+      complete: true,
     });
     expect(await readdir(join(folder.path, 'there', 'month=2024-01'))).toEqual(['part-0.csv']);
   });

@@ -20,7 +20,10 @@ const env = {
   PATH: join(folder.path, 'bin'),
 };
 await folder.write('jobs/job.yaml', {
-  ...{ countries: 'all', topics: 'all', start_date: '2024-01-01', end_date: '2024-01-31' },
+  countries: 'all',
+  topics: 'all',
+  start_date: '2024-01-01',
+  end_date: '2024-01-31',
   service: { rate: 'unlimited', max_attempts: 1 },
 });
 afterAll(async () => {

@@ -130,7 +130,10 @@ export async function expectWithstood(what: Hostile): Promise<void> {
   await using warehouse = await aWarehouse();
   await using service = await aService(what);
   await folder.write('jobs/job.yaml', {
-    ...{ countries, topics: ['Elections'], start_date: '2024-01-01', end_date: '2024-01-10' },
+    countries,
+    topics: ['Elections'],
+    start_date: '2024-01-01',
+    end_date: '2024-01-10',
     service: { rate: 'unlimited', concurrency: 8, end_date: 'inclusive', max_attempts: 2 },
   });
   const { peak, env } = await measured(folder, accessTo(warehouse, service));

@@ -18,7 +18,11 @@ export function jobFor(
   overrides: { readonly service?: object; readonly [field: string]: unknown } = {},
 ): object {
   return {
-    ...{ countries, topics, start_date: from, end_date: to, step: 'P60D' },
+    countries,
+    topics,
+    start_date: from,
+    end_date: to,
+    step: 'P60D',
     ...overrides,
     service: { rate: 'unlimited', concurrency: 4, page_size: 100, max_attempts: 2, ...overrides.service },
   };

@@ -56,15 +56,13 @@ describe('a part of a job', () => {
   it('2: is loaded again by --full-refresh, and the reason is kept', async () => {
     const part = ['--country', 'NO', '--from', '2024-01-30'];
     const refreshed = await gmsi(
-      ...[
-        'backfill',
-        'january',
-        '--full-refresh',
-        ...part,
-        '--reason',
-        'the vendor has corrected Norway',
-        '--json',
-      ],
+      'backfill',
+      'january',
+      '--full-refresh',
+      ...part,
+      '--reason',
+      'the vendor has corrected Norway',
+      '--json',
     );
     expect(JSON.parse(refreshed.stdout).jobs[0].totals.windows_drained).toBe(2);
     const { rows } = await sql`

@@ -12,7 +12,10 @@ export async function aPlace(options: SandboxOptions = {}) {
   ]);
   const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
   return {
-    ...{ folder, sandbox, warehouse, setting },
+    folder,
+    sandbox,
+    warehouse,
+    setting,
     async [Symbol.asyncDispose]() {
       for (const own of [warehouse, sandbox, folder]) await own[Symbol.asyncDispose]();
     },

@@ -25,8 +25,11 @@ it('shows and stores neither the key in any form nor a password, wherever the se
   await using service = await anEchoingService(echo);
   const key = await folder.write('key', secret);
   const env = {
-    ...{ DATABASE_URL: warehouse.url, GMSI_BASE_URL: service.url, GMSI_API_KEY_FILE: key },
-    ...{ GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal(), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    DATABASE_URL: warehouse.url,
+    GMSI_BASE_URL: service.url,
+    GMSI_API_KEY_FILE: key,
+    GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal(),
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     LOG_LEVEL: 'trace',
   };
   const setting = { cwd: folder.path, env };

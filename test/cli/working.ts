@@ -14,7 +14,10 @@ export async function aSetting() {
   const cli = { cwd: folder.path, env };
   const started: Running[] = [];
   return {
-    ...{ warehouse, sandbox, folder, cli },
+    warehouse,
+    sandbox,
+    folder,
+    cli,
     /** A machine without job files. */
     bare: { cwd: elsewhere.path, env },
     start(args: readonly string[], setting: typeof cli): Running {

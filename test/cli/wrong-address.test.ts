@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
-import { unlimited } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import { fetchCodes } from '../../src/service/lookups.ts';
+import { unlimited } from '../../src/service/permits.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
 import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { jumpingClock } from '../service/clocks.ts';
@@ -62,13 +62,11 @@ const notFound = () =>
 
 /** What answers at a port instead. */
 const servers: Record<string, () => Promise<OtherServer>> = {
-  ...{
-    'page 200': html(200),
-    'page 404': html(404),
-    'no path': notFound,
-    mail: mailServer,
-    'hangs up': hangsUp,
-  },
+  'page 200': html(200),
+  'page 404': html(404),
+  'no path': notFound,
+  mail: mailServer,
+  'hangs up': hangsUp,
   TLS: () => webServer((_, response) => response.end(), own),
   'says TLS': () =>
     webServer((_, response) =>
@@ -134,13 +132,12 @@ describe('instead of the service', () => {
   beforeAll(async () => {
     ends = await endsOf(wrong, async (baseUrl) => {
       await using client = createClient({
-        ...{
-          baseUrl,
-          apiKey: new Secret('sandbox-key'),
-          settings: defaultServiceSettings,
-          userAgent: 'test',
-        },
-        ...{ permits: unlimited, answered: new Set() },
+        baseUrl,
+        apiKey: new Secret('sandbox-key'),
+        settings: defaultServiceSettings,
+        userAgent: 'test',
+        permits: unlimited,
+        answered: new Set(),
         clock: jumpingClock(),
       });
       await fetchCodes(client, 'countries', new AbortController().signal);

@@ -78,7 +78,15 @@ test('status shows what failed, why, and the command that retries it', async () 
   const lines = (await status()).split('\n');
   const [head, ...rows] = lines.slice(lines.indexOf('Failed or refused') + 1);
   expect(head?.split(/ {2,}/)).toEqual([
-    ...['state', 'windows', 'job', 'feed', 'series', 'such as', 'from', 'to', 'cause'],
+    'state',
+    'windows',
+    'job',
+    'feed',
+    'series',
+    'such as',
+    'from',
+    'to',
+    'cause',
   ]);
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
   expect(failed).toMatch(/refused +1 +events +ticker-events +1 +USA_IND event_type=Combined .* 422/);
@@ -108,7 +116,14 @@ test('status shows no column that nothing is in', async () => {
 test('status of a job is about that job: its loads, its failed windows, and no sums over others', async () => {
   const events = JSON.parse(await status(true, ['events']));
   expect(Object.keys(events)).toEqual([
-    ...['warehouse', 'jobs', 'failures', 'workers', 'schedules', 'loads', 'requests', 'budgets'],
+    'warehouse',
+    'jobs',
+    'failures',
+    'workers',
+    'schedules',
+    'loads',
+    'requests',
+    'budgets',
   ]);
   const feedsOf = ({ failures }: { failures: { feed: string }[] }) =>
     new Set(failures.map(({ feed }) => feed));

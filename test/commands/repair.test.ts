@@ -45,7 +45,12 @@ test('repair goes over all feeds if no job is named, and prints JSON if asked to
   expect(dryRun).toBe(false);
   expect(feeds).toContainEqual(
     expect.objectContaining({
-      ...{ feed: 'gmsi-headlines', job: '', outcome: 'done', records: 1, rows: 0, rowsFilled: 0 },
+      feed: 'gmsi-headlines',
+      job: '',
+      outcome: 'done',
+      records: 1,
+      rows: 0,
+      rowsFilled: 0,
       stillRejected: { 'no readable publication time': 1 },
     }),
   );

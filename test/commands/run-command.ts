@@ -26,8 +26,12 @@ export async function runCommand(
   const session: Session = {
     config: readConfig(
       {
-        ...{ GMSI_API_KEY: 'sandbox-key', GMSI_BASE_URL: sandbox.url, DATABASE_URL: warehouse.url },
-        ...{ LOG_LEVEL: 'debug', GMSI_HOME: '/nonexistent', GMSI_METRICS_PORT: '0' },
+        GMSI_API_KEY: 'sandbox-key',
+        GMSI_BASE_URL: sandbox.url,
+        DATABASE_URL: warehouse.url,
+        LOG_LEVEL: 'debug',
+        GMSI_HOME: '/nonexistent',
+        GMSI_METRICS_PORT: '0',
       },
       '/nonexistent',
     ),

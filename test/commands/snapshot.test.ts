@@ -20,7 +20,8 @@ it('a name brings back what was known at its moment, after the rows have changed
   const row = aRow({ directional_score: 0.5 });
   await upsert(db, [row]);
   expect(await snapshot('paper-2026', { note: 'as submitted' })).toMatchObject({
-    ...{ name: 'paper-2026', note: 'as submitted' },
+    name: 'paper-2026',
+    note: 'as submitted',
     at: expect.stringMatching(/^\d{4}-/),
   });
   await upsert(db, [{ ...row, directional_score: -0.5 }]);

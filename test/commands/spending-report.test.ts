@@ -5,8 +5,15 @@ import { withoutMarks } from '../../src/terminal/style.ts';
 import { aJob } from '../support/run-backfill.ts';
 
 const aForecast = (overrides: Partial<ScheduleForecast> = {}): ScheduleForecast => ({
-  ...{ days: 30, syncs: 720, backfills: 30, syncRequests: 14_400, backfillRequests: 300 },
-  ...{ adaptiveSyncRequests: null, refreshes: 0, refreshRequests: 0, choices: [] },
+  days: 30,
+  syncs: 720,
+  backfills: 30,
+  syncRequests: 14_400,
+  backfillRequests: 300,
+  adaptiveSyncRequests: null,
+  refreshes: 0,
+  refreshRequests: 0,
+  choices: [],
   ...overrides,
 });
 const budget = { requests_per_month: 20_000, reserve: 2_000 };

@@ -49,7 +49,8 @@ test('a row that was rescored and then retracted has all its versions, and why e
   const [row] = JSON.parse((await why(id, true)).output).rows;
   expect(row).toMatchObject({ table: 'gmsi.headlines', stands: false });
   expect(row.versions.map((one: { replaced_because: string }) => one.replaced_because)).toEqual([
-    ...['rescored', 'retracted'],
+    'rescored',
+    'retracted',
     null,
   ]);
 });

@@ -71,7 +71,8 @@ test('a job may set the match type, the body and the fields of its feed', () => 
   expect(read('ticker-index', 'tickers: all\nmatch_type: IMPLICIT\n').matchType).toBe('IMPLICIT');
   expect(read('ticker-events', 'tickers: all\n').matchType).toBe('');
   expect(read('event-metrics-query', 'body: { tickers: [BTC_CRY] }\n')).toMatchObject({
-    ...{ selections: {}, body: { tickers: ['BTC_CRY'] } },
+    selections: {},
+    body: { tickers: ['BTC_CRY'] },
   });
   const fields = 'fields: { impact: [strength, weight] }\n';
   expect(read('ticker-events', `tickers: all\n${fields}`).fields).toEqual({ impact: ['strength', 'weight'] });
@@ -88,8 +89,10 @@ describe('further parameters', () => {
 
   test('of lists each combination is a series of its own', () => {
     expect(variants('parameters: { sparse: [true, false], topic_preset: [ALL, Supply] }\n')).toEqual([
-      ...['sparse=true&topic_preset=ALL', 'sparse=true&topic_preset=Supply'],
-      ...['sparse=false&topic_preset=ALL', 'sparse=false&topic_preset=Supply'],
+      'sparse=true&topic_preset=ALL',
+      'sparse=true&topic_preset=Supply',
+      'sparse=false&topic_preset=ALL',
+      'sparse=false&topic_preset=Supply',
     ]);
   });
 

@@ -60,13 +60,13 @@ it('names a setting that does not exist, and the one that was likely meant', asy
   await using folder = await aFolder();
   await folder.write('.env', `GMSI_API_KEYS=${secret}\nGMSI_REDIS_URL=redis://here\n`);
   const env = {
-    ...{ gmsi_home: 'x', GMSI_METRIC_PORT: '1', GMSI_EMPTY: '' },
+    gmsi_home: 'x',
+    GMSI_METRIC_PORT: '1',
+    GMSI_EMPTY: '',
     // As Kubernetes sets them beside a service called gmsi-work.
-    ...{
-      GMSI_WORK_PORT: 'tcp://10.0.0.1:80',
-      GMSI_WORK_SERVICE_HOST: '10.0.0.1',
-      GMSI_WORK_PORT_80_TCP: 'x',
-    },
+    GMSI_WORK_PORT: 'tcp://10.0.0.1:80',
+    GMSI_WORK_SERVICE_HOST: '10.0.0.1',
+    GMSI_WORK_PORT_80_TCP: 'x',
   };
   const { warnings } = readConfig(env, folder.path);
   expect(warnings).toEqual([

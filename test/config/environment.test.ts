@@ -7,7 +7,9 @@ const endpoint = 'http://localhost:4318';
 describe('the environment', () => {
   it('says where metrics are served and alerts are posted', () => {
     const env = {
-      ...{ GMSI_METRICS_HOST: '0.0.0.0', GMSI_METRICS_PORT: '0', GMSI_METRICS_NAMES: 'one.test, two.test' },
+      GMSI_METRICS_HOST: '0.0.0.0',
+      GMSI_METRICS_PORT: '0',
+      GMSI_METRICS_NAMES: 'one.test, two.test',
       GMSI_ALERT_WEBHOOK_URL: 'https://hooks.test/T0/t0ken',
     };
     const config = readConfig(env, nowhere);
@@ -18,11 +20,9 @@ describe('the environment', () => {
 
   it('leaves metrics to this machine and the usual port, and nobody to be told', () => {
     expect(readConfig({}, nowhere)).toMatchObject({
-      ...{
-        metrics: { host: '127.0.0.1', port: undefined, names: [] },
-        alertWebhook: undefined,
-        tracing: false,
-      },
+      metrics: { host: '127.0.0.1', port: undefined, names: [] },
+      alertWebhook: undefined,
+      tracing: false,
     });
   });
 

@@ -26,8 +26,12 @@ describe('what a job file says', () => {
       alerts: { maxLag: 8 },
       fields: { published_at: ['time'], headline: ['title', 'text.en'] },
       service: {
-        ...{ rate: Number.POSITIVE_INFINITY, pageSize: 1000, parameters: { nextToken: 'c' } },
-        ...{ connectTimeout: 2500, headersTimeout: 60_000, bodyTimeout: 500 },
+        rate: Number.POSITIVE_INFINITY,
+        pageSize: 1000,
+        parameters: { nextToken: 'c' },
+        connectTimeout: 2500,
+        headersTimeout: 60_000,
+        bodyTimeout: 500,
       },
     });
     expect(job.startDate.toString()).toBe('2016-01-01');

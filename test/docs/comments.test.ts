@@ -69,7 +69,8 @@ test('a comment names nothing else in code style that is not there', () => {
     ...factNames,
     ...keysOf(jobFileJsonSchema()),
     ...serviceWords(),
-    ...['gmsi_reader', 'gmsi_loader'],
+    'gmsi_reader',
+    'gmsi_loader',
   ]);
   expect(missing(/\b([a-z][a-z\d]*(?:_[a-z\d]+)+)\b/g, (name) => known.has(name))).toEqual([]);
 });

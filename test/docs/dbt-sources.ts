@@ -43,8 +43,14 @@ const series = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 const sumOf = ['country', 'topic', 'match_type', 'sentiment_type'];
 
 const sums = [
-  ...[...sumOf, 'all_count', 'headline_count', 'sentiment_sum'],
-  ...['sentiment_abs_sum', 'probability_sum', 'weighted_sum', 'state'],
+  ...sumOf,
+  'all_count',
+  'headline_count',
+  'sentiment_sum',
+  'sentiment_abs_sum',
+  'probability_sum',
+  'weighted_sum',
+  'state',
 ];
 
 /** What analysts use, in the order in which they will look for it. */
@@ -53,8 +59,18 @@ export const sources: Readonly<Record<string, Source>> = {
   headline_revisions: {},
   headlines_point_in_time: {
     notNull: [
-      ...['headline_id', 'country', 'topic', 'match_type', 'published_at', 'first_seen_at', 'known_from'],
-      ...['is_backfilled', 'is_first', 'load_id', 'entered_at', 'usable_from'],
+      'headline_id',
+      'country',
+      'topic',
+      'match_type',
+      'published_at',
+      'first_seen_at',
+      'known_from',
+      'is_backfilled',
+      'is_first',
+      'load_id',
+      'entered_at',
+      'usable_from',
     ],
     key: ['headline_id', 'country', 'topic', 'match_type', 'published_at', 'known_from'],
   },

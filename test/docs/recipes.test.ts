@@ -114,8 +114,12 @@ test('the event study buys after the first day of unusual news', () => {
       const days = events.filter((event) => event.news === news).map(({ day }) => day);
       const after = (held: number) => printed(mean(days.flatMap((day) => returnAfter(day, held))), 2);
       return {
-        ...{ news, events: days.length },
-        ...{ after_1: after(1), after_5: after(5), after_20: after(20), after_60: after(60) },
+        news,
+        events: days.length,
+        after_1: after(1),
+        after_5: after(5),
+        after_20: after(20),
+        after_60: after(60),
       };
     }),
   );
@@ -124,8 +128,10 @@ test('the event study buys after the first day of unusual news', () => {
 
 test('15-minute bins begin on the quarter, with or without news', () => {
   const records = sandbox.truth({
-    ...{ country: 'US', topic: 'Market Stress' },
-    ...{ from: '2025-12-17', to: '2025-12-17' },
+    country: 'US',
+    topic: 'Market Stress',
+    from: '2025-12-17',
+    to: '2025-12-17',
   });
   const quarter = 15 * 60_000;
   const rows = Array.from({ length: 10 }, (_, n) => {
@@ -142,16 +148,21 @@ test('15-minute bins begin on the quarter, with or without news', () => {
 
 test('filters by topic_probability and |score| keep what reaches both bounds', () => {
   const records = sandbox.truth({
-    ...{ country: 'US', topic: 'Policy Tools-Interest Rates' },
-    ...{ from: '2025-12-01', to: '2025-12-31' },
+    country: 'US',
+    topic: 'Policy Tools-Interest Rates',
+    from: '2025-12-01',
+    to: '2025-12-31',
   });
   const row = (kept: string, probability: number, score: number) => {
     const scores = records
       .filter((record) => record.topicProbability >= probability && Math.abs(scoreOf(record)) >= score)
       .map(scoreOf);
     return {
-      ...{ kept, headlines: scores.length, percent: printed((100 * scores.length) / records.length, 1) },
-      ...{ mean: printed(mean(scores), 3), conviction: printed(conviction(scores), 3) },
+      kept,
+      headlines: scores.length,
+      percent: printed((100 * scores.length) / records.length, 1),
+      mean: printed(mean(scores), 3),
+      conviction: printed(conviction(scores), 3),
     };
   };
   expect(printedUnder('Filters on probability and score')).toEqual([

@@ -158,7 +158,11 @@ it('since a moment, also writes the months at the end of a period that moves on,
   await revise(db, '2024-01');
   const until = async (to: string, since?: string) => {
     const { manifest } = await runExport({
-      ...{ db, folder: folder.path, mode: 'continue', since, scope: { to } },
+      db,
+      folder: folder.path,
+      mode: 'continue',
+      since,
+      scope: { to },
     });
     return manifest.months.map(({ month, rows }) => `${month}: ${rows}`);
   };

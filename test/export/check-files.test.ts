@@ -16,7 +16,10 @@ const stop = new AbortController().signal;
 
 /** What PostgreSQL would have counted of these, in two countries. */
 const counted: ExportPlan['totals'] = ['NO', 'US'].map((series) => ({
-  ...{ series, month: '2025-01', rows: 3, sums: { score: 800_000_000n } },
+  series,
+  month: '2025-01',
+  rows: 3,
+  sums: { score: 800_000_000n },
 }));
 
 const [no, us] = [counted[0]!, counted[1]!];

@@ -56,8 +56,11 @@ test('a file for Excel begins with a byte-order mark, and no text or column of i
   );
   for (const row of rows) {
     expect(row).toMatchObject({
-      ...{ headline_id: expect.stringMatching(/^[0-9a-f-]{36}$/), published_at: '2025-01-01 00:00:00' },
-      ...{ directional_score: '-0.5', extra: '{"a": "=1"}', "'=note": "'=2" },
+      headline_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      published_at: '2025-01-01 00:00:00',
+      directional_score: '-0.5',
+      extra: '{"a": "=1"}',
+      "'=note": "'=2",
     });
   }
 });

@@ -156,13 +156,14 @@ it('has types that other programs know, and a manifest that they pass over', asy
   );
   const typeOf = Object.fromEntries(types.map(({ column_name, column_type }) => [column_name, column_type]));
   expect(typeOf).toMatchObject({
-    ...{
-      headline_id: 'VARCHAR',
-      country: 'VARCHAR',
-      month: 'VARCHAR',
-      published_at: 'TIMESTAMP WITH TIME ZONE',
-    },
-    ...{ semantic_score: 'DOUBLE', extra: 'VARCHAR', is_backfilled: 'BOOLEAN', load_id: 'BIGINT' },
+    headline_id: 'VARCHAR',
+    country: 'VARCHAR',
+    month: 'VARCHAR',
+    published_at: 'TIMESTAMP WITH TIME ZONE',
+    semantic_score: 'DOUBLE',
+    extra: 'VARCHAR',
+    is_backfilled: 'BOOLEAN',
+    load_id: 'BIGINT',
   });
   expect((await readdir(out!)).filter((name) => !name.startsWith('month='))).toEqual(['_manifest.json']);
   const written = JSON.parse(await readFile(join(out!, '_manifest.json'), 'utf8'));

@@ -31,14 +31,12 @@ export type ExportSetting = Partial<Omit<ExportContext, 'warehouse' | 'scope'>> 
 /** Exports as `gmsi export` would, in this process. */
 export function runExport({ db, folder, scope, ...overrides }: ExportSetting): Promise<Exported> {
   return exportTable({
-    ...{
-      warehouse: db,
-      scope: aScope(scope),
-      format: 'parquet',
-      out: join(folder, 'export'),
-      mode: 'new',
-      storage: { endpoint: undefined, region: undefined },
-    },
+    warehouse: db,
+    scope: aScope(scope),
+    format: 'parquet',
+    out: join(folder, 'export'),
+    mode: 'new',
+    storage: { endpoint: undefined, region: undefined },
     stop: new AbortController().signal,
     ...overrides,
   });

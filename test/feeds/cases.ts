@@ -67,10 +67,8 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
         { ...us, sentiment_type: 'directional' },
         { ...us, sentiment_type: 'semantic_sentiment' },
       ] as const),
-      ...[
-        { ...no, sentiment_type: 'directional' },
-        { ...no, sentiment_type: 'semantic_sentiment' },
-      ],
+      { ...no, sentiment_type: 'directional' },
+      { ...no, sentiment_type: 'semantic_sentiment' },
     ],
     columns: { ...named('topic_name headline_count'), ...components },
     value: 'sentiment_std',

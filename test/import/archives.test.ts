@@ -12,7 +12,10 @@ import { aFolder, clock, rowsIn, runImport } from './importing.ts';
 
 const days = { from: '2025-12-25', to: '2026-01-05' };
 const world: SandboxOptions = {
-  ...{ limits: null, clock, volume: 0.5, tickerHistoryLimitDays: null },
+  limits: null,
+  clock,
+  volume: 0.5,
+  tickerHistoryLimitDays: null,
   archive: { ...days, tickers: ['BTC_CRY'], countries: ['US'], topics: ['Governance/Corruption'] },
 };
 
@@ -72,7 +75,10 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, zip, types }) => {
       const job = jobFor(feed, type, { step: 'P90D' });
       const { outcome, totals, windows } = await runBackfill({ job, db: imported.db, sandbox, clock });
       expect({ outcome, ...totals }).toMatchObject({
-        ...{ outcome: 'done', rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
+        outcome: 'done',
+        rows_inserted: 0,
+        rows_changed: 0,
+        rows_retracted: 0,
       });
       series += windows.drained;
     }
@@ -95,10 +101,15 @@ it('rows of a regional macro index have their country, but no model', async ({ d
   const truth = ['DOMESTIC', 'INTERNATIONAL'].flatMap((index_type) => {
     const asked = { model: 'macro_1', country_preset: 'united states', index_type };
     return sandbox.truthOf('regional-index', { ...asked, ...days }).map(({ wire }) => ({
-      ...{ match_type: index_type, variant: 'country_preset=united+states', model: null },
+      match_type: index_type,
+      variant: 'country_preset=united+states',
+      model: null,
       country_name: 'United States',
-      ...{ topic: wire.topic_name, headline_count: wire.headline_count, sentiment_sum: wire.sentiment_sum },
-      ...{ hour_stamp: 'unknown', is_conservative: true },
+      topic: wire.topic_name,
+      headline_count: wire.headline_count,
+      sentiment_sum: wire.sentiment_sum,
+      hour_stamp: 'unknown',
+      is_conservative: true,
     }));
   });
   const sorted = (all: readonly object[]) =>
@@ -125,7 +136,9 @@ it('with its days stated, an archive leaves no day to ask for', async ({ db }) =
 
 describe('headlines that the service revises', () => {
   const revising = (time: string): SandboxOptions => ({
-    ...{ ...world, clock: () => new Date(time), changes: { revised: 0.9 } },
+    ...world,
+    clock: () => new Date(time),
+    changes: { revised: 0.9 },
     archive: { ...world.archive, tickers: [] },
   });
   const [before, after] = [revising('2026-01-06T12:00:00Z'), revising('2026-10-01T12:00:00Z')];

@@ -58,7 +58,10 @@ describe('something beside a file that holds days', () => {
       // Once it is gone or repaired, nothing is loaded twice, and the days are covered.
       await rm(join(folder.path, name));
       expect(await runImport(db, [folder.path])).toMatchObject({
-        ...{ outcome: 'done', loaded: 0, loadedBefore: 2, covered: { series: 2, days: 732 } },
+        outcome: 'done',
+        loaded: 0,
+        loadedBefore: 2,
+        covered: { series: 2, days: 732 },
       });
       expect(await covered(db)).toEqual({ US: all, DE: all });
     },
@@ -97,7 +100,9 @@ describe('something beside a file that holds days', () => {
     for (const name of ['README.md', '_SUCCESS', '.part.csv.crc', 'LICENSE'])
       await folder.write(`${us}/${name}`, 'x');
     expect(await runImport(db, [folder.path])).toMatchObject({
-      ...{ outcome: 'done', covered: { days: 366 }, ignored: [expect.any(String), expect.any(String)] },
+      outcome: 'done',
+      covered: { days: 366 },
+      ignored: [expect.any(String), expect.any(String)],
     });
   });
 });
@@ -195,7 +200,9 @@ describe('a link', () => {
     await rm(join(folder.path, us, 'loop'));
     await symlink(folder.path, join(other.path, 'named'));
     expect(await runImport(db, [join(other.path, 'named')])).toMatchObject({
-      ...{ outcome: 'done', loadedBefore: 2, covered: { days: 366 } },
+      outcome: 'done',
+      loadedBefore: 2,
+      covered: { days: 366 },
     });
   });
 

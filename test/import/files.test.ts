@@ -31,22 +31,21 @@ describe('a file of records', () => {
     expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
     expect(await rowsIn(db, 'headlines')).toMatchObject([
       {
-        ...{
-          headline_id: id(1),
-          headline: 'Two "lines",\r\nand a comma',
-          published_at: '2024-01-01T10:00:00+00:00',
-        },
-        ...{
-          directional_positive: 0.5,
-          directional_negative: 0.25,
-          directional_score: 0.25,
-          is_backfilled: true,
-        },
+        headline_id: id(1),
+        headline: 'Two "lines",\r\nand a comma',
+        published_at: '2024-01-01T10:00:00+00:00',
+        directional_positive: 0.5,
+        directional_negative: 0.25,
+        directional_score: 0.25,
+        is_backfilled: true,
         extra: { serial: '9007199254740993', tags: ['a', 1], empty: null, topic_name: 'Inflation-Food' },
       },
       {
-        ...{ headline_id: id(2), headline: '=1+1', published_at: '2024-01-01T11:00:00+00:00' },
-        ...{ directional_positive: 0.1, extra: { serial: 17, tags: '{x', empty: null } },
+        headline_id: id(2),
+        headline: '=1+1',
+        published_at: '2024-01-01T11:00:00+00:00',
+        directional_positive: 0.1,
+        extra: { serial: 17, tags: '{x', empty: null },
       },
     ]);
   });
@@ -298,7 +297,9 @@ describe('an import that ends early', () => {
       const path = await folder.write('many.ndjson', manyRecords(100));
       const days = { from: '2024-01-01', to: '2024-01-31' };
       expect(await runImport(db, [path], { stated, days })).toMatchObject({
-        ...{ outcome: 'incomplete', loaded: 0, covered: { days: 0 } },
+        outcome: 'incomplete',
+        loaded: 0,
+        covered: { days: 0 },
         refused: [{ why: expect.stringContaining('Another import reads') }],
       });
       expect(await rowsIn(db, 'headlines')).toEqual([]);

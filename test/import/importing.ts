@@ -26,8 +26,15 @@ export function runImport(
 ): Promise<ImportResult> {
   const nothing = { feed: undefined, country: undefined, topic: undefined, ticker: undefined };
   return importFiles({
-    ...{ warehouse: db, paths, days: undefined, clock, databaseClock: async () => clock() },
-    ...{ leaseSeconds: 30, runBy: 'test', stop: new AbortController().signal, onProgress: () => {} },
+    warehouse: db,
+    paths,
+    days: undefined,
+    clock,
+    databaseClock: async () => clock(),
+    leaseSeconds: 30,
+    runBy: 'test',
+    stop: new AbortController().signal,
+    onProgress: () => {},
     log: createLog({ level: 'silent', readable: false }),
     stated: { ...nothing, matchType: undefined, ...stated },
     ...rest,
@@ -95,5 +102,8 @@ export function manyRecords(count: number, from = 0): string {
 
 /** What the user says of a file of such records. */
 export const statedOfMany = {
-  ...{ feed: 'gmsi-headlines', country: 'US', topic: 'Inflation-Food', matchType: 'COMBINED' },
+  feed: 'gmsi-headlines',
+  country: 'US',
+  topic: 'Inflation-Food',
+  matchType: 'COMBINED',
 };

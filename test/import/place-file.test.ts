@@ -5,7 +5,11 @@ import { cases } from '../support/cases.ts';
 
 const unlisted: ListedValues = { country: [], topic: [], ticker: [] };
 const nothing: Stated = {
-  ...{ feed: undefined, country: undefined, topic: undefined, ticker: undefined, matchType: undefined },
+  feed: undefined,
+  country: undefined,
+  topic: undefined,
+  ticker: undefined,
+  matchType: undefined,
 };
 
 /** @param path folders and file, after the ZIP file if its name ends with `.zip` */

@@ -67,7 +67,8 @@ describe('a CSV file', () => {
     const plain = fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger(), fc.bigInt()).map(String);
     const edge = fc.constantFrom(2 ** 53, -(2 ** 53), 2 ** 53 - 1, 1e21).map(String);
     const word = fc.constantFrom(
-      ...['', ...'true false null NULL NaN -Infinity 1e21 1e-7 0.000001 -0 0.50'.split(' ')],
+      '',
+      ...'true false null NULL NaN -Infinity 1e21 1e-7 0.000001 -0 0.50'.split(' '),
     );
     const cell = fc.oneof(strange, alike, fc.json({ maxDepth: 2 }), plain, edge, word);
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 40 });
@@ -85,13 +86,18 @@ describe('a CSV file', () => {
           const other = delimiter === ',' ? name : name.replace(',', '');
           const filled = cells.map(([headline, ...rest]) => [headline || 'x', ...rest] as const);
           const csv = stringify([['headline', 'topic_probability', other], ...filled], {
-            ...{ record_delimiter, delimiter, bom, quoted_match: /[\r\n]/ },
+            record_delimiter,
+            delimiter,
+            bom,
+            quoted_match: /[\r\n]/,
           });
           const { records, ...refused } = await read(csv, { [other]: 'a "folder"', third: 'and\\another' });
           expect(refused).toEqual({});
           expect(records).toEqual(
             filled.map(([headline, score, last]) => ({
-              ...{ headline, topic_probability: asJson(score), third: 'and\\another' },
+              headline,
+              topic_probability: asJson(score),
+              third: 'and\\another',
               [other]: last === '' ? 'a "folder"' : asJson(last),
             })),
           );

@@ -64,7 +64,9 @@ it.for([
     const asked: (string | undefined)[] = [];
     const result = await runSync({
       job: aJobOf('ticker-index', { parameters, start_date: '2026-11-18', end_date: 'today' }),
-      ...{ db, sandbox, clock },
+      db,
+      sandbox,
+      clock,
       aroundPage(ask, { isLive, query }) {
         if (isLive) asked.push(query.sparse);
         return ask();

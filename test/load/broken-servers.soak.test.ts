@@ -49,7 +49,10 @@ it('a warehouse whose server is restarted in the middle of a load in order, then
   await migrate(db);
   let asked = 0;
   const result = await runBackfill({
-    ...{ job, db, sandbox, clock },
+    job,
+    db,
+    sandbox,
+    clock,
     aroundPage: async (ask) => {
       const page = await ask();
       asked++;

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { BudgetSpent, capRequests, openPermits } from '../../src/rate/permits.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
+import { BudgetSpent, capRequests, openPermits } from '../../src/service/permits.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
@@ -78,7 +78,10 @@ describe('the request budget', () => {
     const larger = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 16 }, service });
     const inNovember: Promise<Page>[] = [];
     const result = await runBackfill({
-      ...{ job: larger, db, sandbox, clock: moving },
+      job: larger,
+      db,
+      sandbox,
+      clock: moving,
       aroundPage: async (ask) => {
         if (inNovember.length < 2) return inNovember[inNovember.push(ask()) - 1]!;
         await Promise.all(inNovember);

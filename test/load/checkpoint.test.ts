@@ -81,7 +81,11 @@ describe('a page whose claim is lost', () => {
     const slow = aJobFor(one, { service: { end_date: 'inclusive', page_size: 8, concurrency: 1 } });
     let asked = 0;
     const result = await runBackfill({
-      ...{ job: slow, db, sandbox, clock, stop: stop.signal },
+      job: slow,
+      db,
+      sandbox,
+      clock,
+      stop: stop.signal,
       aroundPage: async (ask) => {
         const page = await ask();
         if (++asked === 3) {

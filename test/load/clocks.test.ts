@@ -92,7 +92,8 @@ describe('clocks more than an hour apart', () => {
     // Its lists are fetched again, and their answer says the time.
     for (const command of [runBackfill, runSync])
       expect(await command({ job, db, sandbox, ...behind })).toMatchObject({
-        ...{ outcome: 'incomplete', error: expect.any(ClocksApart) },
+        outcome: 'incomplete',
+        error: expect.any(ClocksApart),
       });
   });
 
@@ -111,7 +112,9 @@ describe('clocks more than an hour apart', () => {
 
   it('mark no row of an unfinished day as backfilled, and retract no live row', async ({ db }) => {
     await using sandbox = await startSandbox({
-      ...{ limits: null, clock: off(0), historicalDelayMinutes: 24 * 60 },
+      limits: null,
+      clock: off(0),
+      historicalDelayMinutes: 24 * 60,
     });
     const run = { job, db, sandbox };
     truth = new Date('2026-11-14T12:00:00Z');

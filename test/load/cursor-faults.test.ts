@@ -95,7 +95,11 @@ describe('a token that the service takes no longer', () => {
       let now = clock().getTime();
       const moving = () => new Date(now);
       await using sandbox = await startSandbox({
-        ...{ limits: null, clock: moving, volume: 0.3, tokenLifetimeMs: hour, tokenErrorStatus },
+        limits: null,
+        clock: moving,
+        volume: 0.3,
+        tokenLifetimeMs: hour,
+        tokenErrorStatus,
       });
       await runBackfill({ job: oneJob, db, sandbox, clock: moving, ...stoppedAt(3) });
       now += 2 * hour;

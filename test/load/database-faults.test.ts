@@ -34,7 +34,10 @@ it('a load whose connections are all cut, twice, commits every page once', async
   let cut = 0;
   let asked = 0;
   const result = await runBackfill({
-    ...{ job, db, sandbox, clock },
+    job,
+    db,
+    sandbox,
+    clock,
     // Asked for while the page before is being committed.
     aroundPage: async (ask) => {
       const page = await ask();
@@ -72,7 +75,10 @@ describe('a reply that is lost after the server has done its work', () => {
     const service = { end_date: 'inclusive', page_size: 12, concurrency: 1 };
     try {
       const result = await runBackfill({
-        ...{ job: aJobFor(scope, { step: 'P15D', service }), db, sandbox, clock },
+        job: aJobFor(scope, { step: 'P15D', service }),
+        db,
+        sandbox,
+        clock,
         onStart: () => proxy.loseReplyTo(pattern, nth),
       });
       expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, pending: 0, draining: 0 } });
@@ -146,7 +152,11 @@ describe('the log of a load', () => {
     const { log, lines } = aLog();
     let asked = 0;
     const loading = runBackfill({
-      ...{ job, db, sandbox, clock, log },
+      job,
+      db,
+      sandbox,
+      clock,
+      log,
       async aroundPage(ask) {
         const page = await ask();
         // It can deadlock with the pages that are being written.

@@ -63,7 +63,8 @@ describe('records that drift', () => {
       select * from gmsi.headlines where headline_id = ${record.id}
     `.execute(warehouse.db);
     expect(rows[0]).toMatchObject({
-      ...{ headline: record.headline, topic_probability: record.topicProbability },
+      headline: record.headline,
+      topic_probability: record.topicProbability,
       directional_positive: record.directional.positive,
       extra: { relevance_rank: record.wire.relevance_rank },
       ...asDrifted[drift],
@@ -84,7 +85,11 @@ describe('records that drift', () => {
     );
     expect(rows).toEqual([
       expect.objectContaining({
-        ...{ country: 'US', topic: 'Inflation-Food', reason, record, load_id: result.loadId },
+        country: 'US',
+        topic: 'Inflation-Food',
+        reason,
+        record,
+        load_id: result.loadId,
       }),
     ]);
   });
@@ -113,7 +118,8 @@ describe('a window of which too many records cannot be read', () => {
       expect(await coverageOf(warehouse)).toEqual([]);
 
       expect(await runBackfill({ job: of, db, sandbox, clock })).toMatchObject({
-        ...{ outcome: 'done', totals: { rows_inserted: 40, records_rejected: 0 } },
+        outcome: 'done',
+        totals: { rows_inserted: 40, records_rejected: 0 },
       });
       expect(await coverageOf(warehouse)).toEqual([{ days: '{[2026-09-01,2026-09-11)}' }]);
     },

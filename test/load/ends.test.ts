@@ -9,8 +9,10 @@ import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
-  ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
-  ...{ from: '2026-07-01', to: '2026-09-30' },
+  countries: ['US', 'DE'],
+  topics: ['Inflation-Food'],
+  from: '2026-07-01',
+  to: '2026-09-30',
 };
 const trouble = { kind: 'server-error', times: 1e6 } as const;
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
@@ -61,7 +63,10 @@ describe('a run in which windows fail', () => {
     });
     sandbox.script([{ kind: 'server-error', times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
     const result = await runBackfill({
-      ...{ job, db, sandbox, clock },
+      job,
+      db,
+      sandbox,
+      clock,
       async aroundPage(ask) {
         if (first) {
           first = false;
@@ -99,8 +104,18 @@ it.each<[string, LoadEnd['outcome'], LoadEnd['outcome']]>([
 
 describe('failures of the live feed', () => {
   const topics = [
-    ...['Inflation-Food', 'Policy Outlook', 'Independence', 'Fiscal Stance', 'Public Debt', 'Wars'],
-    ...['Tension', 'Trade Activity', 'Foreign Investment', 'Elections', 'Public Health', 'Natural Disasters'],
+    'Inflation-Food',
+    'Policy Outlook',
+    'Independence',
+    'Fiscal Stance',
+    'Public Debt',
+    'Wars',
+    'Tension',
+    'Trade Activity',
+    'Foreign Investment',
+    'Elections',
+    'Public Health',
+    'Natural Disasters',
   ];
   const many = { countries: ['US', 'DE'], topics, from: '2026-11-19', to: '2026-11-20' };
   const isLive = ({ path }: { path: string }) => path.includes('/live/');

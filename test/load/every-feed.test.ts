@@ -86,7 +86,10 @@ describe.each(feeds)('feed $name', (one) => {
     let now: string;
     const moving = () => new Date(now);
     await using sandbox = await startSandbox({
-      ...{ limits: null, clock: moving, tickerHistoryLimitDays: null, volume: 0.6 },
+      limits: null,
+      clock: moving,
+      tickerHistoryLimitDays: null,
+      volume: 0.6,
       changes: { withdrawn: 0.3 },
     });
     const of = { from: '2026-10-01', to: '2026-10-05' };
@@ -139,8 +142,12 @@ describe.each(feeds)('feed $name', (one) => {
 it("each combination of a job's presets is a series of its own", async ({ db, sandbox }) => {
   const of = { from: '2026-11-10', to: '2026-11-12' };
   const job = aJob({
-    ...{ feed: 'ticker-headlines', countries: undefined, topics: undefined, tickers: ['BZ_COM'] },
-    ...{ start_date: of.from, end_date: of.to },
+    feed: 'ticker-headlines',
+    countries: undefined,
+    topics: undefined,
+    tickers: ['BZ_COM'],
+    start_date: of.from,
+    end_date: of.to,
     parameters: { language_preset: ['en', 'de,fr'], topic_preset: 'Supply,Price Action' },
   });
   expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });

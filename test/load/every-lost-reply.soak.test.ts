@@ -88,7 +88,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   'a sync': {
     work: async ({ db, sandbox }) =>
       expect(await runSync({ job: aJobFor(recent, { end_date: 'today' }), db, sandbox })).toMatchObject({
-        ...{ outcome: 'done', isElsewhere: false },
+        outcome: 'done',
+        isElsewhere: false,
       }),
     async after({ warehouse, sandbox }) {
       expect(await heldBy(warehouse.db, recent)).toEqual(servedBy(sandbox, recent));
@@ -102,7 +103,9 @@ const kinds: Readonly<Record<string, Kind>> = {
       const path = await folder.write('many.ndjson', manyRecords(1500));
       const days = { from: '2024-01-01', to: '2024-01-01' };
       expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
-        ...{ outcome: 'done', loaded: 1, covered: { days: 1 } },
+        outcome: 'done',
+        loaded: 1,
+        covered: { days: 1 },
         loads: [{ totals: { records: 1500, rows_inserted: 1500 } }],
       });
     },
@@ -121,8 +124,14 @@ const kinds: Readonly<Record<string, Kind>> = {
     work: async ({ db, sandbox }) =>
       expect(
         await repair({
-          ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields: { published_at: ['pubTime'] } },
-          ...{ scope: undefined, job: 'test', dryRun: false, runBy: 'test', batchSize: 40 },
+          warehouse: db,
+          feed: feedNamed('gmsi-headlines'),
+          fields: { published_at: ['pubTime'] },
+          scope: undefined,
+          job: 'test',
+          dryRun: false,
+          runBy: 'test',
+          batchSize: 40,
           stop: new AbortController().signal,
         }),
       ).toMatchObject({ outcome: 'done', rows: servedBy(sandbox, scope).length }),

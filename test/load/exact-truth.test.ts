@@ -12,8 +12,10 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Two months that meet, so that windows end within them. */
 const scope: TruthScope = {
-  ...{ countries: ['US', 'DE'], topics: ['Governance/Corruption'] },
-  ...{ from: '2026-08-25', to: '2026-09-13' },
+  countries: ['US', 'DE'],
+  topics: ['Governance/Corruption'],
+  from: '2026-08-25',
+  to: '2026-09-13',
 };
 
 /** What a service may be like, each with a reading of `end_date`, an order and pages of its own. */
@@ -43,8 +45,10 @@ describe('what is held after a backfill is exactly what is served', () => {
     'for headlines under several countries and topics: a row for each, and one id (sent: %s)',
     async ([ids], { db }) => {
       const world = {
-        ...{ countries: ['DE', 'FR'], topics: ['Inflation-Food', 'Inflation-Energy'] },
-        ...{ from: '2026-09-21', to: '2026-09-30' },
+        countries: ['DE', 'FR'],
+        topics: ['Inflation-Food', 'Inflation-Energy'],
+        from: '2026-09-21',
+        to: '2026-09-30',
       };
       await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, records: { ids } });
       await runBackfill({ job: aJobFor(world), db, sandbox, clock });

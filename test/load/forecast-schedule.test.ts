@@ -6,8 +6,14 @@ import { it } from '../support/serving.ts';
 
 const moment = { now: new Date('2026-11-20T12:00:00Z'), firstUnsettled: '2026-11-17' };
 const scope = {
-  ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
-  ...{ countries: ['US', 'NO'], topics: ['Inflation-Food', 'Tension'], from: '2024-01-01', to: '2026-11-20' },
+  feed: 'gmsi-headlines',
+  matchType: 'COMBINED',
+  tickers: [''],
+  variants: [''],
+  countries: ['US', 'NO'],
+  topics: ['Inflation-Food', 'Tension'],
+  from: '2024-01-01',
+  to: '2026-11-20',
 };
 const hourly = { end_date: 'today', schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } };
 
@@ -16,8 +22,14 @@ const seldom = { ...hourly, schedule: { ...hourly.schedule, sync: '15 */6 * * *'
 describe('the forecast of a schedule', () => {
   it('says what it costs, and what would cost less', async ({ db }) => {
     expect(await forecastSchedule(db, aJob(hourly), scope, moment)).toEqual({
-      ...{ days: 30, syncs: 720, backfills: 30, refreshes: 0, refreshRequests: 0 },
-      ...{ syncRequests: 4 * 720 * 2, backfillRequests: 4 * 30, adaptiveSyncRequests: null },
+      days: 30,
+      syncs: 720,
+      backfills: 30,
+      refreshes: 0,
+      refreshRequests: 0,
+      syncRequests: 4 * 720 * 2,
+      backfillRequests: 4 * 30,
+      adaptiveSyncRequests: null,
       choices: [
         { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
         { change: 'sync every 4 hours', requests: 4 * (180 * 2 + 30), saves: 4 * 540 * 2 },
@@ -31,7 +43,7 @@ describe('the forecast of a schedule', () => {
       forecastSchedule(db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
     // Five Sundays; the period has ended, so nothing else costs requests.
     const budget = { requests_per_month: 1_000, refresh_percent: 10 };
-    const ended = { ...{ syncs: 0, backfills: 0, syncRequests: 0, backfillRequests: 0 }, choices: [] };
+    const ended = { syncs: 0, backfills: 0, syncRequests: 0, backfillRequests: 0, choices: [] };
     expect(await cost({ budget })).toMatchObject({ ...ended, refreshes: 5, refreshRequests: 100 });
     // 13 windows of up to 89 days for each of 4 series.
     expect(await cost({})).toMatchObject({ refreshes: 5, refreshRequests: 5 * 13 * 4 });

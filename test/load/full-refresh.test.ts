@@ -8,8 +8,10 @@ import { countRows, coverageOf } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
-  ...{ countries: ['US'], topics: ['Inflation-Food', 'Policy Outlook'] },
-  ...{ from: '2026-08-20', to: '2026-09-30' },
+  countries: ['US'],
+  topics: ['Inflation-Food', 'Policy Outlook'],
+  from: '2026-08-20',
+  to: '2026-09-30',
 };
 const refresh = { fullRefresh: true, retryRefused: false };
 

@@ -12,8 +12,10 @@ const clock = () => new Date('2026-11-20T12:00:00Z');
 
 describe('whatever the service refuses, and however often', () => {
   const scope = {
-    ...{ countries: ['US', 'DE'], topics: ['Inflation-Food', 'Policy Outlook'] },
-    ...{ from: '2026-04-01', to: '2026-11-15' },
+    countries: ['US', 'DE'],
+    topics: ['Inflation-Food', 'Policy Outlook'],
+    from: '2026-04-01',
+    to: '2026-11-15',
   };
   const all = scope.countries.flatMap((country) => scope.topics.map((topic) => `${country} ${topic}`));
   const day = (offset: number) =>

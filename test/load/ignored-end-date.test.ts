@@ -170,8 +170,12 @@ describe('records far from the days that were asked for', () => {
   const days = { ...one, to: '2026-08-31' };
   const job = aJobFor(days, { service: { end_date: 'inclusive', concurrency: 1 } });
   const stray = (time: string) => ({
-    ...{ publication_time: time, headline: 'a stray', topic_probability: 0.9 },
-    ...{ directional_positive: 0.2, directional_neutral: 0.3, directional_negative: 0.5 },
+    publication_time: time,
+    headline: 'a stray',
+    topic_probability: 0.9,
+    directional_positive: 0.2,
+    directional_neutral: 0.3,
+    directional_negative: 0.5,
   });
   /** The answers of a service, with more records on each page. */
   const adding = (...strays: object[]) => ({
@@ -198,8 +202,10 @@ describe('records far from the days that were asked for', () => {
   it('of the day before and after are rows: the days of the service may begin at another hour', async () => {
     await using service = await aService({ endDate: 'inclusive' });
     const strays = [
-      ...[stray('2026-07-30T23:59:59'), stray('2026-07-31T00:00:00')],
-      ...[stray('2026-09-01T23:59:59'), stray('2026-09-02T00:00:00')],
+      stray('2026-07-30T23:59:59'),
+      stray('2026-07-31T00:00:00'),
+      stray('2026-09-01T23:59:59'),
+      stray('2026-09-02T00:00:00'),
     ];
     const result = await runBackfill({ job, ...service, ...adding(...strays) });
     expect(result.totals.records_outside).toBe(2);

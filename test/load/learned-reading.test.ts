@@ -20,7 +20,10 @@ it.for(['inclusive', 'exclusive'] as const)(
   async (endDate, { db }) => {
     const clock = jumpingClock(now);
     await using sandbox = await startSandbox({
-      ...{ limits: null, volume: 0.2, endDate, clock: () => new Date(clock.now()) },
+      limits: null,
+      volume: 0.2,
+      endDate,
+      clock: () => new Date(clock.now()),
     });
     await runProbe({ db, sandbox, clock });
     const requests = watchRequests(sandbox);

@@ -79,7 +79,10 @@ it('the last page of a refresh retracts once what is gone, and counts it', async
     where headline_id = (select headline_id from gmsi.headlines order by 1 limit 1)`.execute(db);
   const result = await losingOne(warehouse, (db, proxy) =>
     runBackfill({
-      ...{ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } },
+      job,
+      db,
+      sandbox,
+      plan: { fullRefresh: true, retryRefused: false },
       onStart: () => proxy.loseReplyTo(theCommit, commitOf(pages)),
     }),
   );
@@ -93,12 +96,17 @@ it('the last page of a refresh retracts once what is gone, and counts it', async
 
 it('a live answer is committed and counted once', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({
-    ...{ limits: null, clock: usualClock, volume: 3, historicalDelayMinutes: 600 },
+    limits: null,
+    clock: usualClock,
+    volume: 3,
+    historicalDelayMinutes: 600,
   });
   const now = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const result = await losingOne(warehouse, (db, proxy) =>
     runSync({
-      ...{ job: aJobFor(now, { end_date: 'today' }), db, sandbox },
+      job: aJobFor(now, { end_date: 'today' }),
+      db,
+      sandbox,
       aroundPage(ask, { isLive }) {
         if (isLive) proxy.loseReplyTo(theCommit);
         return ask();
@@ -121,7 +129,8 @@ it.for([1, 2])('batch %i of an import is committed and counted once', async (nth
     return runImport(db, [path], { stated: statedOfMany });
   });
   expect(result).toMatchObject({
-    ...{ outcome: 'done', loaded: 1 },
+    outcome: 'done',
+    loaded: 1,
     loads: [{ totals: { records: 2500, rows_inserted: 2500 } }],
   });
   expect(await countRows(db, 'headlines')).toBe(2500);

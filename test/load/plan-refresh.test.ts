@@ -11,13 +11,20 @@ const today = Temporal.PlainDate.from('2026-11-20');
 const topic = 'Tension';
 /** Ten days from a day on which every grid of five or ten days begins. */
 const scope = {
-  ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', tickers: [''], variants: [''] },
-  ...{ countries: ['US', 'NO'], topics: [topic], from: '2025-02-16', to: '2025-02-25' },
+  feed: 'gmsi-headlines',
+  matchType: 'COMBINED',
+  tickers: [''],
+  variants: [''],
+  countries: ['US', 'NO'],
+  topics: [topic],
+  from: '2025-02-16',
+  to: '2025-02-25',
 };
 
 function aRefresh(perMonth: number, service = {}) {
   return aJob({
-    ...{ step: 'P5D', schedule: { refresh: '0 3 1 * *' } },
+    step: 'P5D',
+    schedule: { refresh: '0 3 1 * *' },
     budget: { requests_per_month: perMonth * 10, refresh_percent: 10 },
     service: { end_date: 'inclusive', ...service },
   });

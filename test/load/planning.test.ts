@@ -77,7 +77,10 @@ describe('days that may still change', () => {
     const scope = { ...us, from: '2026-11-10', to: '2026-11-19' };
     const job = aJobFor(scope, { end_date: 'today', lookback: 'P0D', service: { ...inTurn, page_size: 20 } });
     const result = await runBackfill({
-      ...{ job, db, sandbox, clock },
+      job,
+      db,
+      sandbox,
+      clock,
       aroundPage: async (ask) => {
         const page = await ask();
         now = new Date('2026-11-20T00:00:01Z');

@@ -9,8 +9,10 @@ import { watchRequests } from '../support/watch-requests.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
-  ...{ countries: ['US', 'DE'], topics: ['Inflation-Food'] },
-  ...{ from: '2026-05-01', to: '2026-06-09' },
+  countries: ['US', 'DE'],
+  topics: ['Inflation-Food'],
+  from: '2026-05-01',
+  to: '2026-06-09',
 };
 const job = aJobFor(scope, { step: 'P10D' });
 
@@ -50,7 +52,10 @@ describe('a request that is refused', () => {
     async (status, { db, sandbox }) => {
       const detail = 'this window is under repair';
       const refusal: ScriptedFault = {
-        ...{ kind: 'refuse', status, detail, times: 1e6 },
+        kind: 'refuse',
+        status,
+        detail,
+        times: 1e6,
         match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
       };
       sandbox.script([refusal]);

@@ -39,8 +39,16 @@ const scoreAliases: FieldAliases = {
 
 function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<RepairContext> = {}) {
   return repair({
-    ...{ warehouse: db, feed: feedNamed('gmsi-headlines'), fields, scope: undefined, job: 'test' },
-    ...{ dryRun: false, runBy: 'test', stop: new AbortController().signal, batchSize: 40, ...more },
+    warehouse: db,
+    feed: feedNamed('gmsi-headlines'),
+    fields,
+    scope: undefined,
+    job: 'test',
+    dryRun: false,
+    runBy: 'test',
+    stop: new AbortController().signal,
+    batchSize: 40,
+    ...more,
   });
 }
 
@@ -74,7 +82,8 @@ async function bothWaysRenamed() {
   const filling = await runBackfill({ job: aJobFor(more, exactDays), ...run });
   return {
     warehouse,
-    ...{ rejected: totals.records, filling: filling.totals.records },
+    rejected: totals.records,
+    filling: filling.totals.records,
     [Symbol.asyncDispose]: () => warehouse[Symbol.asyncDispose](),
   };
 }
@@ -92,8 +101,13 @@ describe('records that were rejected', () => {
 
     const result = await repairAll(db, timeAlias);
     expect(result).toMatchObject({
-      ...{ outcome: 'done', records: totals.records, rows: totals.records, stillRejected: {}, superseded: 0 },
-      ...{ rowsFilled: 0, rowsOfAnotherIdentity: 0 },
+      outcome: 'done',
+      records: totals.records,
+      rows: totals.records,
+      stillRejected: {},
+      superseded: 0,
+      rowsFilled: 0,
+      rowsOfAnotherIdentity: 0,
     });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await countRows(db, 'rejected_records')).toBe(0);
@@ -144,7 +158,8 @@ describe('records that were rejected', () => {
     const before = await contentOf(db, 'headlines');
     for (const dryRun of [true, false])
       expect(await repairAll(db, timeAlias, { dryRun })).toMatchObject({
-        ...{ rows: 0, superseded: first.totals.records },
+        rows: 0,
+        superseded: first.totals.records,
       });
     expect(await contentOf(db, 'headlines')).toEqual(before);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));

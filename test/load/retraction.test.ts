@@ -287,7 +287,8 @@ it('a load that has lost its window does not make the one that has it now forget
   const [window] = await windowsOf(db);
   let pages = 0;
   const { totals } = await runBackfill({
-    ...{ ...run, plan: refresh },
+    ...run,
+    plan: refresh,
     async aroundPage(ask) {
       if (++pages === 4) {
         const silentTooLong = { windowId: window!.window_id, loadId: 999 };
@@ -308,7 +309,8 @@ it('if the first page had a record that cannot be read, nothing is retracted: it
   service.moveTo(after);
   let pages = 0;
   const { totals } = await runBackfill({
-    ...{ ...run, plan: refresh },
+    ...run,
+    plan: refresh,
     aroundPage: async (ask) => {
       const page = await ask();
       return ++pages === 1 ? { ...page, records: ['unreadable', ...page.records] } : page;
@@ -331,7 +333,8 @@ it('what another load writes during a drain stays, though that drain does not me
   service.moveTo(after);
   let pages = 0;
   const { totals } = await runBackfill({
-    ...{ ...run, plan: refresh },
+    ...run,
+    plan: refresh,
     async aroundPage(ask) {
       const page = await ask();
       if (++pages === 2) {

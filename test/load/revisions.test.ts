@@ -33,12 +33,11 @@ describe('a page that has a record twice', () => {
     'of %s, with other content, keeps both as versions, once',
     async ([feed, table, other], { db, sandbox }) => {
       const run = {
-        ...{
-          job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }),
-          db,
-          sandbox,
-        },
-        ...{ clock: () => new Date(before), plan: refresh },
+        job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }),
+        db,
+        sandbox,
+        clock: () => new Date(before),
+        plan: refresh,
         aroundPage: twice((record) => ({ ...record, ...other })),
       };
       const { totals } = await runBackfill(run);
@@ -46,7 +45,9 @@ describe('a page that has a record twice', () => {
       expect(totals.rows_inserted + totals.rows_changed).toBe(totals.records);
       expect(await countRows(db, table)).toBe(totals.rows_changed);
       expect((await runBackfill(run)).totals).toMatchObject({
-        ...{ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 },
+        rows_inserted: 0,
+        rows_changed: 0,
+        rows_retracted: 0,
       });
       expect(await countRows(db, table)).toBe(totals.rows_changed);
     },

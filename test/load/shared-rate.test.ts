@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect } from 'vitest';
-import { keyFingerprint } from '../../src/rate/budget.ts';
-import { openPermits, promptBurst, waitFor } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
+import { keyFingerprint } from '../../src/service/budget.ts';
+import { openPermits, promptBurst, waitFor } from '../../src/service/permits.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { takeRequest } from '../../src/warehouse/tables/requests.ts';
 import { jumpingClock } from '../service/clocks.ts';

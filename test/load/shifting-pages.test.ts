@@ -14,7 +14,10 @@ function aServiceByPosition(ids: string[], onPage: () => void) {
     const from = Number(searchParams.get('next_token') ?? 0);
     const until = from + Number(searchParams.get('limit'));
     const data = ids.slice(from, until).map((id) => ({
-      ...{ id, headline: id, publication_time: '2026-11-19T12:00:00', directional_positive: 0.5 },
+      id,
+      headline: id,
+      publication_time: '2026-11-19T12:00:00',
+      directional_positive: 0.5,
     }));
     const hasMore = until < ids.length;
     response.end(JSON.stringify({ data, has_more: hasMore, next_token: hasMore ? String(until) : null }));
@@ -35,8 +38,12 @@ it('a record that a shifting cursor skips is loaded by the lookback', async ({ d
     return rows.map(({ headline }) => headline).join('');
   };
   const job = aJob({
-    ...{ countries: ['US'], topics: ['Elections'], start_date: '2026-11-15', end_date: 'today' },
-    ...{ lookback: 'P3D', service: { page_size: 2, end_date: 'inclusive', concurrency: 1 } },
+    countries: ['US'],
+    topics: ['Elections'],
+    start_date: '2026-11-15',
+    end_date: 'today',
+    lookback: 'P3D',
+    service: { page_size: 2, end_date: 'inclusive', concurrency: 1 },
   });
 
   expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });

@@ -66,7 +66,11 @@ describe('a load that falls silent', () => {
       const { log, lines } = aLog();
       let asked = 0;
       const silent = await runBackfill({
-        ...{ job: oneJob, db, sandbox, clock, log },
+        job: oneJob,
+        db,
+        sandbox,
+        clock,
+        log,
         aroundPage: async (ask) => {
           const page = await ask();
           if (++asked === 3) {
@@ -100,7 +104,11 @@ describe('a load that falls silent', () => {
     };
     let other: Promise<unknown> | undefined;
     const silent = await runBackfill({
-      ...{ job: oneJob, db, sandbox, clock, leaseSeconds },
+      job: oneJob,
+      db,
+      sandbox,
+      clock,
+      leaseSeconds,
       aroundPage: async (ask) => {
         const page = await noted('silent')(ask);
         if (reads.length === 2) {

@@ -55,7 +55,9 @@ function read(span: {
   const { name, spanId, parentSpanId, attributes, status } = span;
   const values = attributes.map(({ key, value }) => [key, Object.values(value)[0]]);
   return {
-    ...{ name, spanId, attributes: Object.fromEntries(values) },
+    name,
+    spanId,
+    attributes: Object.fromEntries(values),
     ...(parentSpanId && { parentSpanId }),
     error: status.code === 2 ? (status.message ?? '') : undefined,
   };

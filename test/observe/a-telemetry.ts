@@ -7,7 +7,9 @@ import { aLog } from '../support/a-log.ts';
 export const now = new Date('2026-11-20T12:00:00Z');
 
 export const aConfig: TelemetryOptions['config'] = {
-  ...{ apiKey: new Secret('sandbox-key'), alertWebhook: undefined, leaseSeconds: 30 },
+  apiKey: new Secret('sandbox-key'),
+  alertWebhook: undefined,
+  leaseSeconds: 30,
   metrics: { host: '127.0.0.1', port: 0, names: [] },
 };
 
@@ -18,8 +20,12 @@ export function aTelemetry(
   changes: Partial<TelemetryOptions> = {},
 ): Promise<Telemetry> {
   return startTelemetry({
-    ...{ config: aConfig, warehouse, log: aLog().log, clock: () => now },
-    ...{ jobs: async () => jobs, stop: new AbortController().signal },
+    config: aConfig,
+    warehouse,
+    log: aLog().log,
+    clock: () => now,
+    jobs: async () => jobs,
+    stop: new AbortController().signal,
     ...changes,
   });
 }

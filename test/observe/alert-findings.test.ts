@@ -21,8 +21,11 @@ function told(
 ) {
   const standing = {
     job: aJob({ end_date: 'today', alerts: { max_lag: 'P5D' } }),
-    ...{ scope: undefined, newestCovered: '2026-11-16', lagSeconds: 4 * day },
-    ...{ ...used(1_000, 100), ...changes },
+    scope: undefined,
+    newestCovered: '2026-11-16',
+    lagSeconds: 4 * day,
+    ...used(1_000, 100),
+    ...changes,
   };
   return Object.fromEntries(
     findingsOfJobs(standing, failed).map(({ kind, trouble }) => [kind, trouble?.message ?? null]),

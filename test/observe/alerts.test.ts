@@ -12,7 +12,9 @@ import { aConfig, now } from './a-telemetry.ts';
 import { aWebhook, type Webhook } from './a-webhook.ts';
 
 const job = aJob({
-  ...{ countries: ['US'], start_date: '2026-09-01', end_date: '2026-09-30' },
+  countries: ['US'],
+  start_date: '2026-09-01',
+  end_date: '2026-09-30',
   service: { max_attempts: 1 },
 });
 
@@ -25,7 +27,10 @@ async function check(
   const { log, lines } = aLog();
   const { clock = () => now } = changes;
   await checkAlerts(jobs, {
-    ...{ warehouse: db, webhook: webhook.url, log, signal: new AbortController().signal },
+    warehouse: db,
+    webhook: webhook.url,
+    log,
+    signal: new AbortController().signal,
     readStandings: standingsReader(db, { apiKey: aConfig.apiKey, clock }),
     ...changes,
   });
@@ -80,7 +85,10 @@ describe('a webhook gets', () => {
     expect(webhook.taken).toEqual([
       {
         text: expect.stringMatching(/^gmsi: 2 windows of job test failed: The service answered .* with 503/),
-        ...{ kind: 'failed windows', job: 'test', status: 'raised', at: expect.any(String) },
+        kind: 'failed windows',
+        job: 'test',
+        status: 'raised',
+        at: expect.any(String),
         details: { windows: 2, reasons: [expect.objectContaining({ windows: 2 })] },
       },
     ]);
@@ -99,7 +107,9 @@ describe('a webhook gets', () => {
     await runBackfill({ job, db, sandbox });
     await check(db, webhook);
     await runBackfill({
-      ...{ job, db, sandbox },
+      job,
+      db,
+      sandbox,
       aroundPage: async (ask) => {
         await check(db, webhook);
         return ask();
@@ -112,8 +122,11 @@ describe('a webhook gets', () => {
     await using sandbox = await startSandbox({ limits: null, volume: 0.1, clock: () => now });
     await using webhook = await aWebhook();
     const hourly = aJob({
-      ...{ start_date: '2026-11-01', end_date: 'today', schedule: { sync: '15 * * * *' } },
-      ...{ budget: { requests_per_month: 500 }, alerts: { max_lag: 'P5D' } },
+      start_date: '2026-11-01',
+      end_date: 'today',
+      schedule: { sync: '15 * * * *' },
+      budget: { requests_per_month: 500 },
+      alerts: { max_lag: 'P5D' },
     });
     await runBackfill({ job: hourly, db, sandbox });
     const days = (many: number) => () => new Date(now.getTime() + many * 24 * 3600 * 1000);
@@ -123,7 +136,9 @@ describe('a webhook gets', () => {
     // Of another month nothing is used, and 36 hours of it are left, for 288 requests.
     await check(db, webhook, { jobs: [hourly], clock: () => new Date('2026-12-30T12:00:00Z') });
     expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
-      ...['budget raised', 'late raised', 'budget resolved'],
+      'budget raised',
+      'late raised',
+      'budget resolved',
     ]);
   });
 

@@ -20,7 +20,10 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   );
   sandbox.script([
     {
-      ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
+      kind: 'refuse',
+      status: 503,
+      detail: `x-api-key: ${key} broke it`,
+      times: 1_000,
       match: ({ path }) => path.endsWith('/NO'),
     },
   ]);
@@ -43,8 +46,10 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   }
 
   expect(webhook.taken.map(({ kind, status }) => `${kind} ${status}`)).toEqual([
-    ...['failed windows raised', 'failed windows resolved'],
-    ...['check failed raised', 'check failed resolved'],
+    'failed windows raised',
+    'failed windows resolved',
+    'check failed raised',
+    'check failed resolved',
   ]);
   expect(webhook.taken[0]!.text).toContain('[key] broke it');
   expect(webhook.taken[2]!.text).toMatch(

@@ -65,7 +65,8 @@ let grafana: pg.Client;
 beforeAll(async () => {
   const match = ({ path }: { path: string }) => path.endsWith('/NO');
   await using sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.3 },
+    limits: null,
+    volume: 0.3,
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   const job = aJob({ start_date: '2024-02-01', end_date: '2024-03-31', step: 'P20D' });

@@ -39,26 +39,34 @@ describe('a scrape', () => {
     const outcomes = byLabel(samples, 'gmsi_requests_total', 'outcome');
     const { byStatus, requests, pages } = sandbox.stats();
     expect(outcomes).toEqual({
-      ...{ ok: byStatus[200]! - 1, malformed: 1, network: byStatus.none! },
-      ...{ '429': byStatus[429]!, '5xx': byStatus[500]! + byStatus[502]! },
+      ok: byStatus[200]! - 1,
+      malformed: 1,
+      network: byStatus.none!,
+      '429': byStatus[429]!,
+      '5xx': byStatus[500]! + byStatus[502]!,
     });
     expect(byLabel(samples, 'gmsi_requests_total', 'feed')).toEqual({
-      ...{ 'gmsi-headlines': requests - 2, lookups: 2 },
+      'gmsi-headlines': requests - 2,
+      lookups: 2,
     });
 
     const { rows_inserted, records, records_rejected } = result.totals;
     const unchanged = records - rows_inserted - records_rejected;
     expect(byLabel(samples, 'gmsi_records_total', 'outcome')).toEqual({
-      ...{ inserted: rows_inserted, rejected: records_rejected },
+      inserted: rows_inserted,
+      rejected: records_rejected,
       ...(unchanged > 0 && { unchanged }),
     });
     expect(records_rejected).toBe(1);
     expect(byLabel(samples, 'gmsi_stage_duration_seconds_count', 'stage')).toMatchObject({
-      ...{ read: pages, commit: pages },
+      read: pages,
+      commit: pages,
     });
     expect(byLabel(samples, 'gmsi_windows', 'state')).toEqual({ drained: result.totals.windows_drained });
     expect(samples).toMatchObject({
-      ...{ gmsi_warehouse_up: 1, gmsi_workers: 0, 'gmsi_job_lag_seconds{job_name="test"}': 0 },
+      gmsi_warehouse_up: 1,
+      gmsi_workers: 0,
+      'gmsi_job_lag_seconds{job_name="test"}': 0,
       'gmsi_job_budget_left_requests{job_name="test"}': 250_000 - requests,
     });
     expect(samples).toHaveProperty('process_cpu_seconds_total');
@@ -117,7 +125,8 @@ describe('the port', () => {
     const port = Number(new URL(first.url).port);
     const config = { ...aConfig, metrics: { ...aConfig.metrics, port } };
     await expect(aTelemetry(db, [], { config })).rejects.toMatchObject({
-      ...{ name: 'ConfigError', hint: expect.stringContaining('GMSI_METRICS_PORT') },
+      name: 'ConfigError',
+      hint: expect.stringContaining('GMSI_METRICS_PORT'),
     });
   });
 

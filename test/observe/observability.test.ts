@@ -43,7 +43,11 @@ describe('what is asked of Prometheus', () => {
   it('covers lag, failed windows, budget, workers and 429s, each alert with a summary', () => {
     expect(alerts.map(({ alert }) => alert)).toEqual(
       expect.arrayContaining([
-        ...['GmsiJobLate', 'GmsiWindowsFailed', 'GmsiBudgetWillNotLast', 'GmsiWorkerDown', 'GmsiRateLimited'],
+        'GmsiJobLate',
+        'GmsiWindowsFailed',
+        'GmsiBudgetWillNotLast',
+        'GmsiWorkerDown',
+        'GmsiRateLimited',
       ]),
     );
     for (const { annotations } of alerts) expect(annotations.summary).toMatch(/\.$/);

@@ -31,8 +31,12 @@ describe('with a collector set, a run by hand', () => {
     expect(others).toEqual([]);
     expect(load).not.toHaveProperty('parentSpanId');
     expect(load!.attributes).toMatchObject({
-      ...{ 'gmsi.feed': 'gmsi-headlines', 'gmsi.job': 'job', 'gmsi.command': 'backfill' },
-      ...{ 'gmsi.load_id': loadId, 'gmsi.outcome': 'done', 'gmsi.records': totals.records },
+      'gmsi.feed': 'gmsi-headlines',
+      'gmsi.job': 'job',
+      'gmsi.command': 'backfill',
+      'gmsi.load_id': loadId,
+      'gmsi.outcome': 'done',
+      'gmsi.records': totals.records,
     });
 
     const windows = named(collector, 'window');
@@ -44,8 +48,11 @@ describe('with a collector set, a run by hand', () => {
     let records = 0;
     for (const window of windows) {
       expect(window.attributes).toMatchObject({
-        ...{ 'gmsi.feed': 'gmsi-headlines', 'gmsi.load_id': loadId, 'gmsi.window_id': expect.any(Number) },
-        ...{ 'gmsi.country': expect.stringMatching(/^(US|NO)$/), 'gmsi.match_type': 'COMBINED' },
+        'gmsi.feed': 'gmsi-headlines',
+        'gmsi.load_id': loadId,
+        'gmsi.window_id': expect.any(Number),
+        'gmsi.country': expect.stringMatching(/^(US|NO)$/),
+        'gmsi.match_type': 'COMBINED',
       });
       const ofWindow = within(collector, window);
       const committed = ofWindow.filter(({ name }) => name === 'commit');
@@ -64,7 +71,10 @@ describe('with a collector set, a run by hand', () => {
 
     sandbox.script([
       {
-        ...{ kind: 'refuse', status: 503, detail: `x-api-key: ${key} broke it`, times: 1_000 },
+        kind: 'refuse',
+        status: 503,
+        detail: `x-api-key: ${key} broke it`,
+        times: 1_000,
         match: ({ token }) => token !== null,
       },
     ]);
@@ -87,7 +97,8 @@ describe('with a collector set, a run by hand', () => {
     await folder.write('jobs/job.yaml', jobFor({ ...january, countries: ['NO'] }));
     const env = {
       ...accessTo(warehouse, sandbox),
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: gone.url, OTEL_EXPORTER_OTLP_TIMEOUT: '500' },
+      OTEL_EXPORTER_OTLP_ENDPOINT: gone.url,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '500',
     };
     const { code, stderr } = await gmsi(['backfill', 'job'], { cwd: folder.path, env });
     expect(code).toBe(0);

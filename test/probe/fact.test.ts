@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 import { agree, describeValue, type FactValue } from '../../src/probe/fact.ts';
 
 const reach = (answered: string, refused: string | null, asked_on = '2026-11-20') => ({
-  ...{ answered, refused, asked_on },
+  answered,
+  refused,
+  asked_on,
 });
 
 const limit = reach('2026-08-12', '2026-08-11');

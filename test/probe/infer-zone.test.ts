@@ -7,7 +7,8 @@ const bounds = { reachHours: 24, fullPage: 1000 };
 
 function anAnswer(writtenTimes: readonly (string | number)[]): Answer {
   const records = writtenTimes.map((writtenTime) => ({
-    ...{ writtenTime, record: {} },
+    writtenTime,
+    record: {},
     time: typeof writtenTime === 'number' ? writtenTime * 1000 : Date.parse(`${writtenTime.slice(0, 19)}Z`),
   }));
   return { records, count: records.length, nextToken: null, at };

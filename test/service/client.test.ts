@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { BudgetSpent } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
 import { KeyRefused, RedirectRefused, RequestRefused, ServiceUnavailable } from '../../src/service/errors.ts';
+import { BudgetSpent } from '../../src/service/permits.ts';
 import { jumpingClock } from './clocks.ts';
 import { cutShort, emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
 
@@ -20,8 +20,15 @@ function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const permits = { take: vi.fn(async () => ({ cancel })) };
   const events: ClientEvent[] = [];
   const client = createClient({
-    ...{ baseUrl, apiKey: new Secret(key), settings, permits, clock, random: () => 0.5 },
-    ...{ userAgent: 'gmsi-etl/0.0.0', onEvent: (event) => events.push(event), ...changes },
+    baseUrl,
+    apiKey: new Secret(key),
+    settings,
+    permits,
+    clock,
+    random: () => 0.5,
+    userAgent: 'gmsi-etl/0.0.0',
+    onEvent: (event) => events.push(event),
+    ...changes,
   });
   onTestFinished(() => client.close());
   return { client, clock, permits, cancel, events };
@@ -31,7 +38,8 @@ test('a page over the cap is not asked for again, since it would be as large', a
   const server = await rawServer(text('x'.repeat(100_001), 200));
   const { client, events } = aClient(server.url);
   await expect(client.getPage(request, never)).rejects.toMatchObject({
-    ...{ name: 'PageTooLarge', message: 'The body is larger than 100000 bytes.' },
+    name: 'PageTooLarge',
+    message: 'The body is larger than 100000 bytes.',
     hint: expect.stringMatching(/service\.page_size.*service\.max_body_bytes/),
   });
   expect(server.targets).toHaveLength(1);

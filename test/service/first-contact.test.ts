@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
-import { BudgetSpent, unlimited } from '../../src/rate/permits.ts';
 import { Secret } from '../../src/secret.ts';
 import { type ClientOptions, createClient } from '../../src/service/client.ts';
 import { RequestRefused, ServiceUnavailable, WrongAddress } from '../../src/service/errors.ts';
+import { BudgetSpent, unlimited } from '../../src/service/permits.ts';
 import { hangsUp, mailServer } from '../support/other-servers.ts';
 import { jumpingClock } from './clocks.ts';
 import { emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
@@ -17,7 +17,12 @@ const notFound = json({ detail: 'Not Found' }, 404);
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
   const client = createClient({
-    ...{ baseUrl, apiKey: new Secret('k'), userAgent: 'test', clock, random: () => 0, answered: new Set() },
+    baseUrl,
+    apiKey: new Secret('k'),
+    userAgent: 'test',
+    clock,
+    random: () => 0,
+    answered: new Set(),
     settings: { ...defaultServiceSettings, maxAttempts: 5 },
     permits: unlimited,
     ...changes,

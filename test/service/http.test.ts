@@ -11,8 +11,13 @@ const never = new AbortController().signal;
 
 function http(origin: string, changes: Partial<HttpOptions> = {}): Http {
   const opened = openHttp(origin, {
-    ...{ connections: 2, maxBodyBytes: 10_000, headers: { 'x-api-key': 'k' } },
-    ...{ connectTimeout: 1000, headersTimeout: 1000, bodyTimeout: 1000, ...changes },
+    connections: 2,
+    maxBodyBytes: 10_000,
+    headers: { 'x-api-key': 'k' },
+    connectTimeout: 1000,
+    headersTimeout: 1000,
+    bodyTimeout: 1000,
+    ...changes,
   });
   onTestFinished(() => opened.close());
   return opened;

@@ -102,7 +102,9 @@ describe('fetchTopics', () => {
     const body = [{ name: 'Wars\0', classification_rule: { directional: '\ud800' }, 'a\0': 'b\udc00' }];
     await expect(fetchTopics(answering(body), never)).resolves.toEqual([
       {
-        ...{ name: 'Wars\ufffd', category: null, classificationRule: { directional: '\ufffd' } },
+        name: 'Wars\ufffd',
+        category: null,
+        classificationRule: { directional: '\ufffd' },
         extra: { 'a\ufffd': 'b\ufffd' },
       },
     ]);

@@ -11,7 +11,9 @@ export async function aLogin({ db: owner, url }: Pick<TestWarehouse, 'db' | 'url
   const own = Object.assign(new URL(url), { username: name, password: 'x' }).href;
   const db = connect({ kind: 'url', url: new Secret(own) }, 2);
   return {
-    ...{ name, url: own, db },
+    name,
+    url: own,
+    db,
     async [Symbol.asyncDispose]() {
       await db.destroy();
       await sql.raw(`drop owned by ${name} cascade; drop role ${name}`).execute(owner);

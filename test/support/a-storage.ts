@@ -33,8 +33,12 @@ export interface Storage extends AsyncDisposable {
 export async function aStorage(): Promise<Storage> {
   const folder = await aFolder();
   const server = new S3rver({
-    ...{ address: '127.0.0.1', port: 0, silent: true, vhostBuckets: false },
-    ...{ directory: folder.path, configureBuckets: [{ name: bucket }] },
+    address: '127.0.0.1',
+    port: 0,
+    silent: true,
+    vhostBuckets: false,
+    directory: folder.path,
+    configureBuckets: [{ name: bucket }],
   });
   // It takes the address of a bucket without the slash at its end, with which the client signs it: so of requests to the bucket
   // itself, which only list it, it does not check the signature.

@@ -5,8 +5,8 @@ import { expect, vi } from 'vitest';
 import type { JobDefinition } from '../../src/config/job.ts';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import type { Log } from '../../src/log.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../../src/rate/budget.ts';
 import { Secret } from '../../src/secret.ts';
+import { keyFingerprint, monthOf, requestLimit } from '../../src/service/budget.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
@@ -74,7 +74,13 @@ export function aWorkerContext(
     throw error;
   };
   return {
-    ...{ processId: 'a test', warehouse: db, clock, leaseSeconds, stop, runBy: 'test', fail: raise },
+    processId: 'a test',
+    warehouse: db,
+    clock,
+    leaseSeconds,
+    stop,
+    runBy: 'test',
+    fail: raise,
     databaseClock: async () => clock(),
     longestRound: 100,
     ownJobs: setting.ownJobs ?? new Map(),

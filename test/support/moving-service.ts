@@ -8,7 +8,9 @@ export async function aMovingService(begin: string, options: SandboxOptions) {
   const warehouse = await aWarehouse();
   const sandbox = await startSandbox({ limits: null, clock, ...options });
   return {
-    ...{ db: warehouse.db, sandbox, clock },
+    db: warehouse.db,
+    sandbox,
+    clock,
     moveTo: (instant: string) => {
       now = instant;
     },

@@ -20,9 +20,15 @@ export async function aPgBouncer(serverUrl: string, connections: number): Promis
   const folder = await mkdtemp(join(tmpdir(), 'gmsi-pgbouncer-'));
   const port = await freePort();
   const settings = {
-    ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'plain' },
-    ...{ auth_file: join(folder, 'users'), pool_mode: 'transaction' },
-    ...{ default_pool_size: connections, min_pool_size: connections, server_round_robin: 1 },
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    auth_type: 'plain',
+    auth_file: join(folder, 'users'),
+    pool_mode: 'transaction',
+    default_pool_size: connections,
+    min_pool_size: connections,
+    server_round_robin: 1,
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const host = `host=${server.hostname} port=${server.port}`;

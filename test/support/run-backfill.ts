@@ -5,11 +5,11 @@ import { parseJob } from '../../src/config/read-job.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncUnlessRunning, syncUnlessRunning } from '../../src/load/sync.ts';
-import { openPermits, type Permits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
+import { openPermits, type Permits } from '../../src/service/permits.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { keepProcess } from '../../src/warehouse/keep-process.ts';
@@ -100,7 +100,13 @@ async function withContext<Result>(
   const stop = new AbortController().signal;
   setMaxListeners(0, stop);
   return await run({
-    ...{ job, warehouse: db, client: service.client, clock, stop, leaseSeconds: 30, runBy: 'test' },
+    job,
+    warehouse: db,
+    client: service.client,
+    clock,
+    stop,
+    leaseSeconds: 30,
+    runBy: 'test',
     log: createLog({ level: 'silent', readable: false }),
     ...context,
   });
@@ -129,7 +135,11 @@ export function aServiceFor(
   const key = new Secret(apiKey);
   const permits = cap(openPermits(db.patient({}), key, { ...settings, budget, clock }));
   const client = createClient({
-    ...{ baseUrl: sandbox.url, apiKey: key, settings, permits, userAgent: 'test' },
+    baseUrl: sandbox.url,
+    apiKey: key,
+    settings,
+    permits,
+    userAgent: 'test',
     patience: { firstDelayMs: 1, maxDelayMs: 20, rateLimitPauseMs: [10, 20] },
     ...(onClientEvent && { onEvent: onClientEvent }),
   });

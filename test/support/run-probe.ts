@@ -3,11 +3,11 @@ import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { mostRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import { capRequests, openPermits } from '../../src/rate/permits.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import type { Clock } from '../../src/service/clock.ts';
+import { capRequests, openPermits } from '../../src/service/permits.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface ProbeRun {

@@ -30,9 +30,21 @@ export function servedBy(sandbox: Sandbox, scope: TruthScope): Held[] {
       for (const r of records) {
         const at = new Date(r.publishedAt).toISOString();
         held.push([
-          ...[country, topic, at, r.id, r.headline, r.language, r.source, r.url, r.topicProbability],
-          ...[r.directional.positive, r.directional.neutral, r.directional.negative],
-          ...[r.semantic.positive, r.semantic.neutral, r.semantic.negative],
+          country,
+          topic,
+          at,
+          r.id,
+          r.headline,
+          r.language,
+          r.source,
+          r.url,
+          r.topicProbability,
+          r.directional.positive,
+          r.directional.neutral,
+          r.directional.negative,
+          r.semantic.positive,
+          r.semantic.neutral,
+          r.semantic.negative,
         ]);
       }
     }
@@ -50,18 +62,21 @@ export async function heldBy(db: Warehouse, scope: TruthScope): Promise<Held[]> 
   `.execute(db);
   return sorted(
     rows.map((r) => [
-      ...[
-        r.country!,
-        r.topic!,
-        r.published_at.toISOString(),
-        scope.ids === false ? null : r.headline_id!,
-        r.headline!,
-        r.language!,
-        r.source!,
-        r.url!,
-      ],
-      ...[r.topic_probability!, r.directional_positive!, r.directional_neutral!, r.directional_negative!],
-      ...[r.semantic_positive!, r.semantic_neutral!, r.semantic_negative!],
+      r.country!,
+      r.topic!,
+      r.published_at.toISOString(),
+      scope.ids === false ? null : r.headline_id!,
+      r.headline!,
+      r.language!,
+      r.source!,
+      r.url!,
+      r.topic_probability!,
+      r.directional_positive!,
+      r.directional_neutral!,
+      r.directional_negative!,
+      r.semantic_positive!,
+      r.semantic_neutral!,
+      r.semantic_negative!,
     ]),
   );
 }

@@ -12,8 +12,14 @@ import { aWarehouse } from '../support/test-warehouse.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
 const scope: WindowScope = {
-  ...{ feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], tickers: [''] },
-  ...{ matchType: 'COMBINED', variants: [''], from: '2024-01-01', to: '2024-01-10' },
+  feed: 'gmsi-headlines',
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  tickers: [''],
+  matchType: 'COMBINED',
+  variants: [''],
+  from: '2024-01-01',
+  to: '2024-01-10',
 };
 
 function claim(db: Warehouse, loadId: number) {

@@ -102,7 +102,10 @@ it('the rollups say of a day that nobody asked for that it is not whole', async 
 async function loadWithoutTheMiddle(db: Warehouse, volume = 1): Promise<void> {
   await using sandbox = await startSandbox({ limits: null, clock, volume });
   await runBackfill({
-    ...{ job, db, sandbox, clock },
+    job,
+    db,
+    sandbox,
+    clock,
     aroundPage: (ask, { query }) => {
       if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
       return ask();
@@ -204,7 +207,9 @@ it('headlines that say the same have the same story key', async ({ db }) => {
     oil.replaceAll(' ', '\u00a0'),
     `“${oil}…”`,
     'Ｏｉｌ　ｐｒｉｃｅｓ　climb as exporters cut output',
-    ...[`${oil} - Reuters`, `${oil} | The Wall Street Journal`.replace('The ', ''), `${oil} – FT.com `],
+    `${oil} - Reuters`,
+    `${oil} | The Wall Street Journal`.replace('The ', ''),
+    `${oil} – FT.com `,
     `${oil} — Yahoo! Finance UK`,
   ])
     expect([same, await keyOf(same)]).toEqual([same, key]);

@@ -22,7 +22,11 @@ async function windows(db: Warehouse, of: readonly Record<string, unknown>[], ot
   const loadId = await startLoad(db, about);
   const day = (index: number) => `2026-01-${String(index + 1).padStart(2, '0')}`;
   const rows = of.map((window, index) => ({
-    ...{ ticker: '', variant: '', first_day: day(index), last_day: day(index), load_id: loadId },
+    ticker: '',
+    variant: '',
+    first_day: day(index),
+    last_day: day(index),
+    load_id: loadId,
     ...series,
     ...window,
     ...other,

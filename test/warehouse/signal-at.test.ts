@@ -99,7 +99,10 @@ it('never gives another answer for a past moment, whatever is loaded, retracted 
     signals(
       db,
       moments.map((moment) => ({
-        ...{ moment, over: '1000 days', sentiment_type: 'directional', assume_backfilled: false },
+        moment,
+        over: '1000 days',
+        sentiment_type: 'directional',
+        assume_backfilled: false,
       })),
     );
   await fc.assert(

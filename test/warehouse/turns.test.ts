@@ -14,8 +14,14 @@ import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
 
 const scope = {
-  ...{ feed: 'gmsi-headlines', matchType: 'COMBINED', countries: ['US'], topics: ['Inflation-Food'] },
-  ...{ tickers: [''], variants: [''], from: '2026-10-01', to: '2026-10-31' },
+  feed: 'gmsi-headlines',
+  matchType: 'COMBINED',
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  tickers: [''],
+  variants: [''],
+  from: '2026-10-01',
+  to: '2026-10-31',
 };
 const noOptions = { fullRefresh: false, retryRefused: false };
 

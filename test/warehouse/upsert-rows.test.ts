@@ -63,7 +63,10 @@ describe('rows of a page', () => {
     const fromFile = (rows: readonly Row[], madeAt: string) =>
       writeTransaction(db, (trx) =>
         upsertRows(trx, gmsiHeadlines.table, sorted(rows), {
-          ...{ series, loadId: 1, windowId: null, backfilledBefore: 'always' },
+          series,
+          loadId: 1,
+          windowId: null,
+          backfilledBefore: 'always',
           of: { madeAt: new Date(madeAt), imports: [1] },
         }),
       );
@@ -92,7 +95,8 @@ describe('rows of a page', () => {
     await upsert(warehouse.db, [aRow(old)]);
     const [first] = await held();
     expect(await upsert(warehouse.db, [aRow(now)], { loadId: 2, isBackfilled: false })).toEqual({
-      ...{ inserted: 0, changed: 1 },
+      inserted: 0,
+      changed: 1,
     });
     const [second] = await held();
     const { rows: revisions } = await sql`select * from gmsi.headline_revisions`.execute(warehouse.db);
@@ -106,11 +110,13 @@ describe('rows of a page', () => {
   it('that were likely to be new, though some of them are here, are written like others', async () => {
     const [first, second] = [1, 2].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
     expect(await upsert(warehouse.db, [first!, second!], { areLikelyNew: true })).toEqual({
-      ...{ inserted: 2, changed: 0 },
+      inserted: 2,
+      changed: 0,
     });
     const again = [first!, { ...second, headline: 'changed' }, aRow({ headline_id: idOf(3) })];
     expect(await upsert(warehouse.db, again, { loadId: 2, areLikelyNew: true })).toEqual({
-      ...{ inserted: 1, changed: 1 },
+      inserted: 1,
+      changed: 1,
     });
     expect((await held()).map(({ load_id }) => load_id)).toEqual([1, 2, 2]);
     expect(await countRows(warehouse.db, 'headline_revisions')).toBe(1);
@@ -128,7 +134,10 @@ describe('rows of a page', () => {
     await upsert(db, [aRow({ headline_id: idOf(9) })]);
     const first = await db.startTransaction().execute();
     await upsertRows(first as unknown as WriteTransaction, gmsiHeadlines.table, sorted([aRow()]), {
-      ...{ series, loadId: 1, windowId: null, backfilledBefore: 'always' },
+      series,
+      loadId: 1,
+      windowId: null,
+      backfilledBefore: 'always',
     });
     const failures: unknown[] = [];
     const { log, lines } = aLog();
@@ -179,7 +188,8 @@ describe('rows of a page', () => {
   it('that differ in nothing but the order of keys in extra have not changed', async () => {
     await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
     expect(await upsert(warehouse.db, [aRow({ extra: '{"b":[1.0,{}],"a":1}' })])).toEqual({
-      ...{ inserted: 0, changed: 0 },
+      inserted: 0,
+      changed: 0,
     });
   });
 

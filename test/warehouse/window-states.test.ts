@@ -56,8 +56,14 @@ const after: Record<WindowState, Record<WindowEvent, WindowState>> = {
 
 const windowId = 1;
 const scope: WindowScope = {
-  ...{ feed: 'gmsi-headlines', countries: ['US'], topics: ['Wars'], tickers: [''] },
-  ...{ matchType: 'COMBINED', variants: [''], from: '2024-01-01', to: '2024-12-31' },
+  feed: 'gmsi-headlines',
+  countries: ['US'],
+  topics: ['Wars'],
+  tickers: [''],
+  matchType: 'COMBINED',
+  variants: [''],
+  from: '2024-01-01',
+  to: '2024-12-31',
 };
 const counts = { records: 1, inserted: 1, changed: 0, retracted: 0, rejected: 0, outside: 0 };
 const progress = { ...counts, rowsMet: null, firstUnsettled: undefined };

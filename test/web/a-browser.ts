@@ -11,9 +11,12 @@ export const browserPath = ['chromium-headless-shell', 'chromium', 'chromium-bro
 /** A real browser that asks nobody but the page. */
 export function aBrowser(): Promise<Browser> {
   const args = [
-    ...['--no-sandbox', '--disable-background-networking', '--disable-component-update'],
+    '--no-sandbox',
+    '--disable-background-networking',
+    '--disable-component-update',
     // One process shows all pages, in turn: with a new one for each, the tests of views take a seventh more.
-    ...['--disable-site-isolation-trials', '--renderer-process-limit=1'],
+    '--disable-site-isolation-trials',
+    '--renderer-process-limit=1',
   ];
   // Without the library of faketime, under which a browser draws ten times slower; pages are given that time by `aTab`.
   const { LD_PRELOAD: _, ...env } = process.env as Record<string, string>;

@@ -22,11 +22,19 @@ export async function aPage(warehouse: Warehouse, options: Partial<WebOptions> =
   const apiKey = new Secret('sandbox-key');
   const endpoints = allEndpoints(warehouse, { cwd: folder, leaseSeconds: 30, apiKey, clock });
   const web = await serveWeb(warehouse, {
-    ...{ host: '127.0.0.1', port: 0, names: [], token: undefined, page: folder, endpoints, log },
+    host: '127.0.0.1',
+    port: 0,
+    names: [],
+    token: undefined,
+    page: folder,
+    endpoints,
+    log,
     ...options,
   });
   return {
-    ...{ url: web.url, folder, endpoints },
+    url: web.url,
+    folder,
+    endpoints,
     /** What went wrong inside. */
     log: lines,
     async [Symbol.asyncDispose]() {
@@ -42,7 +50,9 @@ export async function aBuiltPage() {
   const served = await aPage(warehouse.db, { page: inPackage('dist/page') });
   const browser = await aBrowser();
   return {
-    ...{ warehouse, served, browser },
+    warehouse,
+    served,
+    browser,
     async [Symbol.asyncDispose]() {
       await browser.close();
       await served[Symbol.asyncDispose]();
@@ -57,7 +67,9 @@ export async function aLoadedPage() {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   const sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.3, clock },
+    limits: null,
+    volume: 0.3,
+    clock,
     faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   const job = aJob({
@@ -68,7 +80,8 @@ export async function aLoadedPage() {
   });
   await runBackfill({ job, db: page.warehouse.db, sandbox });
   return {
-    ...{ ...page, sandbox },
+    ...page,
+    sandbox,
     async [Symbol.asyncDispose]() {
       await page[Symbol.asyncDispose]();
       await sandbox.stop();

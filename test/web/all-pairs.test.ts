@@ -99,9 +99,20 @@ const answers = {
   headlines: answer(
     'headline_id published_at headline language source url topic_probability directional_score semantic_score first_seen_at changed_at retracted_at earlier later',
     Array.from({ length: 100 }, (_, index) => [
-      ...[`00000000-0000-0000-0000-${String(index).padStart(12, '0')}`, '2025-06-10T12:00:00.000000Z'],
-      ...[`Headline ${index}`, 'en', 'Daily Ledger', 'https://news.example/1', 0.9, 0.5, -0.5],
-      ...['2025-06-10T13:00:00Z', '2025-06-10T13:00:00Z', null, 1, 0],
+      `00000000-0000-0000-0000-${String(index).padStart(12, '0')}`,
+      '2025-06-10T12:00:00.000000Z',
+      `Headline ${index}`,
+      'en',
+      'Daily Ledger',
+      'https://news.example/1',
+      0.9,
+      0.5,
+      -0.5,
+      '2025-06-10T13:00:00Z',
+      '2025-06-10T13:00:00Z',
+      null,
+      1,
+      0,
     ]),
   ),
 };

@@ -28,7 +28,9 @@ beforeAll(async () => {
   const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) =>
     path.endsWith('/NO') && Object.values(query).includes('Inflation-Food');
   sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.5, clock: usualClock },
+    limits: null,
+    volume: 0.5,
+    clock: usualClock,
     faults: { script: [{ kind: 'server-error', times: 1, match }] },
   });
   await runBackfill({ job, db: warehouse.db, sandbox });
@@ -76,17 +78,23 @@ async function rowsOf(path: string): Promise<Record<string, unknown>[]> {
 
 /** A question for each endpoint that this warehouse has an answer to. */
 const questions: Readonly<Record<string, string>> = {
-  ...{ feeds: '', series: '', origin: '', jobs: '', loads: 'limit=5', alerts: '', workers: '', checks: '' },
-  ...{
-    requests: 'month=2026-11',
-    'loads/known': 'feed=gmsi-headlines',
-    moments: '',
-    'series/fullest': 'feed=gmsi-headlines&limit=2',
-  },
+  feeds: '',
+  series: '',
+  origin: '',
+  jobs: '',
+  loads: 'limit=5',
+  alerts: '',
+  workers: '',
+  checks: '',
+  requests: 'month=2026-11',
+  'loads/known': 'feed=gmsi-headlines',
+  moments: '',
+  'series/fullest': 'feed=gmsi-headlines&limit=2',
   coverage: `feed=gmsi-headlines&match_type=COMBINED&${days}`,
   'coverage/days': `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
   windows: `feed=gmsi-headlines&match_type=COMBINED&${series}&${days}`,
-  ...{ failures: '', fields: '' },
+  failures: '',
+  fields: '',
   sentiment: `${series}&${days}&by=hour`,
   'sentiment/countries': `country=US&country=NO&topic=Inflation-Food&${days}`,
   'sentiment/topics': `country=US&topic=Inflation-Food&topic=Governance/Corruption&${days}&by=week`,
@@ -191,9 +199,16 @@ describe('the API', () => {
   it('shows the jobs of the folder, and what is wrong with the others', async () => {
     const rows = await rowsOf('jobs');
     expect(rows.find(({ job }) => job === 'mine')).toMatchObject({
-      ...{ series: 1, complete: 1, complete_to: '2026-10-31', covered: 31, wanted: 31 },
+      series: 1,
+      complete: 1,
+      complete_to: '2026-10-31',
+      covered: 31,
+      wanted: 31,
       // The job that loaded its days has another name.
-      ...{ last_load_at: null, backfill_requests: null, failed: 0, problem: null },
+      last_load_at: null,
+      backfill_requests: null,
+      failed: 0,
+      problem: null,
     });
     expect(
       rows
@@ -430,7 +445,13 @@ describe('the API', () => {
       page.endpoints.map(({ path }) => `/api/${path}`).toSorted(),
     );
     expect(paths['/api/sentiment']!.get.parameters!.map(({ name }) => name)).toEqual([
-      ...['country', 'topic', 'match_type', 'from', 'to', 'as_of', 'by'],
+      'country',
+      'topic',
+      'match_type',
+      'from',
+      'to',
+      'as_of',
+      'by',
     ]);
   });
 });

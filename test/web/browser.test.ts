@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inPackage } from '../../src/package.ts';
-import { keyFingerprint, monthOf } from '../../src/rate/budget.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
+import { keyFingerprint, monthOf } from '../../src/service/budget.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';
@@ -561,7 +561,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const countries = ['US', 'NO', 'GB', 'DE'];
     await using today = await aToday({ food: { countries, step: 'P20D', service: { max_attempts: 1 } } });
     await using sandbox = await startSandbox({
-      ...{ limits: null, volume: 0.1 },
+      limits: null,
+      volume: 0.1,
       faults: {
         script: [{ kind: 'server-error', times: 9, match: ({ path }) => /\/(NO|GB|DE)$/.test(path) }],
       },

@@ -28,7 +28,8 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
       /Stress|Elections/.test(Object.values(query).join(' ')) &&
       Number(query.start_date?.slice(5, 7)) < 6;
     await using sandbox = await startSandbox({
-      ...{ limits: null, volume: 0.25 },
+      limits: null,
+      volume: 0.25,
       faults: { script: [{ kind: 'refuse', status: 422, times: 500, match }] },
     });
     const load = (name: string, overrides: Record<string, unknown>, fullRefresh = false, from = sandbox) =>
@@ -43,7 +44,9 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     await load('north', { ...north, topics });
     const before = new Date().toISOString();
     await using later = await startSandbox({
-      ...{ limits: null, volume: 0.25, changes: { revised: 0.06, withdrawn: 0.02 } },
+      limits: null,
+      volume: 0.25,
+      changes: { revised: 0.06, withdrawn: 0.02 },
     });
     await load(
       'desks',

@@ -22,7 +22,8 @@ beforeAll(async () => {
   warehouse = await aWarehouse();
   const match = ({ path }: { path: string }) => path.endsWith('/NO');
   sandbox = await startSandbox({
-    ...{ limits: null, volume: 0.2 },
+    limits: null,
+    volume: 0.2,
     faults: { script: [{ kind: 'refuse', status: 422, times: 1, match }] },
   });
   const asked = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
@@ -61,7 +62,8 @@ it('is one file with coverage, failures, jobs, budget, checks and loads, and not
 it('reports an empty warehouse', async () => {
   await using empty = await aWarehouse();
   const { code, stdout } = await gmsiHere(['serve', '--html', '-'], {
-    ...{ cwd: folder.path, env: accessTo(empty, sandbox) },
+    cwd: folder.path,
+    env: accessTo(empty, sandbox),
   });
   expect(code).toBe(0);
   expect(stdout).toContain('Nothing has been loaded yet.');

@@ -20,7 +20,9 @@ it('keeps the reserve for syncs, and goes on at the first of the month', async (
   await using _one = aWorker({ warehouse, sandbox, clock });
   await using _two = aWorker({ warehouse, sandbox, clock });
   expect(await pausedJob(db)).toMatchObject({
-    ...{ job: 'historic', command: 'backfill', paused_because: 'budget' },
+    job: 'historic',
+    command: 'backfill',
+    paused_because: 'budget',
     resumes_at: new Date('2026-12-01T00:00:00Z'),
   });
   await spent(sandbox, share);

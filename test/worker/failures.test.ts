@@ -11,8 +11,10 @@ import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
 const scope = {
-  ...{ countries: ['US', 'NO'], topics: ['Inflation-Food'] },
-  ...{ from: '2024-01-01', to: '2024-01-31' },
+  countries: ['US', 'NO'],
+  topics: ['Inflation-Food'],
+  from: '2024-01-01',
+  to: '2024-01-31',
 };
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
@@ -27,7 +29,9 @@ it('pauses a job whose windows all fail, and goes on by itself', async ({ wareho
   const requests = watchRequests(sandbox, [{ kind: 'server-error', times: 1000, match: isPage }]);
   await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
   expect(await pausedJob(db)).toMatchObject({
-    ...{ paused_because: 'failures', resumes_at: new Date('2026-11-20T08:01:00Z'), pauses: 1 },
+    paused_because: 'failures',
+    resumes_at: new Date('2026-11-20T08:01:00Z'),
+    pauses: 1,
   });
   await loadsEnded(db);
   // Ten in a row, and those that were under way meanwhile; what waits is not tried.
@@ -59,7 +63,8 @@ it('ends the load of a spent budget, also if its job was unscheduled', async ({ 
   await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
   let asked = 0;
   await using _worker = aWorker({
-    ...{ warehouse, sandbox },
+    warehouse,
+    sandbox,
     async aroundPage(ask) {
       if (asked++ === 0) await sql`delete from gmsi.schedules`.execute(db);
       return ask();
@@ -96,8 +101,11 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;
   const identity = {
-    ...{ command: 'work', run_by: 'test', version: 'test' },
-    ...{ key_fingerprint: 'key', concurrency: 1 },
+    command: 'work',
+    run_by: 'test',
+    version: 'test',
+    key_fingerprint: 'key',
+    concurrency: 1,
   };
   await beatProcess(db, { process_id: 'w', ...identity });
   const minutes = [];

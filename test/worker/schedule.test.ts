@@ -55,7 +55,10 @@ it('does not begin a job that it is still loading, but afterwards', async ({ war
     letGo = resolve;
   });
   await using _worker = aWorker({
-    ...{ warehouse, sandbox, clock: () => now, log },
+    warehouse,
+    sandbox,
+    clock: () => now,
+    log,
     aroundPage: (ask) => held.then(ask),
   });
   await loadsBegun(db);
@@ -76,7 +79,9 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
   const { log, lines } = aLog();
   let asked = 0;
   await using _worker = aWorker({
-    ...{ warehouse, sandbox, log },
+    warehouse,
+    sandbox,
+    log,
     async aroundPage(ask) {
       if (asked++ === 0) await markDue(db, of, new Date('2026-11-20T09:00:00Z'));
       return ask();

@@ -70,7 +70,10 @@ it('is left to gmsi sync by the workers while that runs, and then done', async (
   await registered(db, 'test', { ...hourly, exports: [{ to: '/nowhere' }] }, beforeNoon);
   await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox, clock }));
   const result = await runSync({
-    ...{ job: aJobFor(scope, { end_date: 'today' }), db, sandbox, clock },
+    job: aJobFor(scope, { end_date: 'today' }),
+    db,
+    sandbox,
+    clock,
     async aroundPage(ask) {
       await worker.start();
       expect(await db.selectFrom('gmsi.loads').select('load_id').execute()).toHaveLength(1);

@@ -19,8 +19,11 @@ it('gives each due job to one worker, however many workers take jobs at once', a
   const takeUntilNoneIsLeft = async () => {
     const processId = randomUUID();
     const identity = {
-      ...{ command: 'work', run_by: 'test', version: 'test' },
-      ...{ key_fingerprint: 'key', concurrency: 1 },
+      command: 'work',
+      run_by: 'test',
+      version: 'test',
+      key_fingerprint: 'key',
+      concurrency: 1,
     };
     await beatProcess(db, { process_id: processId, ...identity });
     for (let has = 0; ; has++) {

@@ -98,8 +98,11 @@ async function paused(db: Warehouse, at: Date): Promise<void> {
 /** What a worker takes that has just registered. */
 async function taken(db: Warehouse, processId: string) {
   const identity = {
-    ...{ command: 'work', run_by: 'test', version: 'test' },
-    ...{ key_fingerprint: 'key', concurrency: 1 },
+    command: 'work',
+    run_by: 'test',
+    version: 'test',
+    key_fingerprint: 'key',
+    concurrency: 1,
   };
   await beatProcess(db, { process_id: processId, ...identity });
   return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });

@@ -16,7 +16,10 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
   const [records, fresh, changed, rejected] = [
-    ...[sum('records'), sum('rows_inserted'), sum('rows_changed'), sum('records_rejected')],
+    sum('records'),
+    sum('rows_inserted'),
+    sum('rows_changed'),
+    sum('records_rejected'),
   ] as [number, number, number, number];
   const lines = facts([
     ['feed', loads.map(({ feed }) => feed).join(', ')],

@@ -9,9 +9,19 @@ import { tickerHeadlines } from './ticker-headlines.ts';
 import { tickerIndex } from './ticker-index.ts';
 
 export const FEEDS = [
-  ...[...gmsiHeadlines, ...gmsiIndex, ...regionalIndex, ...globalIndex],
-  ...[regionalIndexQuery, globalIndexQuery, macroHeadlines, ...tickerHeadlines, ...tickerIndex],
-  ...[tickerEvents, tickerEventHeadlines, tickerEventMetrics, eventMetricsQuery],
+  ...gmsiHeadlines,
+  ...gmsiIndex,
+  ...regionalIndex,
+  ...globalIndex,
+  regionalIndexQuery,
+  globalIndexQuery,
+  macroHeadlines,
+  ...tickerHeadlines,
+  ...tickerIndex,
+  tickerEvents,
+  tickerEventHeadlines,
+  tickerEventMetrics,
+  eventMetricsQuery,
 ];
 
 /** The sandbox's names of the feeds. */

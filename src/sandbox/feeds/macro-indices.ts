@@ -67,8 +67,14 @@ function readMacro(
     countries,
     topics: REGIONAL_TOPICS.filter(({ name }) => topics?.includes(name) ?? true),
     asked: [
-      ...[model, countries.map(({ code }) => code), matchType],
-      ...[topics, languages, sources, sourceCountries, ...hours.asked],
+      model,
+      countries.map(({ code }) => code),
+      matchType,
+      topics,
+      languages,
+      sources,
+      sourceCountries,
+      ...hours.asked,
     ],
     scored(country: Country, topic: (typeof REGIONAL_TOPICS)[number], day: Day): Scored[] {
       return headlinesServed(view, pairOf(view.settings, country, topic), matchType, day)

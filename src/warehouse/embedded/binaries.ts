@@ -110,8 +110,11 @@ export function run(program: string, args: readonly string[], { account, data }:
   const env = { ...childEnvironment, ...(data !== undefined && { PGDATA: data }) };
   return new Promise((done, failed) => {
     const child = spawn(program, args, {
-      ...{ ...account, cwd: data ?? '/', env },
-      ...{ detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+      ...account,
+      cwd: data ?? '/',
+      env,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
     child.stderr.on('data', (chunk) => {

@@ -64,8 +64,12 @@ const canWatch = process.platform !== 'win32';
 
 /** Settings of a database or a role that would end the watching session. */
 const undisturbed = [
-  ...['client_connection_check_interval', 'statement_timeout', 'lock_timeout'],
-  ...['idle_session_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'],
+  'client_connection_check_interval',
+  'statement_timeout',
+  'lock_timeout',
+  'idle_session_timeout',
+  'transaction_timeout',
+  'idle_in_transaction_session_timeout',
 ]
   .map((setting) => `-c ${setting}=0`)
   .join(' ');

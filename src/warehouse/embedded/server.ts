@@ -79,8 +79,16 @@ async function initialise(binaries: Binaries, { cluster, account }: Location, da
     await run(
       binaries.initdb,
       [
-        ...['-D', join(half, 'data'), '-U', user, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'],
-        ...['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'],
+        '-D',
+        join(half, 'data'),
+        '-U',
+        user,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
       ],
       { account },
     );
@@ -119,15 +127,20 @@ async function startUnlessRunning(
 ): Promise<void> {
   if (await control(binaries, ['status'], on)) return;
   const settings = [
-    ...[
-      'listen_addresses=127.0.0.1',
-      'unix_socket_directories=',
-      `port=${await freePort(lastPort(on.data))}`,
-    ],
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    `port=${await freePort(lastPort(on.data))}`,
     // One person's warehouse: no replicas, fewer and longer checkpoints for bulk loads; durability stays on.
-    ...['max_connections=60', 'shared_buffers=256MB'],
-    ...['wal_level=minimal', 'max_wal_senders=0', 'max_wal_size=4GB'],
-    ...['checkpoint_timeout=15min', 'log_checkpoints=off', 'jit=off', 'timezone=UTC', 'log_timezone=UTC'],
+    'max_connections=60',
+    'shared_buffers=256MB',
+    'wal_level=minimal',
+    'max_wal_senders=0',
+    'max_wal_size=4GB',
+    'checkpoint_timeout=15min',
+    'log_checkpoints=off',
+    'jit=off',
+    'timezone=UTC',
+    'log_timezone=UTC',
   ];
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const args = ['start', '-w', '-t', String(recoverySeconds), '-l', logName, '-o', options];

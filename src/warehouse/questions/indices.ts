@@ -35,12 +35,18 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
   'regional-index': { ...usual, table: sql`gmsi.regional_index`, subject: sql`country_name` },
   'global-index': { ...usual, table: sql`gmsi.global_index`, subject: sql`'World'::text` },
   'ticker-index': {
-    ...{ ...usual, table: sql`gmsi.ticker_index`, subject: sql`ticker` },
+    ...usual,
+    table: sql`gmsi.ticker_index`,
+    subject: sql`ticker`,
     kind: sql`coalesce(record_match_type, '')`,
   },
   'ticker-event-metrics': {
-    ...{ ...usual, table: sql`gmsi.ticker_event_metrics`, subject: sql`ticker`, matchType: sql`''` },
-    ...{ kind: sql`coalesce(event_type, '')`, count: sql`event_count` },
+    ...usual,
+    table: sql`gmsi.ticker_event_metrics`,
+    subject: sql`ticker`,
+    matchType: sql`''`,
+    kind: sql`coalesce(event_type, '')`,
+    count: sql`event_count`,
   },
 };
 

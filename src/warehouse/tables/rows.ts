@@ -115,7 +115,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const [time, id] = key;
   const given = [
     `sent."${time}" < $1::timestamptz`,
-    ...['$2::bigint', '$3::bigint', ...ofSeries.map((_, i) => `$${i + 4}::text`)],
+    '$2::bigint',
+    '$3::bigint',
+    ...ofSeries.map((_, i) => `$${i + 4}::text`),
   ];
   const arrays = Object.values(columns).map((type, i) => `$${i + 4 + ofSeries.length}::${type}[]`);
   const into = `

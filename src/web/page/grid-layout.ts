@@ -82,7 +82,13 @@ export function layoutOf(
     longest === 8 || across < 9 ? 'none' : across >= word ? 'level' : 'upright';
   const high = down(across);
   return {
-    ...{ rows, columns, across, down: high, lefts, rights, titles },
+    rows,
+    columns,
+    across,
+    down: high,
+    lefts,
+    rights,
+    titles,
     groups: groups.some(({ title }) => title) ? groups : [],
     width: Math.ceil(columns.length * across + gaps),
     height: Math.ceil(rows.length * high),

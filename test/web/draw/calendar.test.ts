@@ -21,7 +21,9 @@ describe.each(machineZones)('a calendar, on a machine in %s', (zone) => {
 
   it('knows what became of each day, and its news', () => {
     const days = {
-      ...{ from: '2025-01-01', to: '2025-01-03', states: ['covered', 'failed', 'covered'] as const },
+      from: '2025-01-01',
+      to: '2025-01-03',
+      states: ['covered', 'failed', 'covered'] as const,
       news: new Map([['2025-01-01', 4]]),
     };
     const told = ['2025-01-01', '2025-01-02', '2025-01-03', '2025-01-04'].map((day) => dayIn(days, day));

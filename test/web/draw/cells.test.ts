@@ -14,7 +14,7 @@ const feed = 'gmsi-headlines';
 const none = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };
 
 function aSeries(country: string, topic: string, days: Partial<typeof none>) {
-  return { ...{ country, topic, ticker: '', variant: '', timeline: '' }, ...none, ...days };
+  return { country, topic, ticker: '', variant: '', timeline: '', ...none, ...days };
 }
 
 const country = (code: string) => ({ kind: 'country' as const, code, name: `Land ${code}` });
@@ -73,7 +73,8 @@ describe('the cells', () => {
   it('of tickers are by ticker, and by variant where there are several', () => {
     const found = ['a=1', 'a=2'].map((variant, index) => ({
       ...aSeries('', '', { covered: index + 1 }),
-      ...{ ticker: 'AAPL', variant },
+      ticker: 'AAPL',
+      variant,
     }));
     const cells = cellsOf('ticker-index', 5, found, listed);
     expect([cells.by, cells.rows.map(({ code }) => code)]).toEqual(['ticker', ['AAPL']]);

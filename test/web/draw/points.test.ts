@@ -11,8 +11,13 @@ const days = { from: '2025-01-01', to: '2025-01-03', by: 'day' } as const;
 
 function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
   return {
-    ...{ ...series, at, directional, semantic: null, headlines },
-    ...{ directional_error: null as number | null, semantic_error: null },
+    ...series,
+    at,
+    directional,
+    semantic: null,
+    headlines,
+    directional_error: null as number | null,
+    semantic_error: null,
   };
 }
 
@@ -26,7 +31,10 @@ function aChart(
   asked: Partial<ChartAsked> = {},
 ) {
   const chart = chartOf(rows, ranges, {
-    ...{ series: [us], models: ['directional'], smooth: 1, ...days },
+    series: [us],
+    models: ['directional'],
+    smooth: 1,
+    ...days,
     ...asked,
   });
   return { ...chart, line: chart.lines[0]!, one: chart.series[0]! };
@@ -140,7 +148,10 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
   it('begin with the months and the hours of UTC, also when clocks change', () => {
     const months = aChart([aRow('2024-02-01')], [], { by: 'month', from: '2024-01-01', to: '2024-04-30' });
     expect(texts(months.starts).map((text) => text.slice(0, 10))).toEqual([
-      ...['2024-01-01', '2024-02-01', '2024-03-01', '2024-04-01'],
+      '2024-01-01',
+      '2024-02-01',
+      '2024-03-01',
+      '2024-04-01',
     ]);
     expect(months.one.headlines).toEqual([0, 1, 0, 0]);
     for (const day of ['2025-03-09', '2025-04-06', '2025-11-02']) {

@@ -35,7 +35,8 @@ export function calendarOf({ from, to }: Pick<SeriesDays, 'from' | 'to'>) {
   }));
   const shifts = years.map((year) => weekAndDay(`${year}-01-01`)[1]);
   return {
-    ...{ rows, columns },
+    rows,
+    columns,
     /** Returns the day at a place, if the period has one there. */
     dayAt: (row: number, week: number) => {
       const band = Math.floor(row / bandRows);

@@ -43,7 +43,9 @@ export function cellsOf(
     variants.length > 1
       ? variants.map((variant) => ({ topic, variant, title: variantTitle(variant), group: topic }))
       : {
-          ...{ topic, variant: variants[0] ?? '', title: topic || 'all' },
+          topic,
+          variant: variants[0] ?? '',
+          title: topic || 'all',
           group: topic === '' ? '' : category || (/^(.+?)-/.exec(topic)?.[1] ?? 'Others'),
         },
   );
@@ -96,7 +98,9 @@ export function shownOf(cells: Cells, onlyAsked: boolean, folded: ReadonlySet<st
     else columns.push({ title: group, group, isFolded: true, of: [index] });
   }
   return {
-    ...{ cells, columns, rows: rowIndexes.map((row) => rows[row]!) },
+    cells,
+    columns,
+    rows: rowIndexes.map((row) => rows[row]!),
     // By row and column: one, or all of a folded group.
     series: rowIndexes.map((row) => columns.map(({ of }) => of.map((column) => series[row]![column]))),
   };

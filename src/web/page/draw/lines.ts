@@ -106,12 +106,10 @@ export function drawLines(
   });
   const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
   const xAxis: uPlot.Axis = {
-    ...{
-      stroke: colours.quiet,
-      font: font(12),
-      grid: { stroke: colours.line, width: 1 },
-      ticks: { show: false },
-    },
+    stroke: colours.quiet,
+    font: font(12),
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { show: false },
     space: 64,
     gap: 4,
     values: timeLabels,
@@ -131,11 +129,15 @@ export function drawLines(
     const now = chart.now?.lines[place];
     const dash = line.model === 'semantic' ? [5, 3] : [];
     const drawn = (size: number, look: uPlot.Series) => ({
-      ...{ stroke: colour(line), dash, ...look },
+      stroke: colour(line),
+      dash,
+      ...look,
       points: { show: true, size, fill: colour(line), filter: distinct },
     });
     const dots = (size: number, fill = colour(line)) => ({
-      ...{ stroke: colour(line), paths: () => null, points: { show: true, size, fill } },
+      stroke: colour(line),
+      paths: () => null,
+      points: { show: true, size, fill },
     });
     const edge = (side: 1 | -1) => ({
       values: line.values.map((value, index) =>
@@ -212,7 +214,8 @@ export function drawLines(
   const bottom = new uPlot(
     {
       ...shared(),
-      ...{ width, height: countsHeight },
+      width,
+      height: countsHeight,
       padding: [6, right, 0, 0],
       scales: { x: timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
       axes: [
@@ -247,7 +250,9 @@ export function drawLines(
       new uPlot(
         {
           ...shared(),
-          ...{ width, height: laneHeight, padding: [0, right, 2, 0] },
+          width,
+          height: laneHeight,
+          padding: [0, right, 2, 0],
           scales: { x: timeScale, y: { range: () => [0, 1] } },
           axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
           series: [{}, { show: false }],

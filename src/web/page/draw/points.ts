@@ -176,12 +176,17 @@ export function withDifference(chart: Chart): Chart {
   if (!one || !other) return chart;
   const none = chart.starts.map(() => 0);
   const series: SeriesPoints = {
-    ...{ ...one, key: 'difference', title: `${one.title} − ${other.title}`, place: chart.series.length },
+    ...one,
+    key: 'difference',
+    title: `${one.title} − ${other.title}`,
+    place: chart.series.length,
     states: one.states.map((state, index) => {
       const both = [state, other.states[index]!];
       return worstFirst.find((one) => both.includes(one))!;
     }),
-    ...{ headlines: none, behind: none, isDifference: true },
+    headlines: none,
+    behind: none,
+    isDifference: true,
   };
   const minus = <None>(a: number | None, b: number | None) =>
     typeof a === 'number' && typeof b === 'number' ? a - b : typeof a === 'number' ? b : a;
@@ -190,7 +195,10 @@ export function withDifference(chart: Chart): Chart {
     .map((line): Line => {
       const than = chart.lines.find(({ series, model }) => series === other && model === line.model)!;
       return {
-        ...{ series, model: line.model, loose: none.map(() => null), errors: none.map(() => null) },
+        series,
+        model: line.model,
+        loose: none.map(() => null),
+        errors: none.map(() => null),
         values: line.values.map((value, index) => minus(value, than.values[index])),
         means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
       };

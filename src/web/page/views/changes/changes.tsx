@@ -45,13 +45,21 @@ export function Changes() {
       .toSorted((a, b) => moved(b) - moved(a))
       .slice(0, 6);
     return {
-      ...{ view: 'sentiment', show: 'lines' },
+      view: 'sentiment',
+      show: 'lines',
       country: country ?? most.map((one) => one.country!),
       topic: topic ?? most.map((one) => one.topic!),
-      ...{ model, match_type: match, as_of: null, of: null, list: 'stories' },
+      model,
+      match_type: match,
+      as_of: null,
+      of: null,
+      list: 'stories',
       // The last point of a trailing mean is of the last 7 days, whatever day of the week it is.
-      ...{ by: 'day', smooth: days === 7 ? '7' : null, at: to },
-      ...{ from: plusDays(to, -97), to },
+      by: 'day',
+      smooth: days === 7 ? '7' : null,
+      at: to,
+      from: plusDays(to, -97),
+      to,
     };
   };
   const country: Column<ChangeRow> = {
@@ -70,7 +78,9 @@ export function Changes() {
     ...(of === 'topic' ? [] : [country]),
     ...(of === 'country' ? [] : [topic]),
     {
-      ...{ title: 'z', kind: 'number', by: ({ z }) => z },
+      title: 'z',
+      kind: 'number',
+      by: ({ z }) => z,
       // The widest bar is a z of 4.
       show: ({ z }) => [score(z, 1), z !== null && <SignedBar key="bar" value={z / 4} />],
     },

@@ -39,7 +39,9 @@ export function Series(
     if (isHeadlines && !news.answer && !news.error) return undefined;
     const spans = spansOf(timeline ?? `never ${daysBetween(from, to)}`);
     return {
-      ...{ from, to, states: spans.flatMap(([state, length]) => Array(length).fill(state)) },
+      from,
+      to,
+      states: spans.flatMap(([state, length]) => Array(length).fill(state)),
       news: news.answer && new Map(news.answer.rows.map(({ at, headlines }) => [at, headlines])),
     };
   }, [timeline, news.answer, news.error, from, to]);
@@ -153,7 +155,8 @@ export function Windows({ windows }: { windows: Windows }) {
           ),
         },
         ...(['pages', 'records'] as const).map((title) => ({
-          ...{ title, kind: 'number' as const },
+          title,
+          kind: 'number' as const,
           by: (one: Windows[number]) => one[title],
         })),
         {

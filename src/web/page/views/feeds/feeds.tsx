@@ -170,8 +170,13 @@ function IndexLines(props: {
   const all = (part: 'country' | 'topic' | 'ticker' | 'variant') =>
     [...new Set(series?.map((one) => one[part]))].slice(0, 100);
   const coverage = series && {
-    ...{ feed, ...days, country: all('country'), topic: all('topic'), ticker: all('ticker') },
-    ...{ variant: all('variant'), match_type: matches },
+    feed,
+    ...days,
+    country: all('country'),
+    topic: all('topic'),
+    ticker: all('ticker'),
+    variant: all('variant'),
+    match_type: matches,
   };
   const covered = useAnswer('coverage/days', coverage);
   const news = useAnswer('news/counts', isAsset ? { subject, ...days, by } : undefined, 30).answer?.rows;
@@ -195,7 +200,9 @@ function IndexLines(props: {
             <Choose
               label="Lines"
               choices={lines.map(({ key, topic, line, count }) => ({
-                ...{ value: key, title: `${topic} ${line}`, note: counted(count, chart.counted) },
+                value: key,
+                title: `${topic} ${line}`,
+                note: counted(count, chart.counted),
               }))}
               chosen={shown.map(({ key }) => key)}
               atMost={mostLines}

@@ -52,7 +52,12 @@ export function askedFor(usual: {
   return {
     countries: texts('country', usual.country),
     topics: texts('topic', usual.topic),
-    ...{ matches, from, to, show, model, smoothing },
+    matches,
+    from,
+    to,
+    show,
+    model,
+    smoothing,
     by: chosen<Bucket>('by', buckets, 'day'),
     models: (model === 'both' ? ['directional', 'semantic'] : [model]) as readonly Model[],
     /** Days of the trailing mean; 1 for none. */

@@ -282,7 +282,9 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
 }
 
 const contribution: Column<Row<'headlines/stories'>> = {
-  ...{ title: 'Contribution', kind: 'number', show: (row) => score(row.contribution) },
+  title: 'Contribution',
+  kind: 'number',
+  show: (row) => score(row.contribution),
 };
 
 function storyOf(row: Row<'headlines/stories'>) {

@@ -366,11 +366,15 @@ function Numbers({ chart }: { chart: Chart }) {
               const title = `${line.series.title} ${line.model}${chart.now?.lines.includes(line) ? ' now' : ''}`;
               const hasBand = line.errors.some((error) => error !== null);
               const mean: Column<number> = {
-                ...{ title, kind: 'number', by: (index) => meanAt(line, index) },
+                title,
+                kind: 'number',
+                by: (index) => meanAt(line, index),
                 show: (index) => score(meanAt(line, index)),
               };
               const error: Column<number> = {
-                ...{ title: `${title} ±`, kind: 'number', by: (index) => line.errors[index]! },
+                title: `${title} ±`,
+                kind: 'number',
+                by: (index) => line.errors[index]!,
                 show: (index) => line.errors[index]?.toFixed(3),
               };
               return hasBand ? [mean, error] : [mean];

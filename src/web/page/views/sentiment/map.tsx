@@ -44,8 +44,11 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
       return countries.map(({ code, name }): Shown => {
         const row = byCode.get(code);
         return {
-          ...{ code, name, covered: daysByCode.get(code) ?? 0 },
-          ...{ mean: row?.[model] ?? null, headlines: row?.headlines ?? 0 },
+          code,
+          name,
+          covered: daysByCode.get(code) ?? 0,
+          mean: row?.[model] ?? null,
+          headlines: row?.headlines ?? 0,
         };
       });
     },

@@ -45,7 +45,10 @@ export function Sentiment() {
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
   const asked = askedFor({
-    ...{ country: any?.country, topic: any?.topic, oldest, moments: named },
+    country: any?.country,
+    topic: any?.topic,
+    oldest,
+    moments: named,
     match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     newest: newest === undefined || newest > today() ? today() : newest,
   });

@@ -155,7 +155,10 @@ function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
           { background: 'var(--settling)', left: percent(perMonth - reserve), width: percent(reserve) },
           {
             background: `var(--${left > 0 ? 'covered' : 'failed'})`,
-            ...{ top: '25%', height: '50%', minWidth: '1px', width: percent(used) },
+            top: '25%',
+            height: '50%',
+            minWidth: '1px',
+            width: percent(used),
           },
           isScheduled && { background: 'var(--accent)', ...line, left: percent(projected) },
           { background: 'var(--ink)', ...line, left: percent(perMonth) },

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createPace, type Pace, type PaceOptions } from '../../src/rate/pace.ts';
-import { type Permits, unlimited } from '../../src/rate/permits.ts';
 import { RateLimited, ServiceUnavailable } from '../../src/service/errors.ts';
+import { createPace, type Pace, type PaceOptions } from '../../src/service/pace.ts';
+import { type Permits, unlimited } from '../../src/service/permits.ts';
 import { defaultPatience } from '../../src/service/retry.ts';
 import { jumpingClock, standingClock } from '../service/clocks.ts';
 

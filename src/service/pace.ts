@@ -1,9 +1,9 @@
 import { addAbortListener } from 'node:events';
 import Bottleneck from 'bottleneck';
-import type { Clock } from '../service/clock.ts';
-import { NotSent, RateLimited } from '../service/errors.ts';
-import type { Patience } from '../service/retry.ts';
+import type { Clock } from './clock.ts';
+import { NotSent, RateLimited } from './errors.ts';
 import type { Permit, Permits } from './permits.ts';
+import type { Patience } from './retry.ts';
 
 export interface PaceOptions {
   readonly permits: Permits;

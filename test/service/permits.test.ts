@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BudgetSpent, capRequests, type Permits, unlimited } from '../../src/rate/permits.ts';
+import { BudgetSpent, capRequests, type Permits, unlimited } from '../../src/service/permits.ts';
 
 const never = new AbortController().signal;
 
@@ -13,8 +13,11 @@ test('a cap is shared by all permits that it wraps', async () => {
   const [one, other] = [cap(unlimited), cap(unlimited)];
   const taken = await Promise.allSettled([one, other, one, other, one].map((permits) => permits.take(never)));
   expect(taken.map(({ status }) => status)).toEqual([
-    ...['fulfilled', 'fulfilled', 'fulfilled'],
-    ...['rejected', 'rejected'],
+    'fulfilled',
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'rejected',
   ]);
   await expect(other.take(never)).rejects.toMatchObject(isReached(3));
 });

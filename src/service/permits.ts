@@ -1,9 +1,9 @@
 import { GmsiError } from '../errors.ts';
 import type { Secret } from '../secret.ts';
-import { type Clock, monotonicClock } from '../service/clock.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { cancelRequest, takeRequest, usedRequests } from '../warehouse/tables/requests.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from './budget.ts';
+import { type Clock, monotonicClock } from './clock.ts';
 
 /** All requests that may be sent have been sent. */
 export class BudgetSpent extends GmsiError {
