@@ -20,6 +20,7 @@ import { asTyped, count } from './terminal/table.ts';
 import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
+import { type KeptProcess, keepProcess } from './warehouse/keep-process.ts';
 import { migrate } from './warehouse/migrate.ts';
 import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
@@ -150,6 +151,20 @@ async function warehouseAddress({ config, log, stop }: Session) {
     description: `the embedded PostgreSQL in ${cluster}`,
     release: () => server[Symbol.asyncDispose](),
   };
+}
+
+/**
+ * Registers this process, so that it can own work.
+ * @param command as listed in `gmsi.processes`
+ */
+export function keepThisProcess(
+  { config, log, stop }: Session,
+  warehouse: Warehouse,
+  command: string,
+): Promise<KeptProcess> {
+  const about = { command, run_by: runBy, version, concurrency: null };
+  const { leaseSeconds } = config;
+  return keepProcess(warehouse.patient({ log, signal: stop }), about, { leaseSeconds, log });
 }
 
 /** Returns the current day in UTC. */

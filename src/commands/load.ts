@@ -1,4 +1,12 @@
-import { openService, openWarehouse, runBy, type Session, serviceAccess, today } from '../compose.ts';
+import {
+  keepThisProcess,
+  openService,
+  openWarehouse,
+  runBy,
+  type Session,
+  serviceAccess,
+  today,
+} from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -8,7 +16,6 @@ import { backfill, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
 import { syncUnlessRunning } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
-import { version } from '../package.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { requestLimit } from '../service/budget.ts';
 import type { ClientEvent } from '../service/client.ts';
@@ -16,9 +23,7 @@ import { capRequests, type Permits } from '../service/permits.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { keepProcess } from '../warehouse/keep-process.ts';
 import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
 import {
@@ -68,11 +73,7 @@ export function syncCommand(session: Session, names: string[], options: LoadOpti
   const { acceptRetractions = false, reason } = options;
   const loader: JobLoader = {
     command: 'sync',
-    async run(context) {
-      const warehouse = context.warehouse.patient({ log: context.log, signal: context.stop });
-      await using own = await keepProcess(warehouse, { command: 'sync', run_by: runBy, version }, context);
-      return await syncUnlessRunning({ ...context, acceptRetractions, reason }, own);
-    },
+    run: (context) => syncUnlessRunning({ ...context, acceptRetractions, reason }),
   };
   return loadJobs(session, names, loader, options);
 }
@@ -97,6 +98,7 @@ async function loadJobs(
   const { jobs } = named;
   const parts = jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
+  await using process = await keepThisProcess(session, warehouse.db, loader.command);
   const key = watchKey();
   const watched = {
     ...session,
@@ -106,7 +108,7 @@ async function loadJobs(
     },
   };
   try {
-    return await loadEach(watched, warehouse.db, { ...named, jobs: parts }, loader);
+    return await loadEach(watched, { warehouse: warehouse.db, process }, { ...named, jobs: parts }, loader);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -119,7 +121,7 @@ async function loadJobs(
 
 async function loadEach(
   session: Session,
-  warehouse: Warehouse,
+  by: Pick<LoadContext, 'warehouse' | 'process'>,
   { jobs, broken }: NamedJobs,
   loader: JobLoader,
 ): Promise<number> {
@@ -129,7 +131,7 @@ async function loadEach(
   for (const job of jobs) {
     let summary: LoadSummary;
     try {
-      summary = await loadJob(session, warehouse, job, loader);
+      summary = await loadJob(session, by, job, loader);
     } catch (error) {
       // With several jobs, the others are still reported.
       if (jobs.length + broken.length === 1) throw error;
@@ -160,7 +162,7 @@ function failedAsJson(job: string, error: unknown): object {
 /** Runs one job and shows its progress. @returns what it did, and the rest of the budget */
 export async function loadJob(
   session: Session,
-  warehouse: Warehouse,
+  { warehouse, process }: Pick<LoadContext, 'warehouse' | 'process'>,
   job: Job,
   { run, command, cap }: JobLoader,
 ): Promise<LoadSummary> {
@@ -168,16 +170,15 @@ export async function loadJob(
   await using service = openService(session, warehouse, job.service, limit, cap);
   let progress: Disposable | undefined;
   try {
-    const { log, clock, stop, config } = session;
+    const { log, clock, stop } = session;
     const result = await run({
       job,
       warehouse,
       ...service,
-      runBy,
+      process,
       log,
       clock,
       stop,
-      leaseSeconds: config.leaseSeconds,
       onStart: (read) => {
         progress = showProgress(job.name, read, log, session.progress);
       },
@@ -198,15 +199,23 @@ async function enqueueJobs(
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  const enqueued = await forEachJob(named, (job) => enqueue(session, db, job, { fullRefresh, retryRefused }));
+  await using process = await keepThisProcess(session, db, 'backfill');
+  const enqueued = await forEachJob(named, (job) =>
+    enqueue(session, { warehouse: db, process }, job, { fullRefresh, retryRefused }),
+  );
   const workers = (await livingWorkers(session.config.leaseSeconds).query.execute(db)).rows.length;
   if (session.json) printJson({ jobs: enqueued, workers });
   else print(describe(enqueued, workers));
   return reportBroken(named.broken);
 }
 
-async function enqueue(session: Session, db: Warehouse, job: Job, plan: PlanOptions) {
-  const { log, clock, stop, config } = session;
+async function enqueue(
+  session: Session,
+  { warehouse: db, process }: Pick<LoadContext, 'warehouse' | 'process'>,
+  job: Job,
+  plan: PlanOptions,
+) {
+  const { log, clock, stop } = session;
   const { name, definition } = job;
 
   // Without the schedule, which only `gmsi work` may start.
@@ -216,8 +225,7 @@ async function enqueue(session: Session, db: Warehouse, job: Job, plan: PlanOpti
     { at: await databaseTime(db), by: runBy },
   );
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
-  const { leaseSeconds } = config;
-  const context = { job, warehouse: db, ...service, log, clock, leaseSeconds, runBy, stop };
+  const context = { job, warehouse: db, ...service, log, clock, process, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });
   if (open > 0) await markDue(db, { job: name, command: 'backfill' }, await databaseTime(db));
   return { job: name, windows: open, historyLimit: resolved.historyLimit ?? null };

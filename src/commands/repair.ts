@@ -1,4 +1,4 @@
-import { knownScope, openWarehouse, readJobs, runBy, type Session } from '../compose.ts';
+import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
@@ -38,11 +38,12 @@ export async function repairCommand(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
+  await using process = await keepThisProcess(session, db, 'repair');
   const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
   const results: (RepairResult & { job: string })[] = [];
   for (const part of parts) {
     const { stop, log } = session;
-    const result = await repair({ ...part, warehouse: db, dryRun, runBy, stop, log });
+    const result = await repair({ ...part, warehouse: db, dryRun, process, stop, log });
     results.push({ ...result, job: part.job });
   }
   if (session.json) printJson({ dryRun, repaired: results });

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { openWarehouse, readJobs, type Session, today } from '../compose.ts';
+import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { ConfigError, systemReason } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
+import type { LoadContext } from '../load/load.ts';
 import { inPackage } from '../package.ts';
 import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
@@ -11,7 +12,6 @@ import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type Sentiment, sentimentOverTime } from '../warehouse/questions/sentiment.ts';
 import { backfillLoader, loadJob } from './load.ts';
@@ -132,14 +132,16 @@ export async function demoCommand(
   };
   const [demoJob] = await readJobs(demo, [job]);
   await using warehouse = await openWarehouse(demo);
+  await using process = await keepThisProcess(demo, warehouse.db, 'demo');
+  const by = { warehouse: warehouse.db, process };
   say(
     `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
   );
 
-  const summary = await loadJob(demo, warehouse.db, demoJob!, backfillLoader({}));
+  const summary = await loadJob(demo, by, demoJob!, backfillLoader({}));
   say(`${describeSummary(summary)}\n`);
   if (summary.outcome === 'done' && summary.totals.rows_inserted > 0) {
-    const again = await loadRevised(demo, warehouse.db, demoJob!);
+    const again = await loadRevised(demo, by, demoJob!);
     say(
       `Since then, the sandbox changed a few headlines. Its days from ${revised.from}, loaded again:\n\n${describeSummary(again)}\n`,
     );
@@ -157,11 +159,15 @@ export async function demoCommand(
 }
 
 /** Loads the last days of the demo again from a sandbox that has since revised and withdrawn some of their headlines. */
-async function loadRevised(demo: Session, db: Warehouse, job: Job): Promise<LoadSummary> {
+async function loadRevised(
+  demo: Session,
+  by: Pick<LoadContext, 'warehouse' | 'process'>,
+  job: Job,
+): Promise<LoadSummary> {
   await using sandbox = await startSandbox({ ...world, changes: revised.changes });
   const session = { ...demo, config: { ...demo.config, baseUrl: sandbox.url } };
   const part = partOf(job, { from: revised.from }, today(demo));
-  return await loadJob(session, db, part, backfillLoader({ fullRefresh: true }));
+  return await loadJob(session, by, part, backfillLoader({ fullRefresh: true }));
 }
 
 /** Removes only the embedded server; the database in DATABASE_URL belongs to the user. */

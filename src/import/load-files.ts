@@ -2,14 +2,14 @@ import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { endedBy } from '../load/ends.ts';
-import { keepLease, type Lease } from '../load/lease.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
+import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { importsOf } from '../warehouse/tables/imported-files.ts';
-import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import { finishLoad, type LoadTotals, noTotals, startLoad, storeTotals } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import type { Days } from './file-days.ts';
@@ -30,8 +30,7 @@ export interface LoadFilesContext {
   readonly warehouse: Warehouse;
   readonly listed: ListedValues;
   readonly log: Log;
-  readonly leaseSeconds: number;
-  readonly runBy: string;
+  readonly process: KeptProcess;
   readonly stop: AbortSignal;
   /** Called for each refused file. */
   readonly refuse: (name: string, error: FileRefused) => void;
@@ -188,16 +187,22 @@ function refusalFor(cause: unknown): FileRefused {
 }
 
 interface OpenLoad extends FileLoad {
-  readonly lease: Lease;
+  readonly stopStoring: () => void;
   hasRefused: boolean;
 }
 
 async function openLoad(
-  { warehouse, listed, log, leaseSeconds, runBy, stop }: LoadFilesContext,
+  { warehouse, listed, log, process, stop }: LoadFilesContext,
   feed: Feed,
   duckdb: DuckDB | undefined,
 ): Promise<OpenLoad> {
-  const about = { command: 'import', job: '', feed: feed.name, run_by: runBy };
+  const about = {
+    command: 'import',
+    job: '',
+    feed: feed.name,
+    run_by: process.runBy,
+    process_id: process.processId,
+  };
   const loadId = await startLoad(warehouse, about);
   const imports = await importsOf(warehouse, feed.name);
   const totals: LoadTotals = { ...noTotals };
@@ -213,17 +218,17 @@ async function openLoad(
     duckdb,
     partitions: new Set<string>(),
     hasRefused: false,
-    lease: keepLease(warehouse, loadId, leaseSeconds, totals, log),
+    stopStoring: process.withEachBeat((by) => storeTotals(by, loadId, totals)),
   };
 }
 
 async function close(
   { warehouse, log }: LoadFilesContext,
-  { loadId, lease, totals }: OpenLoad,
+  { loadId, stopStoring, totals }: OpenLoad,
   outcome: LoadOutcome,
   error: unknown,
 ): Promise<void> {
-  lease.stop();
+  stopStoring();
   const message = error instanceof Error ? error.message : null;
   await finishLoad(warehouse, loadId, outcome, totals, message).catch((error) =>
     log.warn(forLog(error), 'the end of the load could not be stored'),

@@ -41,7 +41,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
 
   let end: LoadEnd = { outcome: 'failed', error: undefined };
   try {
-    end = await drainAll(opened.load, context.leaseSeconds, opened.end);
+    end = await drainAll(opened.load, opened.end);
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);
@@ -56,7 +56,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
  */
 export async function planBackfill(given: BackfillContext) {
   const context = await withLearnedFacts(given);
-  const { job, warehouse, leaseSeconds } = context;
+  const { job, warehouse, process } = context;
   const resolved = await resolveLoad(context);
   const { scope, today } = resolved;
   if (!scope) return { context, resolved, open: 0 };
@@ -65,6 +65,6 @@ export async function planBackfill(given: BackfillContext) {
     return { context, resolved, open };
   }
   await planWindows(warehouse, job, scope, context.plan, today.toString(), context);
-  const { free, held } = await countOpen(warehouse, scope, { loadId: 0, leaseSeconds });
+  const { free, held } = await countOpen(warehouse, scope, { loadId: 0, leaseSeconds: process.leaseSeconds });
   return { context, resolved, open: free + held };
 }

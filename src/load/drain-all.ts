@@ -16,11 +16,8 @@ const pollInterval = 500;
  * them over once its lease has run out. After `done`, the job has no open window.
  * @param end stops the load; its argument says whether requests under way are aborted, too
  */
-export async function drainAll(
-  load: Load,
-  leaseSeconds: number,
-  end: (underWay: UnderWay) => void,
-): Promise<LoadEnd> {
+export async function drainAll(load: Load, end: (underWay: UnderWay) => void): Promise<LoadEnd> {
+  const { leaseSeconds } = load.process;
   const claimant = { loadId: load.loadId, leaseSeconds };
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);

@@ -8,7 +8,7 @@ import { ClaimLost } from '../warehouse/errors.ts';
 import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
-import { beginDrain, type ClaimedWindow, forgetCursor } from '../warehouse/tables/windows.ts';
+import { beginDrain, type ClaimedWindow, forgetCursor, ownsWindow } from '../warehouse/tables/windows.ts';
 import { commitPage, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { giveBack, leaveAfter, type WindowEnd } from './leave-window.ts';
@@ -96,7 +96,7 @@ type DrainedPage = ReadPage & Pick<PageToCommit, 'at' | 'nextToken' | 'rowsMet'>
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   const acceptToken = cursorGuard(drain.from.nextToken);
   for (let at = drain.from; ; ) {
-    if (!(await load.lease.owns(at.windowId))) throw claimLost(at);
+    await refuseIfLost(load, at);
     const page = await onePage(load, drain, at);
     await load.origin.check(load.client.servedBy);
     refuseOtherDays(page, drain);
@@ -106,6 +106,16 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
     if (page.nextToken === null || load.stop.aborted) return;
     at = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
   }
+}
+
+/**
+ * Asks the warehouse whether the window is still this load's, if its process has been silent for long; then no request is spent
+ * on another load's window.
+ */
+async function refuseIfLost({ process, warehouse, loadId }: Load, at: Checkpoint): Promise<void> {
+  if (process.isFresh()) return;
+  await process.beat();
+  if (!(await ownsWindow(warehouse, at.windowId, loadId))) throw claimLost(at);
 }
 
 /** Fetches a page and reads it at once: rows need much less memory than records while they wait for the commit. */

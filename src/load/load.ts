@@ -8,15 +8,15 @@ import type { PageCounts } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
+import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
-import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
+import { finishLoad, type LoadTotals, noTotals, startLoad, storeTotals } from '../warehouse/tables/loads.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
-import { keepLease, type Lease } from './lease.ts';
 import { type CommittedPage, type LoadClosed, published } from './steps.ts';
 import { knownFields as fieldsKnownTo } from './unknown-fields.ts';
 
@@ -39,7 +39,8 @@ export interface Load {
   readonly reader: RecordReader;
   /** The fields that records may have; `undefined` if they may have any. */
   readonly knownFields: ReadonlySet<string> | undefined;
-  readonly lease: Lease;
+  /** The process that runs it; its heartbeat keeps the load's windows. */
+  readonly process: KeptProcess;
   readonly origin: Origin;
   readonly partitions: KnownPartitions;
   readonly log: Log;
@@ -72,13 +73,11 @@ export interface LoadContext {
   readonly client: Client;
   readonly log: Log;
   readonly clock: () => Date;
-  readonly leaseSeconds: number;
+  readonly process: KeptProcess;
   /** See `Load`; false by default. */
   readonly acceptRetractions?: boolean;
   /** The user's reason for the load, stored in `loads`. */
   readonly reason?: string | undefined;
-  /** Host, process and version, for `loads`. */
-  readonly runBy: string;
   /** Stops the load normally: pages in flight are committed. */
   readonly stop: AbortSignal;
   /** Called once the load has begun. */
@@ -108,7 +107,7 @@ export interface LoadResult {
   readonly seconds: number;
 }
 
-/** A load that has begun. Its heartbeat runs until it is closed. */
+/** A load that has begun. */
 export interface OpenLoad {
   readonly load: Load;
   /** Fires the load's `stop` signal and, depending on `underWay`, its `abort` signal. */
@@ -127,7 +126,7 @@ export function clocksOf({ client, clock: machine, log }: LoadContext): Clocks {
   return clocks;
 }
 
-/** Begins a load of a job: its row in `loads`, its heartbeat, its signals. */
+/** Begins a load of a job: its row in `loads`, its signals. */
 export async function openLoad(
   context: LoadContext,
   about: {
@@ -143,16 +142,22 @@ export async function openLoad(
     readonly windowsPlanned: number;
   },
 ): Promise<OpenLoad> {
-  const { job, client } = context;
+  const { job, client, process, reason = null } = context;
   const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
-  const { runBy: run_by, reason = null } = context;
-  const row = { command, job: job.name, feed: feed.name, reason, run_by, windows_planned };
+  const row = {
+    command,
+    job: job.name,
+    feed: feed.name,
+    reason,
+    run_by: process.runBy,
+    process_id: process.processId,
+    windows_planned,
+  };
   const knownFields = await fieldsKnownTo(context.warehouse, job, about.reader);
   const loadId = await startLoad(context.warehouse, row);
   const log = context.log.child({ load: loadId, job: job.name });
   const { stop, abort, end, dispose } = endings(context.stop);
   const warehouse = context.warehouse.patient({ log, signal: abort });
-  const lease = keepLease(warehouse, loadId, context.leaseSeconds, totals, log);
   const load: Load = {
     loadId,
     command,
@@ -161,7 +166,7 @@ export async function openLoad(
     client,
     warehouse,
     knownFields,
-    lease,
+    process,
     log,
     totals,
     stop,
@@ -171,12 +176,13 @@ export async function openLoad(
     clock: rest.clocks.now,
     partitions: new Set(),
   };
+  const stopStoring = process.withEachBeat((by) => storeTotals(by, loadId, totals));
   published.opened.publish(load);
   return {
     load,
     end,
     async close(end) {
-      lease.stop();
+      stopStoring();
       dispose();
       await close(load, end);
       published.closed.publish({ load, end } satisfies LoadClosed);
@@ -184,14 +190,18 @@ export async function openLoad(
   };
 }
 
-/** Stores how the load ended. Only logs errors: the lease frees the windows. */
+/** Stores how the load ended. If that fails, it is tried again with each heartbeat, for as long as the process keeps the windows. */
 async function close(load: Load, end: LoadEnd): Promise<void> {
-  const { loadId, log, totals, feed, reader } = load;
+  const { loadId, log, totals, feed, reader, process } = load;
   // Whoever has waited for minutes does not wait again.
   const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
+  const finish = (by: Warehouse) => finishLoad(by, loadId, end.outcome, totals, error);
   const writes = [
-    finishLoad(warehouse, loadId, end.outcome, totals, error),
+    finish(warehouse).catch((error) => {
+      log.warn(forLog(error), 'the end of the load could not be stored');
+      const stop = process.withEachBeat((by) => finish(by).then(stop));
+    }),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)
         log.warn({ fields: someOf(appeared) }, 'records have fields that no load has seen before');
@@ -199,7 +209,7 @@ async function close(load: Load, end: LoadEnd): Promise<void> {
     }),
   ];
   const failed = (await Promise.allSettled(writes)).find((write) => write.status === 'rejected');
-  if (failed) log.warn(forLog(failed.reason), 'the end of the load could not be stored');
+  if (failed) log.warn(forLog(failed.reason), 'the fields of the load could not be stored');
 }
 
 /** Shortens a long list of fields for the log. */

@@ -5,13 +5,14 @@ import { sortedRows } from '../warehouse/arrays.ts';
 import { commitOnce } from '../warehouse/commit.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
+import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
-  beat,
   finishLoad,
   hasCommitted,
   type LoadTotals,
   noTotals,
   startLoad,
+  storeTotals,
 } from '../warehouse/tables/loads.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
@@ -36,8 +37,7 @@ export interface RepairContext {
   readonly job: string;
   /** Counts what would change, and changes nothing. */
   readonly dryRun: boolean;
-  /** Host, process and version, for `loads`. */
-  readonly runBy: string;
+  readonly process: Pick<KeptProcess, 'processId' | 'runBy'>;
   /** Stops the repair; the current batch is still committed. */
   readonly stop: AbortSignal;
   /** Records, or rows, per transaction. */
@@ -87,9 +87,15 @@ export interface Repair extends RepairContext {
  * nothing, and a rerun continues with the rest.
  */
 export async function repair(context: RepairContext): Promise<RepairResult> {
-  const { feed, job, stop, log } = context;
+  const { feed, job, stop, log, process } = context;
   const warehouse = context.warehouse.patient(log ? { log } : {});
-  const about = { command: 'repair', job, feed: feed.name, run_by: context.runBy };
+  const about = {
+    command: 'repair',
+    job,
+    feed: feed.name,
+    run_by: process.runBy,
+    process_id: process.processId,
+  };
   let load: Promise<number> | undefined;
   const run: Repair = {
     batchSize: 1000,
@@ -222,7 +228,7 @@ async function commitBatch(
     { isPast },
     async (trx) => {
       const done = await write(trx, loadId);
-      await beat(trx, loadId, after(done));
+      await storeTotals(trx, loadId, after(done));
       return done;
     },
     'repeatable read',

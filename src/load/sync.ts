@@ -1,6 +1,5 @@
 import { planDueSync } from '../plan/plan-sync.ts';
 import { forLog } from '../warehouse/errors.ts';
-import type { Owner } from '../warehouse/tables/processes.ts';
 import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
@@ -43,7 +42,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   if (!plan) return nothing();
 
   const { scope, live } = plan;
-  const nobody = { loadId: 0, leaseSeconds: context.leaseSeconds };
+  const nobody = { loadId: 0, leaseSeconds: context.process.leaseSeconds };
   const open = await countOpen(warehouse, scope, nobody);
   const opened = await openLoad(context, {
     command: 'sync',
@@ -60,7 +59,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   let end: LoadEnd = { outcome: 'failed', error: undefined };
   let read: LiveRead | undefined;
   try {
-    end = await drainAll(opened.load, context.leaseSeconds, opened.end);
+    end = await drainAll(opened.load, opened.end);
     if (live.length > 0 && mayContinue(end, opened)) {
       read = await readLive(opened.load, live, () => tried++);
       end = moreSevere(end, read.end);
@@ -91,11 +90,11 @@ export interface SyncUnlessRunning extends SyncResult {
 }
 
 /** Syncs a job unless another living process, such as a worker, is syncing it. */
-export async function syncUnlessRunning(context: LoadContext, owner: Owner): Promise<SyncUnlessRunning> {
-  const { job, log, stop } = context;
+export async function syncUnlessRunning(context: LoadContext): Promise<SyncUnlessRunning> {
+  const { job, log, stop, process } = context;
   const warehouse = context.warehouse.patient({ log, signal: stop });
   const own = { job: job.name, command: 'sync' } as const;
-  if (!(await takeJob(warehouse, own, owner))) {
+  if (!(await takeJob(warehouse, own, process))) {
     const nothing = nothingDone(countingTotals(context.client), 0);
     return { ...nothing, isElsewhere: true, live: noLive, seriesSkipped: 0 };
   }
@@ -103,7 +102,7 @@ export async function syncUnlessRunning(context: LoadContext, owner: Owner): Pro
     return { ...(await sync(context)), isElsewhere: false };
   } finally {
     // If this fails, the job is free once this process has stopped.
-    await leaveJob(warehouse, own, owner.processId).catch((error) =>
+    await leaveJob(warehouse, own, process.processId).catch((error) =>
       log.warn(forLog(error), 'the job could not be given back'),
     );
   }

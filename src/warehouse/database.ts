@@ -41,7 +41,6 @@ export interface ProcessesTable {
   command: string;
   run_by: string;
   version: string;
-  key_fingerprint: string | null;
   concurrency: number | null;
   started_at: GeneratedTimestamp;
   heartbeat_at: GeneratedTimestamp;
@@ -94,7 +93,7 @@ export interface Database {
     job: string;
     feed: string;
     started_at: GeneratedTimestamp;
-    heartbeat_at: GeneratedTimestamp;
+    updated_at: GeneratedTimestamp;
     finished_at: Timestamp | null;
     outcome: LoadOutcome | null;
     requests: Generated<number>;
@@ -104,6 +103,7 @@ export interface Database {
     error: string | null;
     reason: string | null;
     run_by: string;
+    process_id: string | null;
     idempotency_key: string | null;
   };
   'gmsi.coverage': Series & {

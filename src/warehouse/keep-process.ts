@@ -11,33 +11,88 @@ import {
 } from './tables/processes.ts';
 
 /** A process that is registered and sends heartbeats until it is disposed. */
-export type KeptProcess = Owner & AsyncDisposable;
+export interface KeptProcess extends Owner, AsyncDisposable {
+  /** Host, process and version. */
+  readonly runBy: string;
+  /** Sends a heartbeat now; registers the process again if the warehouse does not know it, as after a restore. */
+  beat(): Promise<void>;
+  /**
+   * Returns true if the last heartbeat is younger than half of the lease, so that nobody can have taken what the process owns.
+   * False after a suspended process, or an unreachable warehouse.
+   */
+  isFresh(): boolean;
+  /** Does something else with each heartbeat, until the returned function is called. */
+  withEachBeat(work: (warehouse: Warehouse) => Promise<unknown>): () => void;
+}
 
-/** Registers a command that owns something, and sends a heartbeat every sixth of the lease, so that a few beats may fail. */
+/**
+ * Registers a process that owns something, and sends a heartbeat every sixth of the lease, so that a few beats may fail.
+ * @param onRestore called after the warehouse no longer knew the process
+ */
 export async function keepProcess(
   warehouse: Warehouse,
-  about: Pick<ProcessIdentity, 'command' | 'run_by' | 'version'>,
-  { leaseSeconds, log }: { readonly leaseSeconds: number; readonly log: Log },
+  about: Omit<ProcessIdentity, 'process_id'>,
+  {
+    leaseSeconds,
+    log,
+    onRestore,
+  }: { readonly leaseSeconds: number; readonly log: Log; readonly onRestore?: () => Promise<void> },
 ): Promise<KeptProcess> {
   const processId = randomUUID();
-  const identity = { ...about, process_id: processId, key_fingerprint: null, concurrency: null };
+  const beside = new Set<(warehouse: Warehouse) => Promise<unknown>>();
+  let lastBeat = now();
+  let beating: Promise<void> | undefined;
+
+  async function beat(by: Warehouse): Promise<void> {
+    const sentAt = now();
+    const isUnknown = await beatProcess(by, { ...about, process_id: processId });
+    lastBeat = sentAt;
+    if (!isUnknown || !isRegistered) return;
+    log.warn('the warehouse does not know this process, as after a restore; it is registered again');
+    await onRestore?.();
+  }
+
+  let isRegistered = false;
   await forgetProcesses(warehouse);
-  await beatProcess(warehouse, identity);
+  await beat(warehouse);
+  isRegistered = true;
   const heart = setInterval(
-    () =>
-      beatProcess(warehouse.plain, identity).catch((error) =>
-        log.warn(forLog(error), 'the heartbeat did not reach the warehouse'),
-      ),
+    () => {
+      beating ??= Promise.all([beat(warehouse.plain), ...[...beside].map((work) => work(warehouse.plain))])
+        .then(() => {})
+        .catch((error) => log.warn(forLog(error), 'the heartbeat did not reach the warehouse'))
+        .finally(() => {
+          beating = undefined;
+        });
+    },
     (leaseSeconds * 1000) / 6,
   );
   return {
     processId,
     leaseSeconds,
+    runBy: about.run_by,
+    beat: () => beat(warehouse),
+    isFresh: () => since(lastBeat) < (leaseSeconds * 1000) / 2,
+    withEachBeat(work) {
+      beside.add(work);
+      return () => beside.delete(work);
+    },
     async [Symbol.asyncDispose]() {
       clearInterval(heart);
+      await beating;
       await stopProcess(warehouse.plain, processId).catch((error) =>
         log.warn(forLog(error), 'the end of the process could not be stored'),
       );
     },
   };
+}
+
+/** Reads two clocks: the monotonic one stops while a machine sleeps, and the wall clock can be set back. */
+function now() {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+function since(then: ReturnType<typeof now>): number {
+  const { monotonic, wall } = now();
+  return Math.max(monotonic - then.monotonic, wall - then.wall);
 }

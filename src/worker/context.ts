@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
+import type { KeptProcess } from '../warehouse/keep-process.ts';
 
 /** A connection to the service for one load. */
 export interface Service extends AsyncDisposable {
@@ -15,18 +16,14 @@ export const usualRound = 1_000;
 
 /** What all loads and exports of a worker share. */
 export interface WorkerContext {
-  /** As listed in `gmsi.processes`. */
-  readonly processId: string;
+  readonly process: KeptProcess;
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
   /** The time by the database's clock: schedules, pauses and exports are due by it, whatever a worker's own machine shows. */
   readonly databaseClock: () => Promise<Date>;
-  readonly leaseSeconds: number;
   /** The longest time between two rounds, in milliseconds; shorter in tests. */
   readonly longestRound?: number;
-  /** Host, process and version, for `loads` and `workers`. */
-  readonly runBy: string;
   /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;
   /**

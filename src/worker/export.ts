@@ -39,7 +39,7 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
   const failedAt = new Map<string, Date>();
 
   async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
-    if (!(await takeExports(warehouse, job, context))) return;
+    if (!(await takeExports(warehouse, job, context.process))) return;
     try {
       await exportJob(context, job);
       if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
@@ -48,7 +48,7 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
       log.debug({ job, ...forLog(error) }, 'the export is tried again');
       failedAt.set(job, await databaseClock());
     } finally {
-      await leaveExports(warehouse, job, context.processId);
+      await leaveExports(warehouse, job, context.process.processId);
     }
   }
 
@@ -74,9 +74,9 @@ function isWithin(ms: number, now: Date, then: Date | undefined): boolean {
  * @throws the first error, after all targets were tried
  */
 export async function exportJob(context: WorkerContext, name: string): Promise<void> {
-  const { warehouse, stop, runBy } = context;
+  const { warehouse, stop, process } = context;
   const job = context.ownJobs.get(name);
-  const failures: Error[] = job ? [] : [new NoJobFile(runBy, name)];
+  const failures: Error[] = job ? [] : [new NoJobFile(process.runBy, name)];
   for (const place of job?.exports ?? []) {
     if (stop.aborted) return;
     await exportTo(context, job!, place).catch((error: Error) => {

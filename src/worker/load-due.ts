@@ -29,7 +29,8 @@ type Verdict =
 
 /** Loads a due job that this worker has taken, and decides when it is due again. */
 export async function loadDue(context: WorkerContext, due: DueJob): Promise<void> {
-  const { warehouse, processId, log, databaseClock } = context;
+  const { warehouse, log, databaseClock } = context;
+  const { processId } = context.process;
   const { job, command } = due;
   const verdict = await load(context, due);
   if (verdict.is === 'fatal') context.fail(verdict.error);
@@ -60,7 +61,7 @@ export async function loadDue(context: WorkerContext, due: DueJob): Promise<void
 }
 
 async function load(context: WorkerContext, { job: name, command, definition }: DueJob): Promise<Verdict> {
-  const { log, clock, leaseSeconds, runBy, stop, warehouse } = context;
+  const { log, clock, process, stop, warehouse } = context;
   let job: Job;
   let result: LoadResult;
   try {
@@ -72,8 +73,7 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
       ...service,
       log,
       clock,
-      leaseSeconds,
-      runBy,
+      process,
       stop,
     };
     result = await loadAs(command, given);

@@ -1,22 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
-import {
-  beatProcess,
-  forgetProcesses,
-  type ProcessIdentity,
-  stopProcess,
-} from '../warehouse/tables/processes.ts';
+import { keepProcess } from '../warehouse/keep-process.ts';
+import type { ProcessIdentity } from '../warehouse/tables/processes.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
 import { usualRound, type WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
 
-export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'processId'> {
+export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'process'> {
   readonly identity: Omit<ProcessIdentity, 'process_id'> & { readonly concurrency: number };
+  readonly leaseSeconds: number;
   /** Stores the jobs of this worker's files and their schedules. */
   readonly registerJobs: (warehouse: Warehouse) => Promise<void>;
 }
@@ -32,25 +28,28 @@ const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.strin
  * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, identity, longestRound = usualRound } = setting;
+  const { log, identity, leaseSeconds, longestRound = usualRound } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const stop = AbortSignal.any([setting.stop, failing.signal]);
+  // Once stopped, it does not wait minutes for a warehouse that is down: its lease frees what it has.
+  const warehouse = setting.warehouse.patient({ log, signal: stop });
+  await using process = await keepProcess(warehouse, identity, {
+    leaseSeconds,
+    log,
+    onRestore: () => setting.registerJobs(warehouse),
+  });
   const context: WorkerContext = {
     ...setting,
-    processId: randomUUID(),
-    // Once stopped, it does not wait minutes for a warehouse that is down: its lease frees what it has.
-    warehouse: setting.warehouse.patient({ log, signal: stop }),
+    process,
+    warehouse,
     stop,
     fail(error) {
       failure ??= { error };
       failing.abort();
     },
   };
-  const { processId, warehouse } = context;
-  const worker = { ...identity, process_id: processId };
-  await forgetProcesses(warehouse);
-  await beatProcess(warehouse, worker);
+  const { processId } = process;
   log.info({ worker: processId, concurrency: identity.concurrency }, 'working');
 
   /** The loads under way, by job and command. */
@@ -65,7 +64,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     const places = placesOf(command);
     const atMost = identity.concurrency - places.size;
     if (atMost <= 0 || stop.aborted) return;
-    const mine = { processId, leaseSeconds: context.leaseSeconds, atMost };
+    const mine = { processId, leaseSeconds, atMost };
     // A job whose load ends meanwhile may still be among those that the warehouse says it has.
     const before = new Set(places.keys());
     for (const due of await takeDueJobs(warehouse, command, mine))
@@ -81,12 +80,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   }
 
   async function round(): Promise<void> {
-    if (await beatProcess(warehouse, worker)) {
-      log.warn(
-        'the warehouse does not know this worker, as after a restore; the worker and its jobs are registered again',
-      );
-      await setting.registerJobs(warehouse);
-    }
+    // After a restore, a job would have to name a process that the warehouse does not know.
+    await process.beat();
     await markDueJobs();
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
@@ -96,17 +91,11 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
       });
   }
 
-  const pause = Math.min(longestRound, (context.leaseSeconds * 1000) / 6);
+  const pause = Math.min(longestRound, (leaseSeconds * 1000) / 6);
   while (!stop.aborted) {
     await round().catch(context.fail);
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
-  // While the pages in flight are committed, the jobs stay this worker's.
-  const beating = setInterval(() => beatProcess(warehouse, worker).catch(() => {}), pause);
   await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
-  clearInterval(beating);
-  await stopProcess(warehouse, processId).catch((error) =>
-    log.warn(forLog(error), 'the end of the worker could not be stored'),
-  );
   if (failure) throw failure.error;
 }

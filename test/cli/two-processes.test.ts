@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
+import { silence } from '../support/a-process.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { requestsBooked, windowsOf } from '../support/warehouse-state.ts';
 import { startGmsi } from './gmsi.ts';
@@ -32,9 +32,7 @@ it('takes over what a killed process held while the other one waited for it', as
   expect((await killed.ended).signal).toBe('SIGKILL');
   // Its lease is over.
   const { load_id } = (await heldWindows())[0]!;
-  await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour' where load_id = ${load_id}`.execute(
-    warehouse.db,
-  );
+  await silence(warehouse.db, load_id!);
 
   expect(await other.ended).toMatchObject({ code: 0 });
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));

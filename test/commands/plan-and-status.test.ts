@@ -138,9 +138,14 @@ test('status of a job is about that job: its loads, its failed windows, and no s
 
 test('status says by the lease, not by a clock of its own, whether a load without an end is running or was killed', async () => {
   await sql`
-    insert into gmsi.loads (command, job, feed, run_by, heartbeat_at)
-    select 'backfill', job, 'gmsi-headlines', 'nobody', now() - silent
-    from (values ('silent', interval '1 minute'), ('busy', interval '1 second')) as l (job, silent)
+    with processes as (
+      insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
+      values ('silent', 'backfill', 'nobody', '0', now() - interval '1 minute'),
+             ('busy', 'backfill', 'nobody', '0', now() - interval '1 second')
+      returning process_id
+    )
+    insert into gmsi.loads (command, job, feed, run_by, process_id)
+    select 'backfill', process_id, 'gmsi-headlines', 'nobody', process_id from processes
   `.execute(warehouse.db);
   const { loads } = JSON.parse(await status(true, everything));
   const stateOf = (name: string) => loads.find(({ job }: { job: string }) => job === name).state;

@@ -32,7 +32,6 @@ test('the documented privileges of a loader are enough to load and to work', asy
     command: 'work',
     run_by: 'test',
     version: 'test',
-    key_fingerprint: 'k',
     concurrency: 1,
   };
   await beatProcess(loader.db, worker);

@@ -10,6 +10,7 @@ import { type ImportContext, type ImportResult, importFiles } from '../../src/im
 import type { Stated } from '../../src/import/place-file.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aProcess } from '../support/a-process.ts';
 import { test } from '../support/serving.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -19,20 +20,20 @@ interface Setting extends Partial<Omit<ImportContext, 'warehouse' | 'stated' | '
 }
 
 /** Runs an import as `gmsi import` would, in this process. */
-export function runImport(
+export async function runImport(
   db: Warehouse,
   paths: readonly string[],
   { stated, ...rest }: Setting = {},
 ): Promise<ImportResult> {
   const nothing = { feed: undefined, country: undefined, topic: undefined, ticker: undefined };
-  return importFiles({
+  await using process = await aProcess(db);
+  return await importFiles({
     warehouse: db,
+    process,
     paths,
     days: undefined,
     clock,
     databaseClock: async () => clock(),
-    leaseSeconds: 30,
-    runBy: 'test',
     stop: new AbortController().signal,
     onProgress: () => {},
     log: createLog({ level: 'silent', readable: false }),

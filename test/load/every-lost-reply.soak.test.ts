@@ -10,6 +10,7 @@ import { aFolder as aCommandFolder, accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
+import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
@@ -121,7 +122,8 @@ const kinds: Readonly<Record<string, Kind>> = {
       await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
       await runBackfill({ job, db: warehouse.db, sandbox: renamed });
     },
-    work: async ({ db, sandbox }) =>
+    async work({ db, sandbox }) {
+      await using process = await aProcess(db);
       expect(
         await repair({
           warehouse: db,
@@ -130,11 +132,12 @@ const kinds: Readonly<Record<string, Kind>> = {
           scope: undefined,
           job: 'test',
           dryRun: false,
-          runBy: 'test',
+          process,
           batchSize: 40,
           stop: new AbortController().signal,
         }),
-      ).toMatchObject({ outcome: 'done', rows: servedBy(sandbox, scope).length }),
+      ).toMatchObject({ outcome: 'done', rows: servedBy(sandbox, scope).length });
+    },
     async after({ warehouse, sandbox }) {
       expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
       expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);

@@ -6,6 +6,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
+import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
@@ -146,11 +147,12 @@ it('a batch of a repair is committed and counted once, and so are rows that it f
   const truth = servedBy(sandbox, scope);
   const stop = new AbortController().signal;
   const feed = feedNamed('gmsi-headlines');
-  const about = { feed, scope: undefined, job: 'test', dryRun: false, runBy: 'test', stop, batchSize: 40 };
+  const about = { feed, scope: undefined, job: 'test', dryRun: false, stop, batchSize: 40 };
   const repaired = (fields: Record<string, string[]>) =>
-    losingOne(warehouse, (db, proxy) => {
+    losingOne(warehouse, async (db, proxy) => {
+      await using process = await aProcess(db);
       proxy.loseReplyTo(theCommit, commitOf(1));
-      return repair({ ...about, warehouse: db, fields });
+      return await repair({ ...about, warehouse: db, process, fields });
     });
   await using renamed = await aRewritingProxy(
     sandbox,

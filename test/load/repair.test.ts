@@ -8,6 +8,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
+import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
@@ -37,15 +38,16 @@ const scoreAliases: FieldAliases = {
   semantic_negative: ['semNeg'],
 };
 
-function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<RepairContext> = {}) {
-  return repair({
+async function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<RepairContext> = {}) {
+  await using process = await aProcess(db);
+  return await repair({
     warehouse: db,
+    process,
     feed: feedNamed('gmsi-headlines'),
     fields,
     scope: undefined,
     job: 'test',
     dryRun: false,
-    runBy: 'test',
     stop: new AbortController().signal,
     batchSize: 40,
     ...more,

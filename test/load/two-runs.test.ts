@@ -77,7 +77,7 @@ describe('a load that falls silent', () => {
             // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
             // can see.
             await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
-            await sql`update gmsi.loads set heartbeat_at = now() - interval '1 hour'`.execute(db);
+            await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`.execute(db);
             const other = await runBackfill({ job: oneJob, db, sandbox, clock });
             expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
             silence.sleep?.();
@@ -112,9 +112,9 @@ describe('a load that falls silent', () => {
       aroundPage: async (ask) => {
         const page = await noted('silent')(ask);
         if (reads.length === 2) {
-          // Whoever holds the row of the load keeps its heart from beating.
+          // Whoever holds the row of the process keeps its heart from beating.
           await db.transaction().execute(async (trx) => {
-            await sql`select from gmsi.loads where load_id = 1 for update`.execute(trx);
+            await sql`select from gmsi.processes for update`.execute(trx);
             const run = { job: oneJob, db, sandbox, clock, leaseSeconds };
             other = runBackfill({ ...run, aroundPage: noted('other') });
             await untilTakenOver(db);

@@ -9,6 +9,7 @@ import { Secret } from '../../src/secret.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../../src/service/budget.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { KeptProcess } from '../../src/warehouse/keep-process.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { registerJob } from '../../src/warehouse/tables/schedules.ts';
 import type { WorkerContext } from '../../src/worker/context.ts';
@@ -40,13 +41,17 @@ export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey'
 
 /** Starts a worker in this process, as `gmsi work` would. */
 export function aWorker(setting: WorkerSetting): WorkerInTest {
-  const { concurrency = 4 } = setting;
+  const { concurrency = 4, leaseSeconds = 10 } = setting;
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const context = aWorkerContext(setting, stop.signal);
-  const key_fingerprint = keyFingerprint(keyOf(setting));
-  const identity = { command: 'work', run_by: 'test', version: 'test', key_fingerprint, concurrency };
-  const ended = runWorker({ ...context, identity, registerJobs: setting.registerJobs ?? (async () => {}) });
+  const identity = { command: 'work', run_by: 'test', version: 'test', concurrency };
+  const ended = runWorker({
+    ...context,
+    identity,
+    leaseSeconds,
+    registerJobs: setting.registerJobs ?? (async () => {}),
+  });
   ended.catch(() => {});
   return {
     ended,
@@ -66,7 +71,7 @@ export function aWorkerContext(
   setting: WorkerSetting,
   stop: AbortSignal = new AbortController().signal,
 ): WorkerContext {
-  const { warehouse, clock = usualClock, leaseSeconds = 10 } = setting;
+  const { warehouse, clock = usualClock } = setting;
   const { serviceClock = clock } = setting;
   const key = keyOf(setting);
   const { db } = warehouse;
@@ -74,12 +79,10 @@ export function aWorkerContext(
     throw error;
   };
   return {
-    processId: 'a test',
+    process: { processId: 'a test', runBy: 'test', leaseSeconds: 10 } as KeptProcess,
     warehouse: db,
     clock,
-    leaseSeconds,
     stop,
-    runBy: 'test',
     fail: raise,
     databaseClock: async () => clock(),
     longestRound: 100,
@@ -126,8 +129,8 @@ export async function aRound(db: Warehouse): Promise<void> {
     );
     return rows;
   };
-  // The second heartbeat from now on comes after the round that the first one begins.
-  for (let beat = 0; beat < 2; beat++) {
+  // The second heartbeat of a round from now on comes after the round that the first one begins; another one may be sent meanwhile.
+  for (let beat = 0; beat < 3; beat++) {
     const before = await beats();
     await vi.waitFor(
       async () => {

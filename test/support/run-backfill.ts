@@ -12,7 +12,7 @@ import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import { openPermits, type Permits } from '../../src/service/permits.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { keepProcess } from '../../src/warehouse/keep-process.ts';
+import { aProcess } from './a-process.ts';
 import type { TruthScope } from './truth.ts';
 
 /** A job as its file's text, unlimited in rate so that tests are bound by nothing but the machine. */
@@ -69,8 +69,9 @@ export interface ServiceSetting {
 
 export interface BackfillSetting
   extends ServiceSetting,
-    Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client'>> {
+    Partial<Omit<BackfillContext, 'job' | 'warehouse' | 'client' | 'process'>> {
   readonly job: Job;
+  readonly leaseSeconds?: number;
 }
 
 /** Runs a backfill as `gmsi backfill` would, in this process. */
@@ -81,11 +82,7 @@ export function runBackfill(setting: BackfillSetting): Promise<LoadResult> {
 
 /** Runs a sync as `gmsi sync` would, in this process. */
 export function runSync(setting: BackfillSetting): Promise<SyncUnlessRunning> {
-  return withContext(setting, async (context) => {
-    const about = { command: 'sync', run_by: 'test', version: 'test' };
-    await using own = await keepProcess(context.warehouse.patient({}), about, context);
-    return await syncUnlessRunning(context, own);
-  });
+  return withContext(setting, syncUnlessRunning);
 }
 
 async function withContext<Result>(
@@ -97,6 +94,7 @@ async function withContext<Result>(
   const { clock = usualClock } = context;
   const limit = job.budget.requestsPerMonth - job.budget.reserve;
   await using service = aServiceFor(job.service, limit, clock, setting);
+  await using process = await aProcess(db, context);
   const stop = new AbortController().signal;
   setMaxListeners(0, stop);
   return await run({
@@ -105,8 +103,7 @@ async function withContext<Result>(
     client: service.client,
     clock,
     stop,
-    leaseSeconds: 30,
-    runBy: 'test',
+    process,
     log: createLog({ level: 'silent', readable: false }),
     ...context,
   });

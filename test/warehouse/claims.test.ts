@@ -3,9 +3,9 @@ import { describe, expect } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { isCommitted } from '../../src/warehouse/tables/checkpoint.ts';
-import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
+import { aLoad, silence } from '../support/a-process.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -29,17 +29,11 @@ function claim(db: Warehouse, loadId: number) {
 /** A window that one load had claimed and another one has taken over. */
 async function taken(db: Warehouse) {
   await planWindows(db, aJob(), scope, { fullRefresh: false, retryRefused: false }, '2026-11-20');
-  const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines' } as const;
-  const [first, second] = [
-    await startLoad(db, { ...about, run_by: 'one' }),
-    await startLoad(db, { ...about, run_by: 'two' }),
-  ];
+  const [first, second] = [await aLoad(db, 'one'), await aLoad(db, 'two')];
   const [window] = await windowsOf(db);
   const windowId = window!.window_id;
   await claim(db, first);
-  await sql`update gmsi.loads set heartbeat_at = now() - interval '1 minute' where load_id = ${first}`.execute(
-    db,
-  );
+  await silence(db, first);
   expect(await claim(db, second)).toBeDefined();
   return { windowId, first, second };
 }
@@ -75,8 +69,8 @@ describe('a load that has lost its window to another one', () => {
 describe('a window is free', () => {
   it.each([
     [
-      'of a load whose heartbeat a wrong clock has put 400 days ahead',
-      sql`update gmsi.loads set heartbeat_at = now() + interval '400 days'`,
+      'of a load whose process has a heartbeat that a wrong clock has put 400 days ahead',
+      sql`update gmsi.processes set heartbeat_at = now() + interval '400 days'`,
     ],
     [
       'that failed 400 days ahead, by a wrong clock',
@@ -87,12 +81,7 @@ describe('a window is free', () => {
     const { db } = warehouse;
     await taken(db);
     await change.execute(db);
-    const third = await startLoad(db, {
-      command: 'backfill',
-      job: 'job',
-      feed: 'gmsi-headlines',
-      run_by: 'three',
-    });
+    const third = await aLoad(db, 'three');
     expect(await claim(db, third)).toBeDefined();
     expect(await windowsOf(db)).toMatchObject([{ state: 'draining', load_id: third }]);
   });

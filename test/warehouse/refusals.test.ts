@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused, takeBackRefusals } from '../../src/warehouse/tables/refusals.ts';
+import { aLoad } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -18,8 +18,7 @@ const refusal = { status: 404, error: 'The service refused it with 404: no' };
 
 /** Windows of one day each, the first one on 2026-01-01, claimed by a load if they are `draining`. */
 async function windows(db: Warehouse, of: readonly Record<string, unknown>[], other: object = {}) {
-  const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'test' };
-  const loadId = await startLoad(db, about);
+  const loadId = await aLoad(db);
   const day = (index: number) => `2026-01-${String(index + 1).padStart(2, '0')}`;
   const rows = of.map((window, index) => ({
     ticker: '',

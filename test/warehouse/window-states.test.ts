@@ -4,10 +4,10 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowState } from '../../src/warehouse/database.ts';
 import { ClaimLost } from '../../src/warehouse/errors.ts';
 import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
-import { startLoad } from '../../src/warehouse/tables/loads.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
+import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
@@ -71,9 +71,7 @@ const progress = { ...counts, rowsMet: null, firstUnsettled: undefined };
 const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number) => Promise<unknown>> = {
   'another load claims it': (db, _, other) => claim(db, other),
   'another load claims it after the lease': async (db, loadId, other) => {
-    await sql`update gmsi.loads set heartbeat_at = now() - interval '2 minutes' where load_id = ${loadId}`.execute(
-      db,
-    );
+    await silence(db, loadId);
     await claim(db, other);
   },
   'a page': (db, loadId) => page(db, loadId, 'next'),
@@ -113,9 +111,8 @@ it.each(states.flatMap((state) => events.map((event) => [state, event] as const)
   async (state, event) => {
     const { db } = warehouse;
     await sql`delete from gmsi.windows; delete from gmsi.coverage`.execute(db);
-    const about = { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by: 'test' };
-    const loadId = await startLoad(db, about);
-    const other = await startLoad(db, about);
+    const loadId = await aLoad(db);
+    const other = await aLoad(db);
     await sql`
       insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
         first_unsettled, finished_at)

@@ -614,11 +614,14 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await today.load('food');
     await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
     await sql`
-      insert into gmsi.loads (job, command, feed, run_by, started_at, heartbeat_at, records, requests, windows_planned, windows_drained)
-      values ('food', 'backfill', 'gmsi-headlines', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`.execute(
+      with here as (
+        insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
+        values ('here', 'backfill', 'here', '0', now() + interval '25 seconds'))
+      insert into gmsi.loads (job, command, feed, run_by, process_id, started_at, updated_at, records, requests, windows_planned, windows_drained)
+      values ('food', 'backfill', 'gmsi-headlines', 'here', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`.execute(
       today.db,
     );
-    await sql`update gmsi.loads set started_at = heartbeat_at - interval '2 minutes' where run_by = 'here'`.execute(
+    await sql`update gmsi.loads set started_at = updated_at - interval '2 minutes' where run_by = 'here'`.execute(
       today.db,
     );
     await today.open();
@@ -698,8 +701,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(ofOwn!.join()).toContain(`left: ${(100 * forecast) / 4000}%`);
     for (const look of [ofOwn!, ofAnother!]) expect(look[0]).toMatch(/left: 90%; width: 10%/);
     expect([ofOwn!.length, ofAnother!.length]).toEqual([4, 3]);
-    await sql`insert into gmsi.processes (command, process_id, run_by, version, key_fingerprint, concurrency)
-      values ('work', gen_random_uuid(), 'here', '0', ${own}, 1)`.execute(today.db);
+    await sql`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
+      values ('work', gen_random_uuid(), 'here', '0', 1)`.execute(today.db);
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });

@@ -51,7 +51,7 @@ afterAll(async () => {
 
 /** Lists a worker, as its first heartbeat does. */
 function isListed(process_id: string) {
-  const about = { command: 'work', run_by: 'test', version: 'test', key_fingerprint: 'key', concurrency: 1 };
+  const about = { command: 'work', run_by: 'test', version: 'test', concurrency: 1 };
   return beatProcess(warehouse.db, { process_id, ...about });
 }
 

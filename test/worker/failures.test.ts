@@ -104,7 +104,6 @@ it('pauses for failures for an hour at most', async ({ db }) => {
     command: 'work',
     run_by: 'test',
     version: 'test',
-    key_fingerprint: 'key',
     concurrency: 1,
   };
   await beatProcess(db, { process_id: 'w', ...identity });

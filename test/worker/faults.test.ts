@@ -70,7 +70,7 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
   // As after a restore of a backup that is older than the worker and its jobs.
   await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
   expect(await loadsEnded(db)).toMatchObject([{ job: 'forgotten', outcome: 'done' }]);
-  expect(lines.filter(({ msg }) => msg.includes('does not know this worker'))).toHaveLength(1);
+  expect(lines.filter(({ msg }) => msg.includes('does not know this process'))).toHaveLength(1);
   await worker.stop();
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });

@@ -92,7 +92,7 @@ it('of a gmsi sync whose host is lost is continued by a worker after the lease',
 }) => {
   await registered(db, 'test', hourly, beforeNoon);
   const lost = { processId: 'lost', leaseSeconds: 10 };
-  const about = { command: 'sync', run_by: 'far', version: 'test', key_fingerprint: null, concurrency: null };
+  const about = { command: 'sync', run_by: 'far', version: 'test', concurrency: null };
   await beatProcess(db, { process_id: 'lost', ...about });
   expect(await takeJob(db, { job: 'test', command: 'sync' }, lost)).toBe(true);
   await using _worker = aWorker({ warehouse, sandbox, clock });

@@ -22,7 +22,6 @@ it('gives each due job to one worker, however many workers take jobs at once', a
       command: 'work',
       run_by: 'test',
       version: 'test',
-      key_fingerprint: 'key',
       concurrency: 1,
     };
     await beatProcess(db, { process_id: processId, ...identity });

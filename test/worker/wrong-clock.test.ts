@@ -101,7 +101,6 @@ async function taken(db: Warehouse, processId: string) {
     command: 'work',
     run_by: 'test',
     version: 'test',
-    key_fingerprint: 'key',
     concurrency: 1,
   };
   await beatProcess(db, { process_id: processId, ...identity });

@@ -1,4 +1,4 @@
-import { openWarehouse, runBy, type Session } from '../../compose.ts';
+import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
 import { importFiles } from '../../import/import-files.ts';
@@ -26,7 +26,8 @@ export async function importCommand(
 ): Promise<number> {
   const days = statedDays(from, to);
   await using warehouse = await openWarehouse(session);
-  const { log, clock, stop, config, progress: view } = session;
+  await using process = await keepThisProcess(session, warehouse.db, 'import');
+  const { log, clock, stop, progress: view } = session;
   using steps = showSteps(log, view);
   const startedAt = performance.now();
   let shownAt = 0;
@@ -38,8 +39,7 @@ export async function importCommand(
     log,
     clock,
     stop,
-    runBy,
-    leaseSeconds: config.leaseSeconds,
+    process,
     onProgress: (progress) => {
       const now = performance.now();
       if (view === 'none' || now - shownAt < 200) return;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { beatsWithin, isAlive } from '../tables/processes.ts';
+import { hasLivingProcess, isAlive } from '../tables/processes.ts';
 import type { Question } from './reading.ts';
 
 /** A load as the page shows it; the totals of a running one are a few seconds old. */
@@ -28,9 +28,9 @@ export interface LoadShown {
   readonly run_by: string;
 }
 
-/** Returns a load's outcome; `running` if it has none yet, or `killed` if it sent no heartbeat for longer than the lease. */
+/** Returns a load's outcome; `running` if it has none yet, or `killed` if no living process runs it. */
 export function stateOfLoad(leaseSeconds: number): RawBuilder<string> {
-  return sql`coalesce(outcome, case when ${beatsWithin(leaseSeconds, 'heartbeat_at')} then 'running' else 'killed' end)`;
+  return sql`coalesce(outcome, case when ${hasLivingProcess('loads.process_id', leaseSeconds)} then 'running' else 'killed' end)`;
 }
 
 /**
@@ -47,7 +47,7 @@ export function lastLoads(
     query: sql<LoadShown>`
       select load_id, job, command, feed,
              ${stateOfLoad(leaseSeconds)} as state,
-             started_at, coalesce(finished_at, heartbeat_at) as ended_at,
+             started_at, coalesce(finished_at, updated_at) as ended_at,
              requests, windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed,
              rows_retracted, records_rejected, error, run_by
       from gmsi.loads where ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { refreshReason } from '../tables/loads.ts';
-import { isAlive } from '../tables/processes.ts';
+import { hasLivingProcess } from '../tables/processes.ts';
 import {
   askedSeries,
   inScope,
@@ -103,7 +103,7 @@ export interface WorkersJob {
 export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): Promise<WorkersJob[]> {
   const { rows } = await sql<WorkersJob>`
     select s.job, s.command, s.due_at, s.resumes_at, s.paused_because,
-           exists (select from gmsi.processes p where p.process_id = s.process_id and ${isAlive(leaseSeconds)}) as is_loading,
+           ${hasLivingProcess('s.process_id', leaseSeconds)} as is_loading,
            l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
     from gmsi.schedules s
     -- Without jobs that only a command has loaded, which no worker knows.
@@ -169,10 +169,10 @@ export async function completenessOf(
   return rows[0]!;
 }
 
-/** Returns when each job was last loaded: when its last load ended, or showed its last sign of life. */
+/** Returns when each job was last loaded: when its last load ended, or last stored its totals. */
 export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<string, Date>> {
   const { rows } = await sql<{ job: string; at: Date }>`
-    select job, max(coalesce(finished_at, heartbeat_at)) as at from gmsi.loads group by job
+    select job, max(coalesce(finished_at, updated_at)) as at from gmsi.loads group by job
   `.execute(db);
   return new Map(rows.map(({ job, at }) => [job, at]));
 }

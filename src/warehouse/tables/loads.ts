@@ -39,6 +39,7 @@ export async function startLoad(
     feed: string;
     reason?: string | null;
     run_by: string;
+    process_id: string;
     windows_planned?: number | null;
   },
 ): Promise<number> {
@@ -55,11 +56,11 @@ export async function startLoad(
   return load_id;
 }
 
-/** Stores a heartbeat, which keeps this load's windows claimed, and its totals. */
-export async function beat(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
+/** Stores the totals of a load so far. */
+export async function storeTotals(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
   await db
     .updateTable('gmsi.loads')
-    .set({ ...totals, heartbeat_at: sql<Date>`now()` })
+    .set({ ...totals, updated_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
 }
@@ -85,7 +86,7 @@ export async function finishLoad(
   await releaseWindows(db, loadId);
   await db
     .updateTable('gmsi.loads')
-    .set({ ...totals, outcome, error, heartbeat_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
+    .set({ ...totals, outcome, error, updated_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
     .execute();
 }

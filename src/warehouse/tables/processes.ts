@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database, ProcessesTable } from '../database.ts';
 
 /*
- * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs). It is alive as long as
- * it sends heartbeats, by the database's clock.
+ * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a load (gmsi.loads) and so
+ * the windows that name that. It is alive as long as it sends heartbeats, by the database's clock.
  *
  *                 │ taken by another       │ taken by the owner       │ given back by the owner
  *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
@@ -66,6 +66,11 @@ export function mayTake(owner: string, { processId, leaseSeconds }: Owner): RawB
     or (select not ${isAlive(leaseSeconds)} from gmsi.processes p where p.process_id = ${column}))`;
 }
 
+/** Returns the condition that `owner` names a process that is alive. */
+export function hasLivingProcess(owner: string, leaseSeconds: number): RawBuilder<boolean> {
+  return sql`exists (select from gmsi.processes p where p.process_id = ${sql.ref(owner)} and ${isAlive(leaseSeconds)})`;
+}
+
 /** Returns the condition that a process `p` has not stopped and has sent a heartbeat within the lease. */
 export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
   return sql`(p.stopped_at is null and ${beatsWithin(leaseSeconds, 'p.heartbeat_at')})`;
@@ -75,7 +80,7 @@ export function isAlive(leaseSeconds: number): RawBuilder<boolean> {
  * Returns the condition that a heartbeat lies within the lease. A heartbeat in the future does not count: it was stored when the
  * server's clock was wrong, and its process would own what it had until then.
  */
-export function beatsWithin(leaseSeconds: number, column: string): RawBuilder<boolean> {
+function beatsWithin(leaseSeconds: number, column: string): RawBuilder<boolean> {
   const lease = sql`make_interval(secs => ${leaseSeconds})`;
   return sql`(${sql.ref(column)} between now() - ${lease} and now() + ${lease})`;
 }

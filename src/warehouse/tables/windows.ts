@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
 import type { Database, Day, WindowState } from '../database.ts';
 import { isJoined } from './planning.ts';
-import { beatsWithin } from './processes.ts';
+import { hasLivingProcess } from './processes.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
 import { inScope, isOpen, seriesColumns, type WindowScope } from './series.ts';
@@ -14,7 +14,7 @@ interface Claimant {
   readonly leaseSeconds: number;
 }
 
-/** A window that only this load may drain, as long as it sends heartbeats. */
+/** A window that only this load may drain, as long as its process sends heartbeats. */
 export interface ClaimedWindow extends Series {
   readonly window_id: number;
   readonly first_day: Day;
@@ -46,8 +46,8 @@ const claimSteps: readonly RawBuilder<boolean>[] = [
 
 /**
  * Claims the next free window of a job: half-drained windows first, then in the job's order, all series in turn, and last
- * those that failed before. A window is free if it is pending, if it failed before this load began, or if its load has been
- * silent for longer than the lease.
+ * those that failed before. A window is free if it is pending, if it failed before this load began, or if its load's process
+ * has been silent for longer than the lease.
  */
 export async function claimWindow(
   db: Kysely<Database>,
@@ -76,7 +76,7 @@ const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
   records, records_rejected`;
 
-/** Counts the open windows of a job: free ones, and ones that another load with a heartbeat has claimed. */
+/** Counts the open windows of a job: free ones, and ones that another load with a living process has claimed. */
 export async function countOpen(
   db: Kysely<Database>,
   scope: WindowScope,
@@ -192,13 +192,12 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
 }
 
 /**
- * Returns the condition that the load of a window `w` has sent no heartbeat for longer than the lease. A load that began and
- * claimed the window since the statement began is not seen, but is younger than this one.
+ * Returns the condition that the load of a window `w` has ended, or no living process runs it. A load that began and claimed
+ * the window since the statement began is not seen, but is younger than this one.
  */
 function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
   return sql`coalesce(
-      (select l.finished_at is not null or not ${beatsWithin(leaseSeconds, 'l.heartbeat_at')}
-       from gmsi.loads l where l.load_id = w.load_id),
+      (select l.finished_at is not null or not ${hasLivingProcess('l.process_id', leaseSeconds)} from gmsi.loads l where l.load_id = w.load_id),
       w.load_id < ${loadId})`;
 }
 
