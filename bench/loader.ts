@@ -5,7 +5,7 @@ import { commitPage } from '../src/load/commit-page.ts';
 import { Secret } from '../src/secret.ts';
 import { openPermits, type Permits } from '../src/service/permits.ts';
 import { sortedRows } from '../src/warehouse/arrays.ts';
-import type { Warehouse } from '../src/warehouse/connect.ts';
+import type { PatientWarehouse, Warehouse } from '../src/warehouse/connect.ts';
 import { copyWindow } from './copy.ts';
 import { pageSize, series, someWindows, type WindowOfPages } from './pages.ts';
 import { type BenchServer, open } from './server.ts';
@@ -80,13 +80,13 @@ function verdict(goal: string, measured: number, least: number): Verdict {
 
 interface Turn {
   readonly url: string;
-  readonly db: Warehouse;
+  readonly db: PatientWarehouse;
   readonly permits: Permits;
 }
 
 async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
   const url = await server.aWarehouse();
-  const db = open(url, connections);
+  const db = open(url, connections).patient({});
   await sql`
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, first_unsettled, state, load_id)
     select ${gmsiHeadlines.name}, 'C' || n / ${windows}::int, ${series.topic}, ${series.match_type},
@@ -101,6 +101,16 @@ async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
 }
 
 const known = new Set<string>();
+const rules = {
+  job: 'bench',
+  feed: gmsiHeadlines,
+  window: { first_day: '2016-01-01', last_day: '2016-03-30' },
+  isCompared: false,
+  acceptRetractions: false,
+  sharesEdges: false,
+  reachesToday: false,
+  countsAsNews: false,
+};
 
 /** A window as the pipeline commits it: each page booked, the coverage with the last one. */
 async function loadWindow(
@@ -114,32 +124,23 @@ async function loadWindow(
     await permits.take(signal);
     const token = page === 0 ? null : `token ${page}`;
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
-    const at = { windowId, loadId: 1, pages: page, nextToken: token };
-    const from = { feed: gmsiHeadlines, series: { ...series, country }, backfilledBefore: 'always' as const };
-    const poll = {
-      now: new Date(),
-      countsAsNews: false,
-      reachesToday: false,
-      isCompared: false,
-      acceptRetractions: false,
-      comparedBefore: { met: 0, retracted: 0 },
-      isShared: false,
-      rowsMet: null,
-      firstUnsettled: undefined,
-    };
     await commitPage(
       db,
+      rules,
       {
-        ...from,
-        ...poll,
+        series: { ...series, country },
         rows: sortedRows(gmsiHeadlines.table, rows),
         rejected: [],
         rejectedCount: 0,
         outside: [],
         records: rows.length,
-        at,
+        at: { windowId, loadId: 1, pages: page, nextToken: token },
         nextToken,
+        rowsMet: null,
         isDrained: nextToken === null,
+        backfilledBefore: 'always',
+        firstUnsettled: undefined,
+        now: new Date(),
       },
       known,
     );

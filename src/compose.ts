@@ -17,7 +17,7 @@ import type { AnsweredAddresses } from './service/first-contact.ts';
 import { openPermits, type Permits, unlimited } from './service/permits.ts';
 import type { ProgressView } from './terminal/progress.ts';
 import { asTyped, count } from './terminal/table.ts';
-import { checkServer, connect, type Warehouse } from './warehouse/connect.ts';
+import { checkServer, connect, type PatientWarehouse, type Warehouse } from './warehouse/connect.ts';
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { type KeptProcess, keepProcess } from './warehouse/keep-process.ts';
@@ -61,6 +61,8 @@ export async function openWarehouse(
 ) {
   const { address, description, release } = await warehouseAddress(session);
   const db = connect(address, connections);
+  // A connection that breaks after the first answer is a restart, not a wrong address.
+  const patient = db.patient({ log: session.log, signal: session.stop });
   const close = async () => {
     await db.destroy();
     await release();
@@ -68,8 +70,6 @@ export async function openWarehouse(
   try {
     const sayWaiting = () => session.log.info(waitingFor(description, undefined));
     await sayIfSlow(sayWaiting, () => checkServer(db));
-    // A connection that breaks after the first answer is a restart, not a wrong address.
-    const patient = db.patient({ log: session.log, signal: session.stop });
     if (schema === 'migrate') await migrate(patient, session);
   } catch (error) {
     await close();
@@ -77,6 +77,8 @@ export async function openWarehouse(
   }
   return {
     db,
+    /** Repeats what a restart interrupts, until the command is stopped. */
+    patient,
     address,
     /** Set for the embedded server and for DATABASE_URL; `PG*` variables are read by pg itself. */
     url: address.kind === 'url' ? address.url : undefined,
@@ -98,8 +100,7 @@ export async function openToRead(session: Session, schema: 'migrate' | 'as-is' =
     throw config.standby ? namingTheStandby(error) : error;
   });
   try {
-    const patient = warehouse.db.patient({ log: session.log, signal: session.stop });
-    return { ...warehouse, standby: await readStandby(patient) };
+    return { ...warehouse, standby: await readStandby(warehouse.patient) };
   } catch (error) {
     await warehouse[Symbol.asyncDispose]();
     throw error;
@@ -158,13 +159,13 @@ async function warehouseAddress({ config, log, stop }: Session) {
  * @param command as listed in `gmsi.processes`
  */
 export function keepThisProcess(
-  { config, log, stop }: Session,
-  warehouse: Warehouse,
+  { config, log }: Session,
+  warehouse: PatientWarehouse,
   command: string,
 ): Promise<KeptProcess> {
   const about = { command, run_by: runBy, version, concurrency: null };
   const { leaseSeconds } = config;
-  return keepProcess(warehouse.patient({ log, signal: stop }), about, { leaseSeconds, log });
+  return keepProcess(warehouse, about, { leaseSeconds, log });
 }
 
 /** Returns the current day in UTC. */

@@ -43,7 +43,7 @@ export async function checkCommand(
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };
-  const db = warehouse.db.patient(patience);
+  const db = warehouse.patient;
   const lookups = await readLookups(db);
   const asked = await forEachJob({ ...named, jobs }, (job) => {
     const feed = feedNamed(job.feed);

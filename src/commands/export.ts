@@ -61,7 +61,7 @@ export async function exportCommand(
   // Not migrated, so that a read-only user can export, too.
   await using opened = await openToRead(session, 'as-is');
   const patience = { log: session.log, signal: session.stop };
-  const warehouse = { ...opened, db: opened.db.patient(patience) };
+  const warehouse = { ...opened, db: opened.patient };
   await refuseUnmade(warehouse.db);
   const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
   await refuseUnsettled(warehouse, times.asOf);

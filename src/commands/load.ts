@@ -98,7 +98,7 @@ async function loadJobs(
   const { jobs } = named;
   const parts = jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
-  await using process = await keepThisProcess(session, warehouse.db, loader.command);
+  await using process = await keepThisProcess(session, warehouse.patient, loader.command);
   const key = watchKey();
   const watched = {
     ...session,
@@ -108,7 +108,12 @@ async function loadJobs(
     },
   };
   try {
-    return await loadEach(watched, { warehouse: warehouse.db, process }, { ...named, jobs: parts }, loader);
+    return await loadEach(
+      watched,
+      { warehouse: warehouse.patient, process },
+      { ...named, jobs: parts },
+      loader,
+    );
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -198,7 +203,7 @@ async function enqueueJobs(
   const named = await namedJobs(session, names, options);
   serviceAccess(session);
   await using warehouse = await openWarehouse(session);
-  const { db } = warehouse;
+  const { patient: db } = warehouse;
   await using process = await keepThisProcess(session, db, 'backfill');
   const enqueued = await forEachJob(named, (job) =>
     enqueue(session, { warehouse: db, process }, job, { fullRefresh, retryRefused }),

@@ -38,12 +38,12 @@ export async function repairCommand(
   const jobs = await readJobs(session, names);
   await using warehouse = await openWarehouse(session);
   const { db } = warehouse;
-  await using process = await keepThisProcess(session, db, 'repair');
+  await using process = await keepThisProcess(session, warehouse.patient, 'repair');
   const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
   const results: (RepairResult & { job: string })[] = [];
   for (const part of parts) {
-    const { stop, log } = session;
-    const result = await repair({ ...part, warehouse: db, dryRun, process, stop, log });
+    const { stop } = session;
+    const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
     results.push({ ...result, job: part.job });
   }
   if (session.json) printJson({ dryRun, repaired: results });

@@ -132,8 +132,8 @@ export async function demoCommand(
   };
   const [demoJob] = await readJobs(demo, [job]);
   await using warehouse = await openWarehouse(demo);
-  await using process = await keepThisProcess(demo, warehouse.db, 'demo');
-  const by = { warehouse: warehouse.db, process };
+  await using process = await keepThisProcess(demo, warehouse.patient, 'demo');
+  const by = { warehouse: warehouse.patient, process };
   say(
     `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
   );

@@ -36,7 +36,7 @@ export async function snapshotCommand(
     });
   refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
-  const db = warehouse.db.patient({ log: session.log, signal: session.stop });
+  const db = warehouse.patient;
   if (name === undefined) {
     const moments = await readMoments(db);
     if (session.json) printJson({ moments });

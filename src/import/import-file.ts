@@ -6,7 +6,7 @@ import type { ReadCounts } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import {
   advanceFile,
   claimFile,
@@ -25,7 +25,7 @@ import { readBatches } from './read-records.ts';
 
 /** The load of a feed's files. */
 export interface FileLoad {
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly loadId: number;
   readonly reader: RecordReader;
   readonly duckdb: DuckDB | undefined;

@@ -51,10 +51,8 @@ export const settlingDays = 3;
  * series is loaded completely; if a file could not be placed, no day is covered.
  * @throws ConfigError if no file can be loaded; an error that ends the whole import
  */
-export async function importFiles(given: ImportContext): Promise<ImportResult> {
-  const { paths, stated, days, stop, log } = given;
-  const warehouse = given.warehouse.patient({ log, signal: stop });
-  const context = { ...given, warehouse };
+export async function importFiles(context: ImportContext): Promise<ImportResult> {
+  const { paths, stated, days, stop, warehouse } = context;
   const startedAt = performance.now();
   const refused: RefusedFile[] = [];
   const refuse = (name: string, error: FileRefused) => {

@@ -4,7 +4,7 @@ import type { Feed } from '../feeds/feed.ts';
 import { endedBy } from '../load/ends.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
@@ -27,7 +27,7 @@ export interface PlacedFile {
 }
 
 export interface LoadFilesContext {
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly listed: ListedValues;
   readonly log: Log;
   readonly process: KeptProcess;

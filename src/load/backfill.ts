@@ -4,6 +4,7 @@ import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import type { LoadEnd } from './ends.ts';
+import { endByEvidence } from './evidence.ts';
 import { type LoadContext, type LoadResult, openLoad } from './load.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
@@ -42,6 +43,8 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
   let end: LoadEnd = { outcome: 'failed', error: undefined };
   try {
     end = await drainAll(opened.load, opened.end);
+    const wanted = context.plan === 'refresh' ? undefined : { ignoreCoverage: false };
+    end = await endByEvidence(opened.load, end, wanted);
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);

@@ -1,41 +1,57 @@
 import type { Feed } from '../feeds/feed.ts';
 import { commitRecords, type PageCounts, type Place, type ReadRecords } from '../warehouse/commit.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import { advanceCheckpoint, type Checkpoint, isCommitted } from '../warehouse/tables/checkpoint.ts';
 import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
-import { hasLiveRows, noteLiveSightings, noteSightings, retractUnseen } from '../warehouse/tables/retract.ts';
+import {
+  balanceRetractions,
+  hasLiveRows,
+  noteLiveSightings,
+  noteSightings,
+  retractUnseen,
+} from '../warehouse/tables/retract.ts';
 import type { KnownPartitions, Provenance } from '../warehouse/tables/rows.ts';
+import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
-export interface PageToCommit extends ReadRecords {
+/** What is the same for all pages of a drain; decided when it begins or is resumed. */
+export interface DrainRules {
+  /** Name of the job. */
+  readonly job: string;
   readonly feed: Feed;
-  readonly backfilledBefore: Provenance['backfilledBefore'];
-  /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
-  readonly firstUnsettled: Day | undefined;
-  /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
-  readonly rowsMet: readonly number[] | null;
-  /** The checkpoint that the window must have; otherwise this page is not its next one. */
-  readonly at: Checkpoint;
+  readonly window: Pick<ClaimedWindow, 'first_day' | 'last_day'>;
   /** True if the drain retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
   /** True to allow the drain to retract most rows of the window's days. */
   readonly acceptRetractions: boolean;
-  /** The load's earlier pages: records that were loaded already, and retracted rows. */
-  readonly comparedBefore: { readonly met: number; readonly retracted: number };
-  /** True if another window may load some of these rows at the same time. */
-  readonly isShared: boolean;
-  /** Cursor of the page after this one; `null` if this is the last. */
-  readonly nextToken: string | null;
-  /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
-  readonly isDrained: boolean;
-  /** The time of the pipeline's clock. */
-  readonly now: Date;
-  /** True if its rows count as news for the cadence of the series. */
-  readonly countsAsNews: boolean;
+  /** True if the windows beside this one may return rows of its first and last day, at the same time. */
+  readonly sharesEdges: boolean;
   /** True if its window includes the current day. */
   readonly reachesToday: boolean;
+  /** True if its rows count as news for the cadence of the series. */
+  readonly countsAsNews: boolean;
+}
+
+/** A page of a drain, as read. */
+export interface DrainedPage extends ReadRecords {
+  /** The checkpoint that the window must have; otherwise this page is not its next one. */
+  readonly at: Checkpoint;
+  /** Cursor of the page after this one; `null` if this is the last. */
+  readonly nextToken: string | null;
+  /** Distinct rows of the drain on each day of its window, up to and including this page; `null` if they are not counted. */
+  readonly rowsMet: readonly number[] | null;
+}
+
+export interface PageToCommit extends DrainedPage {
+  /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
+  readonly isDrained: boolean;
+  readonly backfilledBefore: Provenance['backfilledBefore'];
+  /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
+  readonly firstUnsettled: Day | undefined;
+  /** The time of the pipeline's clock. */
+  readonly now: Date;
 }
 
 /**
@@ -44,28 +60,29 @@ export interface PageToCommit extends ReadRecords {
  * @throws ClaimLost if another load has the window; TooManyRetractions; as `commitRecords`
  */
 export function commitPage(
-  warehouse: Warehouse,
+  warehouse: PatientWarehouse,
+  rules: DrainRules,
   page: PageToCommit,
   known: KnownPartitions,
 ): Promise<PageCounts> {
-  return commitRecords(warehouse, page.feed.table, [page], windowOf(page), known);
+  return commitRecords(warehouse, rules.feed.table, [page], windowOf(rules, page), known);
 }
 
-function windowOf(page: PageToCommit): Place {
-  const { series, at, nextToken, backfilledBefore, rowsMet, firstUnsettled, isDrained } = page;
+function windowOf(rules: DrainRules, page: PageToCommit): Place {
+  const { series, at, nextToken, backfilledBefore, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
   return {
     of: { loadId, windowId, backfilledBefore },
     // A window that is not compared had no rows when its drain began.
-    areLikelyNew: !page.isCompared && !page.isShared,
+    areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
-      const retracted = page.isCompared ? await compare(trx, page, written) : 0;
+      const retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
       const counts = { ...written, retracted };
       if (at.pages === 0) await takeBackRefusals(trx, windowId);
       await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
-      if (page.countsAsNews) {
-        const isPoll = isDrained && page.reachesToday;
-        await notePoll(trx, { series, loadId, at: page.now, isPoll, hasNews: hasNews(written) });
+      if (rules.countsAsNews) {
+        const isPoll = isDrained && rules.reachesToday;
+        await notePoll(trx, { series, loadId, at: now, isPoll, hasNews: hasNews(written) });
       }
       return counts;
     },
@@ -73,22 +90,36 @@ function windowOf(page: PageToCommit): Place {
   };
 }
 
+/** True if the page has a row of a day that the windows beside this one may request, too. */
+function hasRowsOfEdges({ window: { first_day, last_day } }: DrainRules, { rows }: PageToCommit): boolean {
+  if (rows.length === 0) return false;
+  const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
+  return dayAt(0) <= first_day || dayAt(-1) > last_day;
+}
+
 const hasNews = ({ inserted, changed }: PageCounts) => inserted + changed > 0;
 
 /** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
-async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: PageCounts): Promise<number> {
-  const { feed, series, rows, at, comparedBefore } = page;
+async function compare(
+  trx: WriteTransaction,
+  { feed, job, acceptRetractions }: DrainRules,
+  page: PageToCommit,
+  { inserted }: PageCounts,
+): Promise<number> {
+  const { series, rows, at, now } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
-  return retractUnseen(trx, feed, series, {
+  const acceptAll = acceptRetractions;
+  const rejected = page.rejected.length;
+  const retracted = await retractUnseen(trx, feed, series, { windowId, loadId, rejected, now, acceptAll });
+  await balanceRetractions(trx, job, {
     windowId,
-    loadId,
-    rejected: page.rejected.length,
-    now: page.now,
-    acceptAll: page.acceptRetractions,
-    compared: { ...comparedBefore, met: comparedBefore.met + rows.length - inserted },
+    retracted,
+    confirmed: rows.length - inserted,
+    acceptAll,
   });
+  return retracted;
 }
 
 /** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */
@@ -100,7 +131,7 @@ export interface LiveToCommit extends ReadRecords {
 
 /** Commits a live answer. Its rows are loaded as they appear, so they do not count as backfilled. */
 export async function commitLive(
-  warehouse: Warehouse,
+  warehouse: PatientWarehouse,
   live: LiveToCommit,
   known: KnownPartitions,
 ): Promise<PageCounts> {

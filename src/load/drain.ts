@@ -9,7 +9,7 @@ import type { Checkpoint } from '../warehouse/tables/checkpoint.ts';
 import { metSoFar, TooManyRetractions } from '../warehouse/tables/retract.ts';
 import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor, ownsWindow } from '../warehouse/tables/windows.ts';
-import { commitPage, type PageToCommit } from './commit-page.ts';
+import { commitPage, type DrainedPage, type DrainRules, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
 import { giveBack, leaveAfter, type WindowEnd } from './leave-window.ts';
 import { countPage, type Load } from './load.ts';
@@ -78,19 +78,15 @@ async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' 
 /** A drain under way. */
 interface Drain extends WindowRequest {
   readonly window: ClaimedWindow;
-  /** True if it retracts rows that the service no longer returns. */
-  readonly isCompared: boolean;
+  readonly rules: DrainRules;
   /** When its first page was requested, by this machine's clock; `undefined` if an earlier drain requested it. */
   readonly begunAt: Date | undefined;
   /** The checkpoint at which it begins. */
   readonly from: Checkpoint;
   /** The rows of its pages so far. */
   readonly met: MetRows;
-  readonly read: { records: number; rejected: number };
+  readonly read: { records: number; rejected: number; outside: number };
 }
-
-/** A page that waits to be committed. */
-type DrainedPage = ReadPage & Pick<PageToCommit, 'at' | 'nextToken' | 'rowsMet'>;
 
 /** Yields the pages of a drain, each requested with the token of the page before, up to the last one or until the load stops. */
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
@@ -102,7 +98,7 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
     refuseOtherDays(page, drain);
     if (page.nextToken !== null) acceptToken(page.nextToken);
     drain.met.take(page);
-    yield { ...page, rowsMet: drain.met.perDay };
+    yield { ...page, series: drain.series, rowsMet: drain.met.perDay };
     if (page.nextToken === null || load.stop.aborted) return;
     at = { ...at, pages: at.pages + 1, nextToken: page.nextToken };
   }
@@ -119,7 +115,11 @@ async function refuseIfLost({ process, warehouse, loadId }: Load, at: Checkpoint
 }
 
 /** Fetches a page and reads it at once: rows need much less memory than records while they wait for the commit. */
-async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<DrainedPage, 'rowsMet'>> {
+async function onePage(
+  load: Load,
+  drain: Drain,
+  at: Checkpoint,
+): Promise<ReadPage & Pick<DrainedPage, 'at' | 'nextToken'>> {
   const about = { window_id: at.windowId, page: at.pages + 1 };
   try {
     const { records, nextToken } = await step('fetch', load, about, () =>
@@ -146,62 +146,44 @@ class TokenRefused extends Error {
   }
 }
 
-async function commit(load: Load, drain: Drain, page: DrainedPage): Promise<void> {
-  const { window, read } = drain;
+async function commit(load: Load, { rules, ...drain }: Drain, page: DrainedPage): Promise<void> {
+  const { read } = drain;
   const { at, records, nextToken } = page;
   read.records += records;
   read.rejected += page.rejectedCount;
+  read.outside += page.outside.length;
   const isLast = nextToken === null;
   const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   // This compares the clocks, so it must come before load.clock() is read.
   const firstUnsettled = firstUnsettledByClocks(load, drain);
   const now = load.clock();
-  const reachesToday = window.last_day >= now.toISOString().slice(0, 10);
   const ready: PageToCommit = {
     ...page,
-    feed: load.feed,
-    series: drain.series,
-    now,
-    reachesToday,
-    isCompared: drain.isCompared,
-    acceptRetractions: load.acceptRetractions,
-    comparedBefore: comparedBefore(load.totals),
+    isDrained: isLast && incomplete === undefined,
     backfilledBefore: backfilledBefore(load, now),
     firstUnsettled,
-    isShared: isShared(load, window, page),
-    isDrained: isLast && incomplete === undefined,
-    countsAsNews: load.command === 'sync' || reachesToday,
+    now,
   };
   const about = { window_id: at.windowId, page: at.pages + 1, records };
   countPage(
     load,
-    await step('commit', load, about, () => commitPage(load.warehouse, ready, load.partitions)),
+    await step('commit', load, about, () => commitPage(load.warehouse, rules, ready, load.partitions)),
   );
   warnOfOtherDays(load, { window: at.windowId }, page.outside);
   if (incomplete !== undefined) throw new TooManyRejected(incomplete);
-}
-
-/** Returns the records of a load so far that were loaded already, and the rows that it has retracted. */
-function comparedBefore(totals: Load['totals']): PageToCommit['comparedBefore'] {
-  const unmet = totals.rows_inserted + totals.records_rejected + totals.records_outside;
-  return { met: totals.records - unmet, retracted: totals.rows_retracted };
 }
 
 /**
  * Returns the first unsettled day by the earlier clock. The service's clock is known after the first
  * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
  */
-function firstUnsettledByClocks({ clocks, job }: Load, { window, begunAt }: Drain): Day | undefined {
+function firstUnsettledByClocks(
+  { clocks, job }: Load,
+  { window, begunAt }: Pick<Drain, 'window' | 'begunAt'>,
+): Day | undefined {
   clocks.compare();
   if (clocks.apart) return window.first_day;
   return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
-}
-
-/** True if the page has a row of a day that the next window may request, too: it is not known whether end_date is included. */
-function isShared({ job }: Load, { first_day, last_day }: ClaimedWindow, { rows }: ReadPage): boolean {
-  if (job.service.endDate !== 'unknown' || rows.length === 0) return false;
-  const dayAt = (row: number) => new Date(rows.times.at(row)! / 1000).toISOString().slice(0, 10);
-  return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
 /**
@@ -233,11 +215,11 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   return {
     ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),
     window,
-    isCompared: begun.isCompared,
+    rules: rulesOf(load, window, begun.isCompared),
     begunAt,
     from,
     met: rememberRows(window, job.service.maxPagesWithoutNews),
-    read: { records: 0, rejected: 0 },
+    read: { records: 0, rejected: 0, outside: 0 },
   };
 }
 
@@ -258,11 +240,15 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
   return {
     ...requestOf(load, window, asked),
     window,
-    isCompared: window.is_compared,
+    rules: rulesOf(load, window, window.is_compared),
     begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
     met: rememberRows(window, job.service.maxPagesWithoutNews, { rows, perDay: window.rows_met }),
-    read: { records: window.records, rejected: window.records_rejected },
+    read: {
+      records: window.records,
+      rejected: window.records_rejected,
+      outside: window.records_outside,
+    },
   };
 }
 
@@ -272,6 +258,22 @@ function requestOf(
   asked: Pick<WindowRequest, 'startDate' | 'endDate' | 'pageSize'>,
 ): WindowRequest {
   return { ...asked, feed, series: seriesOnly(window), parameters: job.service.parameters, body: job.body };
+}
+
+function rulesOf(load: Load, window: ClaimedWindow, isCompared: boolean): DrainRules {
+  const { feed, job, command, acceptRetractions } = load;
+  const reachesToday = window.last_day >= load.clock().toISOString().slice(0, 10);
+  return {
+    job: job.name,
+    feed,
+    window,
+    isCompared,
+    acceptRetractions,
+    // It is not known whether end_date is included.
+    sharesEdges: job.service.endDate === 'unknown',
+    reachesToday,
+    countsAsNews: command === 'sync' || reachesToday,
+  };
 }
 
 function claimLost({ windowId }: Checkpoint): ClaimLost {

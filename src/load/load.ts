@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import type { Client } from '../service/client.ts';
 import type { PageCounts } from '../warehouse/commit.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse, Warehouse } from '../warehouse/connect.ts';
 import type { Day, LoadOutcome } from '../warehouse/database.ts';
 import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
@@ -35,7 +35,7 @@ export interface Load {
   /** True to allow a window to retract most rows of its days; otherwise such a window fails. */
   readonly acceptRetractions: boolean;
   readonly client: Client;
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly reader: RecordReader;
   /** The fields that records may have; `undefined` if they may have any. */
   readonly knownFields: ReadonlySet<string> | undefined;
@@ -47,6 +47,8 @@ export interface Load {
   /** The time by the earlier clock. */
   readonly clock: () => Date;
   readonly clocks: Clocks;
+  /** When it began, by this machine's clock. */
+  readonly startedAt: Date;
   /** Counted up as pages are committed. */
   readonly totals: LoadTotals;
   /** Fires when no further page may be requested; pages in flight are still committed. */
@@ -69,7 +71,7 @@ export function countPage({ totals, feed }: Load, counts: PageCounts): void {
 
 export interface LoadContext {
   readonly job: Job;
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly client: Client;
   readonly log: Log;
   readonly clock: () => Date;
@@ -174,6 +176,7 @@ export async function openLoad(
     ...rest,
     acceptRetractions: context.acceptRetractions ?? false,
     clock: rest.clocks.now,
+    startedAt: rest.clocks.machine(),
     partitions: new Set(),
   };
   const stopStoring = process.withEachBeat((by) => storeTotals(by, loadId, totals));

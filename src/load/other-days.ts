@@ -34,22 +34,15 @@ export class WrongDays extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** Up to this many records of other days on a last page may be mistakes of the service. */
-const handful = 5;
-
 /**
  * Checks that a page is of the requested days, before the next one is requested.
  * @throws WrongDays if most of its records are not
  */
 export function refuseOtherDays(
-  {
-    records,
-    outside,
-    nextToken,
-  }: Pick<ReadPage, 'outside'> & { readonly records: number; readonly nextToken: string | null },
+  { records, outside }: Pick<ReadPage, 'records' | 'outside'>,
   { startDate, endDate }: Range,
 ): void {
-  if (outside.length * 2 <= records || (nextToken === null && outside.length <= handful)) return;
+  if (outside.length * 2 <= records) return;
   const { from, middle, to } = daysOf(outside);
   const isLater = endDate !== null && middle > endDate;
   throw new WrongDays(

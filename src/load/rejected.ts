@@ -1,26 +1,38 @@
 import { GmsiError } from '../errors.ts';
 
-/** Counts of a window or a file: all records, and those that could not be read. */
+/** Counts of a window or a file: all records, those that could not be read, and those of days that were not requested. */
 export interface ReadCounts {
   readonly records: number;
   readonly rejected: number;
+  readonly outside?: number;
 }
 
 /** Fewer rejected records than this never count as too many: one in forty says nothing about the others. */
 const few = 6;
 
 /**
- * Returns a message if too many records were rejected for their days to count as covered: more than `mostPercent`, and more
- * than a few or half of them. Usually the service has renamed a field or changed the format of numbers.
+ * Returns a message if too many records were not loaded for their days to count as covered: more than `mostPercent`, and more
+ * than a few or half of them. Usually the service has renamed a field, changed the format of numbers, or takes no notice of the
+ * days.
  */
-export function tooManyRejected({ records, rejected }: ReadCounts, mostPercent: number): string | undefined {
-  const isTooMany = rejected * 100 > records * mostPercent && (rejected >= few || rejected * 2 > records);
+export function tooManyRejected(
+  { records, rejected, outside = 0 }: ReadCounts,
+  mostPercent: number,
+): string | undefined {
+  const lost = rejected + outside;
+  const isTooMany = lost * 100 > records * mostPercent && (lost >= few || lost * 2 > records);
   if (!isTooMany) return undefined;
-  const [some, all] = [rejected, records].map((count) => count.toLocaleString('en-US'));
-  return `${some} of ${all} records could not be read, more than ${mostPercent}%`;
+  const [some, all, others] = [lost, records, outside].map((count) => count.toLocaleString('en-US'));
+  const why =
+    outside === 0
+      ? 'could not be read'
+      : rejected === 0
+        ? 'are of days that were not requested'
+        : `could not be read or are of days that were not requested (${others})`;
+  return `${some} of ${all} records ${why}, more than ${mostPercent}%`;
 }
 
-/** A window was read to its end, but too many of its records were rejected. Its days are not covered. */
+/** A window was read to its end, but too many of its records were not loaded. Its days are not covered. */
 export class TooManyRejected extends GmsiError {
   override readonly kind = 'skippable';
 

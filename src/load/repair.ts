@@ -1,9 +1,8 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
-import type { Log } from '../log.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import { commitOnce } from '../warehouse/commit.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
@@ -27,7 +26,7 @@ import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
 export interface RepairContext {
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly feed: Feed;
   /** A job's own field names, tried before the feed's. */
   readonly fields: FieldAliases;
@@ -42,7 +41,6 @@ export interface RepairContext {
   readonly stop: AbortSignal;
   /** Records, or rows, per transaction. */
   readonly batchSize?: number;
-  readonly log?: Log;
   /** Called after each batch. */
   readonly onBatch?: (counts: RepairCounts) => void;
 }
@@ -87,8 +85,7 @@ export interface Repair extends RepairContext {
  * nothing, and a rerun continues with the rest.
  */
 export async function repair(context: RepairContext): Promise<RepairResult> {
-  const { feed, job, stop, log, process } = context;
-  const warehouse = context.warehouse.patient(log ? { log } : {});
+  const { feed, job, stop, warehouse, process } = context;
   const about = {
     command: 'repair',
     job,

@@ -148,13 +148,12 @@ function learnedLimit(value: unknown): HistoryLimit | undefined {
   return { reach: Temporal.PlainDate.from(refused).add({ days: 1 }), by: 'probe' };
 }
 
-/** Applies learned facts to a load. Waits for the warehouse, and warns if the job contradicts a probe. */
+/** Applies learned facts to a load, and warns if the job contradicts a probe. */
 export async function withLearnedFacts<Context extends LoadContext>(context: Context): Promise<Context> {
-  const { log, stop } = context;
-  const warehouse = context.warehouse.patient({ log, signal: stop });
+  const { log, warehouse } = context;
   const { job, endDate } = await withLearnedReading(warehouse, context.job);
   if (endDate.contradicted !== null) log.warn({ job: job.name }, contradiction(endDate));
-  return { ...context, warehouse, job };
+  return { ...context, job };
 }
 
 export function contradiction({ reading, contradicted }: ReadingInForce): string {

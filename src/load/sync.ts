@@ -5,6 +5,7 @@ import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { drainAll } from './drain-all.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
+import { endByEvidence } from './evidence.ts';
 import {
   countingTotals,
   type LoadContext,
@@ -64,6 +65,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
       read = await readLive(opened.load, live, () => tried++);
       end = moreSevere(end, read.end);
     }
+    end = await endByEvidence(opened.load, end, plan, plan.series);
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);
@@ -91,8 +93,7 @@ export interface SyncUnlessRunning extends SyncResult {
 
 /** Syncs a job unless another living process, such as a worker, is syncing it. */
 export async function syncUnlessRunning(context: LoadContext): Promise<SyncUnlessRunning> {
-  const { job, log, stop, process } = context;
-  const warehouse = context.warehouse.patient({ log, signal: stop });
+  const { job, log, process, warehouse } = context;
   const own = { job: job.name, command: 'sync' } as const;
   if (!(await takeJob(warehouse, own, process))) {
     const nothing = nothingDone(countingTotals(context.client), 0);

@@ -1,8 +1,14 @@
 import type { FeedTable, Series } from '../feeds/feed.ts';
 import type { SortedRows } from './arrays.ts';
-import type { Warehouse } from './connect.ts';
+import type { PatientWarehouse } from './connect.ts';
 import { keepRejected, type RejectedRecord } from './tables/rejected-records.ts';
-import { ensurePartitions, type KnownPartitions, type Provenance, upsertRows } from './tables/rows.ts';
+import {
+  ensurePartitions,
+  ensurePartitionsAgain,
+  type KnownPartitions,
+  type Provenance,
+  upsertRows,
+} from './tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from './write-transaction.ts';
 
 /** What a commit has written. */
@@ -58,7 +64,7 @@ export interface Place {
  * WarehouseUnavailable if the warehouse does not answer for minutes
  */
 export async function commitRecords(
-  warehouse: Warehouse,
+  warehouse: PatientWarehouse,
   table: FeedTable,
   read: readonly ReadRecords[],
   place: Place,
@@ -76,7 +82,7 @@ export async function commitRecords(
  * @returns what `write` returned when it was committed
  */
 export function commitOnce<Written>(
-  warehouse: Warehouse,
+  warehouse: PatientWarehouse,
   { isPast }: Pick<Place, 'isPast'>,
   write: (trx: WriteTransaction, isFirst: boolean) => Promise<Written>,
   isolation?: 'read committed' | 'repeatable read',
@@ -104,6 +110,7 @@ async function writeRecords(
 ): Promise<PageCounts> {
   const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0, outside: 0 };
   for (const { series, records, rows, rejected, rejectedCount, outside } of read) {
+    if (!isFirst) await ensurePartitionsAgain(trx, table, rows.times);
     // If rows that should be new meet others after all, the second attempt upserts.
     const upserted = await upsertRows(trx, table, rows, { ...of, series }, areLikelyNew && isFirst);
     await keepRejected(trx, rejected, { ...of, series });

@@ -20,24 +20,16 @@ import { type Patience, retried } from './retries.ts';
 import { prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
 
-/**
- * The warehouse's database; every table is in the schema `gmsi`. A patient one repeats statements and transactions while the
- * server restarts or has no free connection. So a transaction must be safe to run twice.
- */
+/** The warehouse's database; every table is in the schema `gmsi`. Work is tried once. */
 export class Warehouse extends Kysely<Database> {
   readonly #dialect: PostgresDialect;
   readonly #driver: Driver;
-  /** The same connections without patience, for work that is tried once. */
-  readonly plain: Warehouse;
 
   constructor(
     dialect: PostgresDialect,
     driver: Driver,
-    patient?: { readonly patience: Patience; readonly plain: Warehouse },
+    connections: DefaultConnectionProvider = new DefaultConnectionProvider(driver),
   ) {
-    const connections = patient
-      ? new PatientConnections(driver, patient.patience)
-      : new DefaultConnectionProvider(driver);
     const executor = new DefaultQueryExecutor(
       dialect.createQueryCompiler(),
       dialect.createAdapter(),
@@ -46,12 +38,33 @@ export class Warehouse extends Kysely<Database> {
     super({ config: { dialect }, dialect, driver, executor });
     this.#dialect = dialect;
     this.#driver = driver;
-    this.plain = patient?.plain ?? this;
+  }
+
+  /** The same connections without patience, for work that is tried once. */
+  get plain(): Warehouse {
+    return this;
   }
 
   /** The same connections with patience. */
-  patient(patience: Patience): Warehouse {
-    return new Warehouse(this.#dialect, this.#driver, { patience, plain: this.plain });
+  patient(patience: Patience): PatientWarehouse {
+    return new PatientWarehouse(this, this.#dialect, this.#driver, patience);
+  }
+}
+
+/**
+ * A warehouse that repeats statements and transactions while the server restarts or has no free connection, and after a reply
+ * that was lost. So what it is asked must be safe to do twice. What asks for this type counts on the repetition.
+ */
+export class PatientWarehouse extends Warehouse {
+  readonly #plain: Warehouse;
+
+  constructor(of: Warehouse, dialect: PostgresDialect, driver: Driver, patience: Patience) {
+    super(dialect, driver, new PatientConnections(driver, patience));
+    this.#plain = of.plain;
+  }
+
+  override get plain(): Warehouse {
+    return this.#plain;
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
-import type { Warehouse } from './connect.ts';
+import type { PatientWarehouse, Warehouse } from './connect.ts';
 import { forLog } from './errors.ts';
 import {
   beatProcess,
@@ -30,7 +30,7 @@ export interface KeptProcess extends Owner, AsyncDisposable {
  * @param onRestore called after the warehouse no longer knew the process
  */
 export async function keepProcess(
-  warehouse: Warehouse,
+  warehouse: PatientWarehouse,
   about: Omit<ProcessIdentity, 'process_id'>,
   {
     leaseSeconds,

@@ -2,7 +2,7 @@ import type { Config } from '../config/environment.ts';
 import type { Job, JobDefinition } from '../config/job.ts';
 import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 
@@ -17,7 +17,7 @@ export const usualRound = 1_000;
 /** What all loads and exports of a worker share. */
 export interface WorkerContext {
   readonly process: KeptProcess;
-  readonly warehouse: Warehouse;
+  readonly warehouse: PatientWarehouse;
   readonly log: Log;
   readonly clock: () => Date;
   /** The time by the database's clock: schedules, pauses and exports are due by it, whatever a worker's own machine shows. */

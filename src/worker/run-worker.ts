@@ -10,7 +10,8 @@ import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
 
-export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'process'> {
+export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'process' | 'warehouse'> {
+  readonly warehouse: Warehouse;
   readonly identity: Omit<ProcessIdentity, 'process_id'> & { readonly concurrency: number };
   readonly leaseSeconds: number;
   /** Stores the jobs of this worker's files and their schedules. */

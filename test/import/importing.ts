@@ -27,14 +27,15 @@ export async function runImport(
 ): Promise<ImportResult> {
   const nothing = { feed: undefined, country: undefined, topic: undefined, ticker: undefined };
   await using process = await aProcess(db);
+  const stop = rest.stop ?? new AbortController().signal;
   return await importFiles({
-    warehouse: db,
+    warehouse: db.patient({ signal: stop }),
     process,
     paths,
     days: undefined,
     clock,
     databaseClock: async () => clock(),
-    stop: new AbortController().signal,
+    stop,
     onProgress: () => {},
     log: createLog({ level: 'silent', readable: false }),
     stated: { ...nothing, matchType: undefined, ...stated },

@@ -26,7 +26,7 @@ it('that could not be stored is stored by a later heartbeat, so that a process t
   const log = createLog({ level: 'silent', readable: false });
   const stop = new AbortController().signal;
   const plan = { fullRefresh: false, retryRefused: false };
-  await backfill({ job, warehouse: db, client: service.client, clock, stop, process, log, plan });
+  await backfill({ job, warehouse: db.patient({}), client: service.client, clock, stop, process, log, plan });
   const ends = () => db.selectFrom('gmsi.loads').select('outcome').execute();
   expect(await ends()).toEqual([{ outcome: null }]);
   await sql`drop trigger refuse on gmsi.loads`.execute(db);

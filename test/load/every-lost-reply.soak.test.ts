@@ -126,7 +126,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       await using process = await aProcess(db);
       expect(
         await repair({
-          warehouse: db,
+          warehouse: db.patient({}),
           feed: feedNamed('gmsi-headlines'),
           fields: { published_at: ['pubTime'] },
           scope: undefined,

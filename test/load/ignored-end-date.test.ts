@@ -212,13 +212,6 @@ describe('records far from the days that were asked for', () => {
     expect(await countRows(service.db, 'headlines')).toBe(servedBy(service.sandbox, days).length + 2);
   });
 
-  it('do not fail a quiet window that has no others', async () => {
-    await using service = await aService({ endDate: 'inclusive', volume: 0 });
-    const result = await runBackfill({ job, ...service, ...adding(stray('2031-05-01T00:00:00')) });
-    expect(result.outcome).toBe('done');
-    expect(await windowsOf(service.db)).toMatchObject([{ state: 'drained', records_outside: 1 }]);
-  });
-
   it('fail a window that has many, also on its last page', async () => {
     await using service = await aService({ endDate: 'inclusive', volume: 0 });
     const strays = Array.from({ length: 6 }, (_, n) => stray(`2019-05-01T00:00:0${n}`));

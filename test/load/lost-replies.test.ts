@@ -152,7 +152,7 @@ it('a batch of a repair is committed and counted once, and so are rows that it f
     losingOne(warehouse, async (db, proxy) => {
       await using process = await aProcess(db);
       proxy.loseReplyTo(theCommit, commitOf(1));
-      return await repair({ ...about, warehouse: db, process, fields });
+      return await repair({ ...about, warehouse: db.patient({}), process, fields });
     });
   await using renamed = await aRewritingProxy(
     sandbox,

@@ -41,7 +41,7 @@ const scoreAliases: FieldAliases = {
 async function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<RepairContext> = {}) {
   await using process = await aProcess(db);
   return await repair({
-    warehouse: db,
+    warehouse: db.patient({}),
     process,
     feed: feedNamed('gmsi-headlines'),
     fields,

@@ -80,7 +80,7 @@ export function aWorkerContext(
   };
   return {
     process: { processId: 'a test', runBy: 'test', leaseSeconds: 10 } as KeptProcess,
-    warehouse: db,
+    warehouse: db.patient({}),
     clock,
     stop,
     fail: raise,

@@ -99,7 +99,7 @@ async function withContext<Result>(
   setMaxListeners(0, stop);
   return await run({
     job,
-    warehouse: db,
+    warehouse: db.patient({ signal: context.stop ?? stop, ...(context.log && { log: context.log }) }),
     client: service.client,
     clock,
     stop,

@@ -94,14 +94,14 @@ const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence countries coverage headline_revisions imported_files jobs learned_facts',
-    'loads lookups origin request_rate revisions schedules service_descriptions topics wire_fields',
+    'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
     'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
-    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin rejected_records revisions sentiment_by_day',
+    'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes rejected_records revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly topics windows',
     ...feedTables,
   )}`,

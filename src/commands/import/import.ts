@@ -26,13 +26,13 @@ export async function importCommand(
 ): Promise<number> {
   const days = statedDays(from, to);
   await using warehouse = await openWarehouse(session);
-  await using process = await keepThisProcess(session, warehouse.db, 'import');
+  await using process = await keepThisProcess(session, warehouse.patient, 'import');
   const { log, clock, stop, progress: view } = session;
   using steps = showSteps(log, view);
   const startedAt = performance.now();
   let shownAt = 0;
   const result = await importFiles({
-    warehouse: warehouse.db,
+    warehouse: warehouse.patient,
     paths,
     days,
     stated: { feed, country, topic, ticker, matchType },

@@ -65,6 +65,16 @@ export async function storeTotals(db: Kysely<Database>, loadId: number, totals: 
     .execute();
 }
 
+/** Returns true if the warehouse lists a load as the one of a process; a warehouse that went back in time may give its number away. */
+export async function isListed(db: Kysely<Database>, loadId: number, processId: string): Promise<boolean> {
+  const load = db
+    .selectFrom('gmsi.loads')
+    .select('load_id')
+    .where('load_id', '=', loadId)
+    .where('process_id', '=', processId);
+  return (await load.executeTakeFirst()) !== undefined;
+}
+
 /** Returns true if a load has stored so many committed pages. Locks the load. */
 export async function hasCommitted(
   trx: Transaction<Database>,

@@ -37,15 +37,11 @@ export async function lockPlanning(
   await takeTurn(trx, `planning ${feed}`, waiting);
 }
 
-/**
- * Returns the wanted days minus covered days minus days of windows, per series, in the order of time.
- * @param wanted the days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered
- */
-export async function findGaps(
-  db: Kysely<Database>,
-  scope: WindowScope,
-  wanted: { readonly ignoreCoverage: boolean } | { readonly firstUnsettled: Day },
-): Promise<Gap[]> {
+/** The days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered. */
+export type WantedDays = { readonly ignoreCoverage: boolean } | { readonly firstUnsettled: Day };
+
+/** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
+export async function findGaps(db: Kysely<Database>, scope: WindowScope, wanted: WantedDays): Promise<Gap[]> {
   const series =
     'firstUnsettled' in wanted
       ? syncSince(scope, wanted.firstUnsettled)

@@ -69,15 +69,9 @@ export async function hasLiveRows(
 export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(gone: number, held: number, of: 'window' | 'load') {
-    const which =
-      of === 'window'
-        ? 'that were loaded for these days, so none'
-        : 'that this load has compared, so none of this window';
+  constructor(what: string) {
     // The message says what to do, because a window's last_error has nothing else.
-    super(
-      `The service no longer returns ${gone} of the ${held} rows ${which} was retracted. If they are really gone, run it again with --accept-retractions.`,
-    );
+    super(`${what}. If they are really gone, run it again with --accept-retractions.`);
   }
 }
 
@@ -90,9 +84,7 @@ const fewRetractions = 10;
  * - rows that the live feed returned meanwhile, and rows that only the live feed has returned while it still reaches them
  * - rows at the edge of the days, if a probe found that the service's days begin at another hour
  * - hours stamped at their end if that is the beginning of the days, because the service may count them to the day before
- * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began, or of the
- * rows that the load has compared so far
- * @param at.compared what the load has met and retracted before; a quiet window has too few rows to show an outage
+ * @param at.acceptAll false to refuse to retract more than half of the rows that the days had when the drain began
  * @returns how many; 0 if records were rejected, since each may be one of the rows that no page had
  * @throws TooManyRetractions; the caller must roll back
  */
@@ -106,7 +98,6 @@ export async function retractUnseen(
     readonly rejected: number;
     readonly now: Date;
     readonly acceptAll: boolean;
-    readonly compared: { readonly met: number; readonly retracted: number };
   },
 ): Promise<number> {
   const { table } = feed;
@@ -165,11 +156,48 @@ export async function retractUnseen(
     select gone, held, is_refused, (select count(*) from retracted) as retracted from counted
   `.execute(trx);
   const { gone, held, is_refused, retracted } = rows[0]!;
-  if (is_refused) throw new TooManyRetractions(gone, held, 'window');
-  const goneInAll = at.compared.retracted + retracted;
-  const isOutage = retracted > 0 && goneInAll > fewRetractions && goneInAll > at.compared.met;
-  if (isOutage && !at.acceptAll) throw new TooManyRetractions(goneInAll, goneInAll + at.compared.met, 'load');
+  if (is_refused)
+    throw new TooManyRetractions(
+      `The service no longer returns ${gone} of the ${held} rows that were loaded for these days, so none was retracted`,
+    );
   return retracted;
+}
+
+/**
+ * Counts what a drain has retracted and confirmed in its job. A quiet window has too few rows to show an outage, and an outage may
+ * last for several loads, so this counts all windows of a job, for as long as the service confirms less than it withdraws. Drains
+ * that retract at the same time wait for each other here.
+ * @param of.confirmed rows of the last page that were loaded before; those of earlier pages are counted with the window
+ * @throws TooManyRetractions; the caller must roll back
+ */
+export async function balanceRetractions(
+  trx: WriteTransaction,
+  job: string,
+  of: {
+    readonly windowId: number;
+    readonly retracted: number;
+    readonly confirmed: number;
+    readonly acceptAll: boolean;
+  },
+): Promise<void> {
+  const change = sql`(select ${of.acceptAll ? 0 : of.retracted}::bigint - ${of.confirmed}::bigint
+    - (w.records - w.rows_inserted - w.records_rejected - w.records_outside)
+    from gmsi.windows w where w.window_id = ${of.windowId})`;
+  if (of.retracted === 0 || of.acceptAll) {
+    await sql`
+      update gmsi.unconfirmed set rows = greatest(0, rows + ${change}), updated_at = now()
+      where job = ${job} and rows > 0`.execute(trx);
+    return;
+  }
+  const { rows } = await sql<{ rows: number }>`
+    insert into gmsi.unconfirmed as known (job, rows) values (${job}, greatest(0, ${change}))
+    on conflict (job) do update set rows = greatest(0, known.rows + ${change}), updated_at = now()
+    returning known.rows`.execute(trx);
+  const unconfirmed = rows[0]!.rows;
+  if (unconfirmed > fewRetractions)
+    throw new TooManyRetractions(
+      `With these days, ${unconfirmed} more rows of this job would be retracted than the service has confirmed since, as in an outage, so none of these days was retracted`,
+    );
 }
 
 /** Returns the condition that the table has rows of a window, called `w` in the query, for its drain to compare with. */

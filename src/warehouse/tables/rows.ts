@@ -180,14 +180,28 @@ export async function ensurePartitions(
   times: SortedRows['times'],
   known: KnownPartitions,
 ): Promise<void> {
-  if (!table.isPartitioned) return;
-  const days = new Set(times.map((time) => Math.floor(time / microsecondsADay)));
-  const months = [...days].map((day) => new Date((day * microsecondsADay) / 1000).toISOString().slice(0, 7));
-  for (const month of new Set(months)) {
+  for (const month of monthsOf(table, times)) {
     if (known.has(`${table.name} ${month}`)) continue;
-    await writeTransaction(warehouse, (trx) =>
-      sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(trx),
-    );
+    await writeTransaction(warehouse, (trx) => ensureMonth(trx, table, month));
     known.add(`${table.name} ${month}`);
   }
+}
+
+/** Creates the partitions in the page's own transaction: for a repetition, because the warehouse may have gone back in time. */
+export async function ensurePartitionsAgain(
+  trx: WriteTransaction,
+  table: FeedTable,
+  times: SortedRows['times'],
+): Promise<void> {
+  for (const month of monthsOf(table, times)) await ensureMonth(trx, table, month);
+}
+
+function monthsOf(table: FeedTable, times: SortedRows['times']): ReadonlySet<string> {
+  if (!table.isPartitioned) return new Set();
+  const days = new Set(times.map((time) => Math.floor(time / microsecondsADay)));
+  return new Set([...days].map((day) => new Date((day * microsecondsADay) / 1000).toISOString().slice(0, 7)));
+}
+
+function ensureMonth(trx: WriteTransaction, table: FeedTable, month: string) {
+  return sql`select gmsi.ensure_month_partition(${table.name}, ${`${month}-01`}::date)`.execute(trx);
 }

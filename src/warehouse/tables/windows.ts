@@ -28,9 +28,10 @@ export interface ClaimedWindow extends Series {
   readonly is_compared: boolean;
   /** Distinct rows of this drain so far on each day of the window; `null` if they are not counted. */
   readonly rows_met: readonly number[] | null;
-  /** Records of this drain so far, and those among them that could not be read. */
+  /** Records of this drain so far, those among them that could not be read, and those of other days. */
   readonly records: number;
   readonly records_rejected: number;
+  readonly records_outside: number;
 }
 
 /**
@@ -74,7 +75,7 @@ export async function claimWindow(
 
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
-  records, records_rejected`;
+  records, records_rejected, records_outside`;
 
 /** Counts the open windows of a job: free ones, and ones that another load with a living process has claimed. */
 export async function countOpen(

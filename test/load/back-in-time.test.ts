@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import { describe, expect } from 'vitest';
+import type { Page } from '../../src/service/page.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { windowsOf } from '../support/warehouse-state.ts';
+
+const clock = () => new Date('2026-11-20T12:00:00Z');
+const it = serving({ limits: null, clock, volume: 0.3 });
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
+const job = aJobFor(scope, {
+  step: 'P10D',
+  end_date: 'today',
+  service: { end_date: 'inclusive', page_size: 12, concurrency: 2 },
+});
+const again = { outcome: 'done', error: undefined };
+
+/** Does something to the warehouse when the nth page comes. */
+function atPage(nth: number, happen: () => Promise<unknown>) {
+  let asked = 0;
+  return async (ask: () => Promise<Page>) => {
+    const page = await ask();
+    if (++asked === nth) await happen();
+    return page;
+  };
+}
+
+/** As a backup from before the load: nothing of it, and none of its partitions. */
+const restored = (db: Warehouse) =>
+  sql`
+    do $$ declare part regclass; begin
+      for part in select inhrelid from pg_inherits where inhparent = 'gmsi.headlines'::regclass loop
+        execute 'drop table ' || part;
+      end loop;
+      delete from gmsi.drain_sightings;
+      delete from gmsi.windows;
+      delete from gmsi.coverage;
+      delete from gmsi.hourly_sums;
+      delete from gmsi.daily_sums;
+      delete from gmsi.loads;
+    end $$`.execute(db);
+
+/** As a standby that has the load but not its last seconds: windows that were drained are gone, and what they brought. */
+const promoted = (db: Warehouse) =>
+  sql`
+    do $$ begin
+      delete from gmsi.headlines where window_id in (select window_id from gmsi.windows where state = 'drained');
+      delete from gmsi.windows where state = 'drained';
+      delete from gmsi.coverage;
+    end $$`.execute(db);
+
+describe('a warehouse that goes back in time under a load', () => {
+  it.for([
+    ['backfill', runBackfill, 9],
+    ['sync', runSync, 2],
+  ] as const)('and has nothing of it is not called done: %s', async ([, run, page], { db, sandbox }) => {
+    const result = await run({ job, db, sandbox, clock, aroundPage: atPage(page, () => restored(db)) });
+    expect(result).toMatchObject({
+      outcome: 'incomplete',
+      error: { message: expect.stringContaining('does not list this load') },
+    });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject(again);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('and lacks its last seconds is not called done', async ({ db, sandbox }) => {
+    const aroundPage = atPage(60, async () => {
+      expect((await windowsOf(db)).filter(({ state }) => state === 'drained').length).toBeGreaterThan(2);
+      await promoted(db);
+    });
+    expect(await runBackfill({ job, db, sandbox, clock, aroundPage })).toMatchObject({
+      outcome: 'incomplete',
+      error: { message: expect.stringContaining('not all days are covered, such as') },
+    });
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject(again);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
