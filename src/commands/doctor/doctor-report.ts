@@ -11,7 +11,7 @@ import { count, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
-import { migrationStatus } from '../../warehouse/migrate.ts';
+import { isUnproven, migrationStatus, proveSchema } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
 import type { KeptDescription } from '../../warehouse/tables/descriptions.ts';
@@ -100,9 +100,13 @@ async function schema(db: Warehouse): Promise<string> {
   if (!may_read) throw new NotChecked('the user may not read it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
-  if (waiting === 0) return currentSchema(db);
   if (waiting === migrations.length) return 'none yet: the first load creates it';
-  const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
+  if (waiting === 0 && !migrations.some(isUnproven)) return currentSchema(db);
+  if (waiting === 0) await proveSchema(db);
+  const found =
+    waiting === 0
+      ? 'as this version makes it, but without the checksums of its migrations'
+      : `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
   throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
 }
