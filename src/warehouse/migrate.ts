@@ -26,6 +26,7 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
   await checkOwner(warehouse, "The warehouse's schema is older than this program");
   const work = warehouse.transaction().execute(async (trx) => {
     await takeTurn(trx, 'migrating', waiting);
+    await sql.raw(namesNoOwnTablespace).execute(trx);
     await sql.raw(ledger).execute(trx);
     const status = await migrationStatus(trx);
     const missing = status.filter(({ executedAt }) => executedAt === undefined);
@@ -159,6 +160,12 @@ async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   }
 }
 
+/** PostgreSQL refuses a partitioned table if `default_tablespace` names the database's own, which is the default anyway. */
+const namesNoOwnTablespace = `
+  select set_config('default_tablespace', '', true)
+  from pg_database d join pg_tablespace t on t.oid = d.dattablespace
+  where d.datname = current_database() and t.spcname = current_setting('default_tablespace')`;
+
 /** Creates the table of migrations, or what is missing of it. Locks nothing if nothing is missing. */
 const ledger = `do $$ begin
   if to_regnamespace('gmsi') is null then create schema gmsi; end if;
@@ -208,8 +215,22 @@ function explained(error: unknown): unknown {
   const named = namedDatabaseError(error);
   if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
   if (error.name === 'AbortError') return error;
+  const theirs = functionOfOthers(error);
+  if (theirs)
+    return new ConfigError(`The warehouse could not be migrated: ${theirs} fails: ${error.message}`, {
+      cause: error,
+      hint: `Nothing was changed. Somebody's event trigger calls ${theirs}, with the search_path of gmsi. The function needs its own: alter function ${theirs} set search_path = public, pg_temp;`,
+    });
   return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
     cause: error,
     hint: 'Nothing was changed. gmsi migrate --verbose shows the statement.',
   });
+}
+
+/** Returns the function in which a statement failed, if it is not one of the schema `gmsi`: an event trigger has called it. */
+function functionOfOthers(error: Error): string | undefined {
+  const { where = '' } = error as { where?: string };
+  // The innermost comes first. PostgreSQL translates the words around the name, but not PL/pgSQL.
+  const [, name] = /PL\/pgSQL[^\n]*?((?:\w+|"[^"\n]+")\.(?:\w+|"[^"\n]+")\([^\n)]*\))/.exec(where) ?? [];
+  return name?.startsWith('gmsi.') ? undefined : name;
 }

@@ -26,9 +26,41 @@ test('each connection has what the program relies on, whatever is set', async ({
   const before = await ours(warehouse.db);
   await setOddly(warehouse);
   await using db = newConnections(warehouse);
-  const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
+  const others = ['lc_messages', 'jit_above_cost', 'default_tablespace'];
+  const unlike = (await ours(db)).filter(({ name }) => !others.includes(name));
   expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
-  expect(unlike.length).toBe(16);
+  expect(unlike.length).toBe(17);
+});
+
+test('migrate and doctor find the schema current, whatever is set', async () => {
+  await using database = await anEmptyDatabase();
+  await setOddly(database);
+  await using folder = await aFolder();
+  const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+  expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
+  expect((await gmsiHere(['doctor'], setting)).stdout).toMatch(/^✓ schema +current$/m);
+});
+
+test('an event trigger of somebody that fails is named, with what it needs', async () => {
+  await using database = await anEmptyDatabase();
+  await using folder = await aFolder();
+  const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+  // Created by a connection that finds public, as somebody's does.
+  const other = await aClient(database.url);
+  await other.query(`
+    create table ddl_log (tag text);
+    create function log_ddl() returns event_trigger language plpgsql as 'begin insert into ddl_log values (tg_tag); end';
+    create event trigger log_ddl on ddl_command_end execute function log_ddl()`);
+  const { code, stderr } = await gmsiHere(['migrate'], setting);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /public\.log_ddl\(\) fails: .*"ddl_log".*\n.*event trigger calls public\.log_ddl\(\)/,
+    ),
+  ]);
+  await other.query(/alter function .*;/.exec(stderr)![0]);
+  await other.end();
+  expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(
