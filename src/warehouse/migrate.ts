@@ -6,8 +6,8 @@ import { ConfigError, GmsiError } from '../errors.ts';
 import { inPackage, version } from '../package.ts';
 import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
-import { namedDatabaseError } from './errors.ts';
-import { readStanding } from './health.ts';
+import { namedDatabaseError, takesNoWrites } from './errors.ts';
+import { isReadOnly, readStanding } from './health.ts';
 import { schemaDrift } from './schema-objects.ts';
 import { takeTurn, type Waiting } from './turns.ts';
 
@@ -64,6 +64,8 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
     throw new ConfigError(`${why}, and this server is a standby.`, {
       hint: 'Run gmsi migrate on the primary; the standby follows.',
     });
+  if (owner === null && (await isReadOnly(warehouse)))
+    throw new ConfigError('The database has no warehouse yet, and takes no writes.', { hint: takesNoWrites });
   if (owner === null || (may_migrate && (owner === user || !is_superuser))) return;
   throw new ConfigError(`${why}, and it belongs to ${owner}, not to ${user}.`, {
     hint: is_superuser

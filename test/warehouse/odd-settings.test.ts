@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
+import { exitCodeOf, exitCodes } from '../../src/exit.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { namedDatabaseError } from '../../src/warehouse/errors.ts';
+import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -101,15 +102,55 @@ async function localeProvider(db: Warehouse): Promise<string> {
   return rows[0]!.number >= 150_000 ? 'locale_provider libc' : '';
 }
 
-test('a user or a database that can only be read is named as such', async ({ warehouse }) => {
-  await setOddly(warehouse, { default_transaction_read_only: 'on' });
-  await using db = newConnections(warehouse);
-  const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
-    .execute(db)
-    .catch(namedDatabaseError);
-  expect(refusal).toBeInstanceOf(ConfigError);
-  expect((refusal as ConfigError).message).toMatch(/can only be read/);
-  expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
+describe('a database that can only be read', () => {
+  const readOnly = { default_transaction_read_only: 'on' };
+
+  test('is one that does not answer, because a failover makes it such for seconds', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using db = newConnections(warehouse);
+    const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
+      .execute(db)
+      .catch(namedDatabaseError);
+    expect(refusal).toBeInstanceOf(WarehouseUnavailable);
+    expect(exitCodeOf(refusal)).toBe(exitCodes.incomplete);
+    expect((refusal as WarehouseUnavailable).message).toMatch(/can only be read/);
+    expect((refusal as WarehouseUnavailable).hint).toMatch(/primary server.*default_transaction_read_only/);
+  });
+
+  test('takes writes again on the next connection', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using db = newConnections(warehouse);
+    const write = () => sql`insert into gmsi.origin (served_by) values ('sandbox')`.execute(db);
+    await expect(write()).rejects.toThrow('read-only');
+    await setOddly(warehouse, { default_transaction_read_only: 'off' });
+    await write();
+  });
+
+  test('is refused at once if gmsi has never written to it', async () => {
+    await using database = await anEmptyDatabase();
+    await setOddly(database, readOnly);
+    await using folder = await aFolder();
+    const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+    expect(await gmsiHere(['migrate'], setting)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no warehouse yet, and takes no writes/),
+    });
+  });
+
+  test('is one that gmsi doctor does not wait for', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using folder = await aFolder();
+    const setting = { cwd: folder.path, env: accessTo({ url: warehouse.url }, sandbox) };
+    const { code, stdout } = await gmsiHere(['doctor'], setting);
+    expect([code, stdout]).toEqual([
+      2,
+      expect.stringMatching(
+        /^✗ privileges +enough, but the warehouse can only be read\n +→ After a failover/m,
+      ),
+    ]);
+    expect(sandbox.stats().requests).toBe(1);
+  });
 });
 
 test.skipIf(!hasPgBouncer)(

@@ -10,7 +10,8 @@ import { styled } from '../../terminal/style.ts';
 import { count, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
+import { takesNoWrites } from '../../warehouse/errors.ts';
+import { clockDifference, isReadOnly, missingPrivileges, readStanding } from '../../warehouse/health.ts';
 import { isUnproven, migrationStatus, proveSchema } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
@@ -89,7 +90,7 @@ export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise
 export async function canBook(db: Warehouse): Promise<boolean> {
   try {
     const isMigrated = (await migrationStatus(db)).every(({ executedAt }) => executedAt);
-    return isMigrated && (await missingPrivileges(db)).length === 0;
+    return isMigrated && (await missingPrivileges(db)).length === 0 && !(await isReadOnly(db));
   } catch {
     return false;
   }
@@ -124,7 +125,10 @@ async function currentSchema(db: Warehouse): Promise<string> {
 
 async function privileges(db: Warehouse): Promise<string> {
   const missing = await missingPrivileges(db);
-  if (missing.length === 0) return 'enough to load';
+  if (missing.length === 0) {
+    if (await isReadOnly(db)) throw new ToFix('enough, but the warehouse can only be read', takesNoWrites);
+    return 'enough to load';
+  }
   const { user, database, owner, loader_role } = await readStanding(db);
   const found = `the user ${user} lacks ${firstOf(missing, ', ')}`;
   const grant = `grant gmsi_loader to ${user};`;
