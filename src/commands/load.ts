@@ -106,7 +106,7 @@ async function loadJobs(
     },
   };
   try {
-    return await loadEach(watched, warehouse.db, { ...named, jobs: parts }, loader);
+    return await loadEach(watched, warehouse.db, { ...named, jobs: parts }, loader, options);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -122,6 +122,7 @@ async function loadEach(
   warehouse: Warehouse,
   { jobs, broken }: NamedJobs,
   loader: JobLoader,
+  options: LoadOptions,
 ): Promise<number> {
   const codes = [reportBroken(broken)];
   const summaries: object[] = broken.map(({ path, error }) => failedAsJson(typedJob(path), error));
@@ -149,7 +150,7 @@ async function loadEach(
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
   if (session.json) printJson({ jobs: summaries });
-  else print(nextAfter(loaded));
+  else print(nextAfter(loaded, options));
   return worst(codes);
 }
 

@@ -225,7 +225,7 @@ function explained(error: unknown): unknown {
     });
   return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
     cause: error,
-    hint: 'Nothing was changed. gmsi migrate --verbose shows the statement.',
+    hint: 'Nothing was changed. To see the statement: gmsi migrate --verbose',
   });
 }
 
