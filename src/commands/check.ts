@@ -4,6 +4,7 @@ import { knownScope, openToRead, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
+import { typed } from '../config/typed.ts';
 import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { alertAfterRun } from '../observe/alerts.ts';
@@ -92,7 +93,7 @@ interface Report {
 function nextOf(reports: readonly Report[]): string {
   for (const { job, results } of reports) {
     const failed = results.find(({ result }) => result === 'failed');
-    if (failed) return nextStep(`check ${typedJob(job.path)} --only ${failed.check.name} --rows 100`);
+    if (failed) return nextStep(`check ${typedJob(job.path)} --only ${typed(failed.check.name)} --rows 100`);
   }
   return nextStep(`export ${typedJob(reports[0]!.job.path)}`);
 }

@@ -1,6 +1,7 @@
 import { openWarehouse, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
+import { typed } from '../config/typed.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -71,5 +72,5 @@ function suggestion(jobs: readonly ListedJob[], { config }: Session): string {
   if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
   const missing = ({ covered, wanted }: ListedJob) => (wanted ?? 0) - (covered ?? 0);
   const [least] = jobs.filter((job) => missing(job) > 0).toSorted((a, b) => missing(a) - missing(b));
-  return nextStep(`plan ${(least ?? jobs[0]!).job}`);
+  return nextStep(`plan ${typed((least ?? jobs[0]!).job)}`);
 }

@@ -1,6 +1,8 @@
 import type { Temporal } from 'temporal-polyfill';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
+import type { JobPart } from '../config/part-of-job.ts';
+import { typedOptions } from '../config/typed.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
@@ -95,24 +97,36 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
   };
 }
 
-/** Suggests the next step after loads: for the first job that is not complete, or else a check. */
-export function nextAfter(summaries: readonly LoadSummary[]): string {
-  const steps = summaries.map((summary) => ({ summary, step: stepAfter(summary) }));
+/**
+ * Suggests the next step after loads: for the first job that is not complete, or else a check.
+ * @param options of the loads. Days that are loaded again are not planned once more: the next load continues with them
+ */
+export function nextAfter(
+  summaries: readonly LoadSummary[],
+  options: JobPart & { readonly acceptRetractions?: boolean },
+): string {
+  const { from, to, country, topic, ticker, acceptRetractions } = options;
+  const part = { from, to, country, topic, ticker };
+  const typed = { part: typedOptions(part), load: typedOptions({ ...part, acceptRetractions }) };
+  const steps = summaries.map((summary) => ({ summary, step: stepAfter(summary, typed) }));
   const open = steps.find(({ summary, step }) => step && summary.outcome !== 'done');
   if (open) return nextStep(open.step!);
-  if (summaries.length > 1) return nextStep('check --all');
+  if (summaries.length > 1) return nextStep(`check --all${typed.part}`);
   return steps[0]?.step ? nextStep(steps[0].step) : '';
 }
 
 /** Returns the command that a person would run next; `undefined` if another load would fail in the same way. */
-function stepAfter({ job, outcome, live, error, loadId, isElsewhere }: LoadSummary): string | undefined {
+function stepAfter(
+  { job, outcome, live, error, loadId, isElsewhere }: LoadSummary,
+  options: { readonly part: string; readonly load: string },
+): string | undefined {
   if (outcome === 'failed' || isElsewhere) return undefined;
   const name = typedJob(job.path);
   if (error instanceof WrongDays) return `doctor --probe --job ${name}`;
-  if (outcome === 'budget') return `plan ${name}`;
-  if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}`;
-  if (loadId === undefined) return `${live ? 'plan' : 'status'} ${name}`;
-  return `check ${name}`;
+  if (outcome === 'budget') return `plan ${name}${options.load}`;
+  if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
+  if (loadId === undefined) return live ? `plan ${name}${options.part}` : `status ${name}`;
+  return `check ${name}${options.part}`;
 }
 
 const headlineStyles: Readonly<Record<LoadOutcome, Style>> = {
@@ -152,12 +166,13 @@ function reasonOf({ outcome, error }: LoadSummary): string[] {
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
-    lines.push(`Run it again to load the failed windows. gmsi status ${job.name} says why they failed.`);
+    lines.push(`Run it again to load the failed windows. Why they failed: gmsi status ${typedJob(job.path)}`);
   }
   if (windows.refused > 0) {
     lines.push(
       `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
-        `Each run requests at most ${askedAgain} of them again, gmsi backfill ${job.name} --retry-refused all. If the days are too old, set history_limit in the job file; gmsi doctor --probe finds it.`,
+        `Each run requests at most ${askedAgain} of them again. To request all: gmsi backfill ${typedJob(job.path)} --retry-refused\n` +
+        'If the days are too old, set history_limit in the job file. To find it: gmsi doctor --probe',
     );
   }
   return lines;

@@ -113,6 +113,7 @@ async function loadJobs(
       { warehouse: warehouse.patient, process },
       { ...named, jobs: parts },
       loader,
+      options,
     );
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
@@ -129,6 +130,7 @@ async function loadEach(
   by: Pick<LoadContext, 'warehouse' | 'process'>,
   { jobs, broken }: NamedJobs,
   loader: JobLoader,
+  options: LoadOptions,
 ): Promise<number> {
   const codes = [reportBroken(broken)];
   const summaries: object[] = broken.map(({ path, error }) => failedAsJson(typedJob(path), error));
@@ -156,7 +158,7 @@ async function loadEach(
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
   if (session.json) printJson({ jobs: summaries });
-  else print(nextAfter(loaded));
+  else print(nextAfter(loaded, options));
   return worst(codes);
 }
 

@@ -9,7 +9,7 @@ import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
 export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {
-      hint: 'gmsi migrate upgrades the schema; gmsi migrate status only shows which migrations are applied.',
+      hint: 'gmsi migrate upgrades the schema. To only see which migrations are applied: gmsi migrate status',
     });
   }
   await using warehouse = await openWarehouse(session, 'as-is');

@@ -1,7 +1,8 @@
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { type JobPart, partOf, typedPart } from '../config/part-of-job.ts';
+import { type JobPart, partOf } from '../config/part-of-job.ts';
+import { typedOptions } from '../config/typed.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { contradiction, type ReadingInForce, withLearnedReading } from '../load/resolve-load.ts';
@@ -62,10 +63,14 @@ export async function planCommand(
   return reportBroken(named.broken);
 }
 
-function nextOf({ config }: Session, plans: readonly PlannedJob[], part: JobPart): string {
+function nextOf(
+  { config }: Session,
+  plans: readonly PlannedJob[],
+  { all: _, ...options }: LoadOptions,
+): string {
   const [open] = plans.filter(({ forecast }) => forecast.leastRequests > 0);
   if (!open) return '';
-  return nextStep(config.apiKey ? `backfill ${typedJob(open.job.path)}${typedPart(part)}` : 'init');
+  return nextStep(config.apiKey ? `backfill ${typedJob(open.job.path)}${typedOptions(options)}` : 'init');
 }
 
 async function plan(
@@ -226,7 +231,7 @@ function describeReading(endDate: ReadingInForce): string {
   if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
   if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
   if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
-  return 'unknown, so each window requests one extra day; gmsi doctor --probe finds out';
+  return 'unknown, so each window requests one extra day; to find out: gmsi doctor --probe';
 }
 
 /** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */

@@ -23,7 +23,7 @@ export async function psqlCommand(
   const needsPsql = !address && (commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
   if (needsPsql && spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0)
     throw new ConfigError('This command opens psql, and psql is not installed.', {
-      hint: 'Install psql (Debian: postgresql-client), or run statements with gmsi psql -c; --address prints the address.',
+      hint: 'Install psql (Debian: postgresql-client), or run statements: gmsi psql -c <sql>. To see the address: gmsi psql --address',
     });
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
+import { typed } from '../config/typed.ts';
 import { ConfigError, systemReason } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import type { LoadContext } from '../load/load.ts';
@@ -36,7 +37,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
   } else {
     const isSetUp = session.config.baseUrl === sandbox.url;
-    const backfill = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${flags.key[0]} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo`;
+    const backfill = `GMSI_BASE_URL=${sandbox.url} GMSI_API_KEY=${typed(flags.key[0]!)} GMSI_HOME=.gmsi/sandbox npx gmsi backfill demo`;
     print(
       `${facts([
         ['serving', `${sandbox.url}/v1`],
@@ -61,7 +62,7 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
   if (json) printJson({ archives });
   else {
     const rows = archives.map(({ path, files, records }) => [path, files, records]);
-    print(`${table(['archive', 'files', 'records'], rows)}\n${nextStep(`import ${folder}`)}`);
+    print(`${table(['archive', 'files', 'records'], rows)}\n${nextStep(`import ${typed(folder)}`)}`);
   }
   return exitCodes.done;
 }

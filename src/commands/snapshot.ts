@@ -60,7 +60,7 @@ export async function snapshotCommand(
   const taken = await nameMoment(db, { name, at: moment, note, takenBy: runBy });
   if (!taken)
     throw new ConfigError(`${name} is the name of a moment already.`, {
-      hint: `Take another name. gmsi snapshot lists them; gmsi snapshot ${name} --remove frees this one.`,
+      hint: `Take another name. gmsi snapshot lists them. To free this one: gmsi snapshot ${name} --remove`,
     });
   if (session.json) printJson(taken);
   else

@@ -73,7 +73,7 @@ export async function statusCommand(
     const { status, reports } = await readStatus(session, warehouse, jobs);
     if (watch) clearScreen();
     if (session.json) printJson(status, watch ? 0 : 2);
-    else print(`${describe(status)}\n${nextOf(session, jobs, reports)}`);
+    else print(`${describe(status, jobs)}\n${nextOf(session, jobs, reports)}`);
     if (!watch) return exitCodes.done;
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
   } while (!stop.aborted && !isOutputClosed());
@@ -106,12 +106,15 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
 
 type Status = Awaited<ReturnType<typeof readStatus>>['status'];
 
-function describe({ warehouse, jobs, coverage, windows, failures, schedules, ...status }: Status): string {
+function describe(
+  { warehouse, jobs, coverage, windows, failures, schedules, ...status }: Status,
+  files: readonly Job[],
+): string {
   const { workers, loads, requests, budgets } = status;
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
-    ...jobs.map(describeJob),
+    ...jobs.map((report, at) => describeJob(report, typedJob(files[at]!.path))),
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
     failures.length > 0 && `${section('Failed or refused', '', failures, failureColumns)}\n${retry}`,
@@ -217,7 +220,7 @@ const requestColumns: Columns<RequestsOfKey> = {
 /** The columns that a narrow terminal does without, the least important first. */
 const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
-const retry = `${asTyped('backfill <job>')} retries them, with --retry-refused all refused ones at once.`;
+const retry = `To retry them: ${asTyped('backfill <job>')}\nTo retry all refused ones at once: ${asTyped('backfill <job> --retry-refused')}`;
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
@@ -227,7 +230,8 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
   return `${title}\n${table(Object.keys(columns), cells, { least })}`;
 }
 
-function describeJob(status: JobReport): string {
+/** @param name how a person types the job in a command */
+function describeJob(status: JobReport, name: string): string {
   if (status.series === null)
     return `Job ${status.job}: its series are not known yet. Run gmsi lookups, or the job.`;
   const { covered, wanted, settling, windows } = status;
@@ -254,7 +258,7 @@ function describeJob(status: JobReport): string {
       [
         'refused',
         windows.refused > 0
-          ? `each run requests at most ${askedAgain} again, gmsi backfill ${status.job} --retry-refused all`
+          ? `each run requests at most ${askedAgain} again; to request all: gmsi backfill ${name} --retry-refused`
           : null,
       ],
     ]),

@@ -8,7 +8,7 @@ import {
   today,
   usualConnections,
 } from '../compose.ts';
-import { jobFilesIn } from '../config/find-job-file.ts';
+import { jobFilesIn, typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
@@ -72,7 +72,7 @@ async function readJobFiles(session: Session, names: readonly string[]): Promise
   const unscheduled = jobs.find(({ schedule }) => !schedule);
   if (names.length > 0 && unscheduled) {
     throw new ConfigError(`${unscheduled.path} has no schedule.`, {
-      hint: `Add one, or queue the job once: gmsi backfill ${unscheduled.name} --enqueue`,
+      hint: `Add one, or queue the job once: gmsi backfill ${typedJob(unscheduled.path)} --enqueue`,
     });
   }
   return jobs;

@@ -4,6 +4,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
+import { typed } from './typed.ts';
 
 const endings = ['.yaml', '.yml'];
 /** The job files that come with the package. */
@@ -34,8 +35,7 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
 
 /** Returns the word that names a file's job in a command: its name if it is in `jobs/`, else its path. */
 export function typedJob(path: string): string {
-  const typed = ['jobs', examples].includes(dirname(path)) ? jobName(path) : path;
-  return /^[\w./-]+$/.test(typed) ? typed : `"${typed}"`;
+  return typed(['jobs', examples].includes(dirname(path)) ? jobName(path) : path);
 }
 
 function jobName(path: string): string {

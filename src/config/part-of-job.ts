@@ -44,15 +44,3 @@ export function partOf(
     );
   return { ...job, startDate, endDate, only };
 }
-
-/** Returns a part as the options of a command, for a shell: ` --country US --from 2025-01-01`; empty for the whole job. */
-export function typedPart({ from, to, country = [], topic = [], ticker = [] }: JobPart): string {
-  const values = Object.entries({ country, topic, ticker, from: from ?? [], to: to ?? [] });
-  return values
-    .flatMap(([option, given]) => [given].flat().map((value) => ` --${option} ${quoted(value)}`))
-    .join('');
-}
-
-function quoted(value: string): string {
-  return /^[\w./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
-}

@@ -104,7 +104,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
 }
 
 function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]): ConfigError {
-  const hint = 'docs/loading.md explains file names, and gmsi import --help the options.';
+  const hint = 'docs/loading.md explains file names. For the options: gmsi import --help';
   const [first] = refused;
   if (!first) return new ConfigError(`There is no file of records in ${paths.join(', ')}.`, { hint });
   const others = refused.length > 1 ? `; ${refused.length - 1} more cannot be loaded either` : '';

@@ -48,7 +48,7 @@ export function refuseOtherDays(
   throw new WrongDays(
     `${outside.length} of ${records} records requested for ${startDate} to ${endDate ?? 'now'} are from other days, ${from} to ${to}: ` +
       (isLater
-        ? 'the service probably ignores end_date. Run gmsi doctor --probe to find out, or set service: { end_date: ignored } in the job file.'
+        ? 'the service probably ignores end_date. To find out: gmsi doctor --probe. Or set service: { end_date: ignored } in the job file.'
         : 'the service probably has other names for the dates. Set service.parameters.start_date and end_date in the job file.'),
   );
 }

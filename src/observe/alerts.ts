@@ -1,6 +1,7 @@
 import { request } from 'undici';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
+import { typed } from '../config/typed.ts';
 import type { Log } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
@@ -157,7 +158,7 @@ function failedWindows({ job }: JobStanding, { windows, reasons }: FailureCounts
   if (windows === 0) return null;
   const [first] = reasons;
   return {
-    message: `${count(windows, 'window')} of job ${job.name} failed: ${first!.reason} The next run tries again; gmsi status ${job.name} lists them.`,
+    message: `${count(windows, 'window')} of job ${job.name} failed: ${first!.reason} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
     details: { windows, reasons },
   };
 }
@@ -171,7 +172,7 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. gmsi plan ${job} shows how to save requests.`;
+    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ${typed(job)}`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
@@ -182,7 +183,7 @@ function checkFinding({ name }: Job, failed: readonly FailedCheck[]): AlertFindi
   if (!first) return { job: name, kind: 'check failed', trouble: null };
   const more =
     failed.length > 1 ? ` ${count(failed.length - 1, 'other check', 'other checks')} failed, too.` : '';
-  const message = `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} gmsi check ${name} shows them.`;
+  const message = `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} To see them: gmsi check ${typed(name)}`;
   return { job: name, kind: 'check failed', trouble: { message, details: { checks: failed } } };
 }
 
@@ -203,7 +204,7 @@ function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding
       ? 'at least one series has no covered day yet'
       : `all series are covered up to ${newestCovered}`;
   return {
-    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed. gmsi status ${job.name} shows what is missing.`,
+    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed. What is missing: gmsi status ${typed(job.name)}`,
     details: {
       lag_seconds: Math.round(lagSeconds),
       max_lag_days: maxLag,

@@ -1,7 +1,7 @@
 import { ConfigError, GmsiError } from '../errors.ts';
 import { tlsProblem } from './tls.ts';
 
-/** The warehouse did not answer: a restart, a cut connection, too many connections. */
+/** The warehouse did not answer, or takes no writes: a restart, a failover, a cut connection, too many connections. */
 export class WarehouseUnavailable extends GmsiError {
   override readonly kind = 'retryable';
 }
@@ -68,11 +68,14 @@ const stale = [
   '0A000 RevalidateCachedQuery',
 ];
 
+/** A server takes no writes for the seconds of a failover; if it is a standby now, a new connection may lead to the primary. */
+const onlyRead = '25006';
+
 /** Returns true if an error repeats on the same connection but not on a new one. */
 export function isStale(error: unknown): boolean {
   // By the reporting function, not by the message, which may be in any language.
   const { code, routine } = error as { code?: string; routine?: string };
-  return stale.includes(`${code} ${routine}`);
+  return code === onlyRead || stale.includes(`${code} ${routine}`);
 }
 
 const network = new Set([
@@ -126,16 +129,15 @@ export function namedWriteError(error: unknown): unknown {
   return error;
 }
 
+export const takesNoWrites =
+  'After a failover, run it again. Otherwise name the primary server in DATABASE_URL, or turn off default_transaction_read_only for the user or the database.';
+
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
 /** Errors that the user must correct, by the server's code, and how. */
 const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   '28P01': checkUser,
   '28000': checkUser,
   '3D000': ['The warehouse has no such database', 'Create it (createdb), or correct DATABASE_URL.'],
-  '25006': [
-    'The warehouse can only be read',
-    'Name the primary server in DATABASE_URL; or, if default_transaction_read_only is on for the user or the database, turn it off.',
-  ],
   '42501': [
     "The warehouse's user may not do this",
     'The user needs what docs/operating.md lists under "Privileges"; gmsi doctor checks them.',
@@ -152,6 +154,11 @@ export function namedDatabaseError(error: unknown): unknown {
   const cause = error;
   const ofTls = tlsProblem(error);
   if (ofTls) return ofTls;
+  if (code === onlyRead)
+    return new WarehouseUnavailable(`The warehouse can only be read: ${message}`, {
+      cause,
+      hint: takesNoWrites,
+    });
   const cut = code === '' && cutConnection.test(message);
   if (cut || isStale(error) || passing.test(code) || network.has(code)) {
     const hint =

@@ -14,6 +14,13 @@ export async function clockDifference(db: Kysely<Database>): Promise<number> {
   return ((sentAt + Date.now()) / 2 - now.getTime()) / 1000;
 }
 
+/** Returns true if the server or the session takes no writes. */
+export async function isReadOnly(db: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`
+    select current_setting('transaction_read_only')::boolean as yes`.execute(db);
+  return rows[0]!.yes;
+}
+
 /** Returns the privileges that a loading user lacks; none before the schema exists, when creating it is enough. */
 export async function missingPrivileges(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ missing: string }>`

@@ -1,19 +1,22 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { ConfigError, GmsiError } from '../errors.ts';
-import { inPackage } from '../package.ts';
+import { inPackage, version } from '../package.ts';
 import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
-import { namedDatabaseError } from './errors.ts';
-import { readStanding } from './health.ts';
+import { namedDatabaseError, takesNoWrites } from './errors.ts';
+import { isReadOnly, readStanding } from './health.ts';
+import { schemaDrift } from './schema-objects.ts';
 import { takeTurn, type Waiting } from './turns.ts';
 
 const folder = inPackage('migrations');
 
 /**
  * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
- * others wait.
+ * others wait. Notes the checksum of each migration; of those that were applied before checksums were kept, only if the schema
+ * has everything that these files make.
  * @returns the names of the migrations that were applied, none if the schema was current
  * @throws ConfigError if another version of this program migrated the warehouse, or if it needs a migration
  * that the user may not apply; LockHeld if another session does not give back a lock that it needs
@@ -23,13 +26,26 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
   await checkOwner(warehouse, "The warehouse's schema is older than this program");
   const work = warehouse.transaction().execute(async (trx) => {
     await takeTurn(trx, 'migrating', waiting);
+    await sql.raw(namesNoOwnTablespace).execute(trx);
     await sql.raw(ledger).execute(trx);
-    const missing = (await migrationStatus(trx)).filter(({ executedAt }) => executedAt === undefined);
-    for (const { name } of missing) {
-      await sql.raw(await readFile(join(folder, `${name}.sql`), 'utf8')).execute(trx);
-      await sql.raw(regrant).execute(trx);
-      await sql`insert into gmsi.kysely_migration values (${name}, ${new Date().toISOString()})`.execute(trx);
+    const status = await migrationStatus(trx);
+    const missing = status.filter(({ executedAt }) => executedAt === undefined);
+    const unproven = status.filter(isUnproven);
+    try {
+      for (const { name, text, checksum } of missing) {
+        await sql.raw(text).execute(trx);
+        await sql.raw(regrant).execute(trx);
+        await sql`insert into gmsi.kysely_migration (name, timestamp, checksum, version)
+          values (${name}, ${new Date().toISOString()}, ${checksum}, ${version})`.execute(trx);
+      }
+    } catch (error) {
+      // Tables that these files did not make are the likely cause.
+      if (unproven.length > 0 && isMissingObject(error)) throw otherBuild((error as Error).message, error);
+      throw error;
     }
+    if (unproven.length > 0) await proveSchema(trx);
+    for (const { name, checksum } of unproven)
+      await sql`update gmsi.kysely_migration set checksum = ${checksum} where name = ${name}`.execute(trx);
     return missing.map(({ name }) => name);
   });
   return await work.catch((error: unknown) => {
@@ -48,6 +64,8 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
     throw new ConfigError(`${why}, and this server is a standby.`, {
       hint: 'Run gmsi migrate on the primary; the standby follows.',
     });
+  if (owner === null && (await isReadOnly(warehouse)))
+    throw new ConfigError('The database has no warehouse yet, and takes no writes.', { hint: takesNoWrites });
   if (owner === null || (may_migrate && (owner === user || !is_superuser))) return;
   throw new ConfigError(`${why}, and it belongs to ${owner}, not to ${user}.`, {
     hint: is_superuser
@@ -56,39 +74,108 @@ export async function checkOwner(warehouse: Warehouse, why: string): Promise<voi
   });
 }
 
-/** Returns every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing. */
-export async function migrationStatus(
-  warehouse: Kysely<Database>,
-): Promise<readonly { name: string; executedAt: Date | undefined }[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
-  const all = files.map((file) => file.slice(0, -'.sql'.length)).toSorted();
+/** A migration of this program. */
+export interface Migration {
+  readonly name: string;
+  readonly text: string;
+  /** SHA-256 of the text. */
+  readonly checksum: string;
+  /** When it was applied to the warehouse; `undefined` if it was not. */
+  readonly executedAt: Date | undefined;
+  /** The checksum of what was applied; `undefined` if that was before checksums were kept. */
+  readonly applied: string | undefined;
+}
+
+/**
+ * Returns every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing.
+ * @throws ConfigError if the warehouse has a migration that this program does not have, or has with another text
+ */
+export async function migrationStatus(warehouse: Kysely<Database>): Promise<readonly Migration[]> {
   const { rows: exists } = await sql<{ yes: boolean }>`
     select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
-  const applied = new Map<string, Date>();
+  const applied = new Map<string, AppliedMigration>();
   if (exists[0]!.yes) {
-    const { rows } = await sql<{ name: string; timestamp: string }>`
-      select name, timestamp from gmsi.kysely_migration order by name`.execute(warehouse);
-    for (const { name, timestamp } of rows) applied.set(name, new Date(timestamp));
+    // By to_jsonb, because the table may be without the columns of checksums.
+    const { rows } = await sql<AppliedMigration>`
+      select name, timestamp, to_jsonb(m) ->> 'checksum' as checksum, to_jsonb(m) ->> 'version' as version
+      from gmsi.kysely_migration m order by name`.execute(warehouse);
+    for (const row of rows) applied.set(row.name, row);
   }
-  const unknown = [...applied.keys()].filter((name) => !all.includes(name));
-  if (unknown.length > 0) throw otherVersion(unknown);
-  return all.map((name) => ({ name, executedAt: applied.get(name) }));
+  const ours = await migrationFiles();
+  for (const theirs of applied.values()) {
+    const file = ours.find(({ name }) => name === theirs.name);
+    if (theirs.checksum === file?.checksum || (file && theirs.checksum === null)) continue;
+    throw otherVersion(theirs, file);
+  }
+  return ours.map((file) => {
+    const row = applied.get(file.name);
+    const executedAt = row && new Date(row.timestamp);
+    return { ...file, executedAt, applied: row?.checksum ?? undefined };
+  });
+}
+
+/** A row of the table of migrations. */
+interface AppliedMigration {
+  readonly name: string;
+  readonly timestamp: string;
+  readonly checksum: string | null;
+  /** Of the program that applied it. */
+  readonly version: string | null;
+}
+
+async function migrationFiles(): Promise<readonly Pick<Migration, 'name' | 'text' | 'checksum'>[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+  return await Promise.all(
+    files.toSorted().map(async (file) => {
+      // Git may have checked it out with the line ends of Windows.
+      const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
+      return {
+        name: file.slice(0, -'.sql'.length),
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      };
+    }),
+  );
+}
+
+/** Returns true if a migration was applied before checksums were kept, so that its text is not known. */
+export function isUnproven({ executedAt, applied }: Migration): boolean {
+  return executedAt !== undefined && applied === undefined;
+}
+
+/**
+ * Checks that the schema has everything that this program's migrations make.
+ * @throws ConfigError that names what is missing or different
+ */
+export async function proveSchema(db: Kysely<Database>): Promise<void> {
+  const { gone } = await schemaDrift(db);
+  const more = gone.length > 3 ? ` and ${gone.length - 3} more` : '';
+  if (gone.length > 0) throw otherBuild(`missing or different: ${gone.slice(0, 3).join(', ')}${more}`);
 }
 
 /** Takes no lock and creates nothing, so that `gmsi plan` and `gmsi status` need no privilege to write. */
 async function isCurrent(warehouse: Warehouse): Promise<boolean> {
   try {
-    return (await migrationStatus(warehouse)).every(({ executedAt }) => executedAt !== undefined);
+    return (await migrationStatus(warehouse)).every(({ applied }) => applied !== undefined);
   } catch (error) {
     throw namedDatabaseError(error);
   }
 }
 
-/** Creates Kysely's table of migrations, or what is missing of it. If nothing is missing, this needs no privilege. */
+/** PostgreSQL refuses a partitioned table if `default_tablespace` names the database's own, which is the default anyway. */
+const namesNoOwnTablespace = `
+  select set_config('default_tablespace', '', true)
+  from pg_database d join pg_tablespace t on t.oid = d.dattablespace
+  where d.datname = current_database() and t.spcname = current_setting('default_tablespace')`;
+
+/** Creates the table of migrations, or what is missing of it. Locks nothing if nothing is missing. */
 const ledger = `do $$ begin
   if to_regnamespace('gmsi') is null then create schema gmsi; end if;
   if to_regclass('gmsi.kysely_migration') is null then
     create table gmsi.kysely_migration (name varchar(255) primary key, "timestamp" varchar(255) not null);
+  end if;
+  if not exists (select from pg_attribute where attrelid = 'gmsi.kysely_migration'::regclass and attname = 'checksum') then
+    alter table gmsi.kysely_migration add column checksum text, add column version text;
   end if;
 end $$`;
 
@@ -99,19 +186,53 @@ const regrant = `do $$ begin
   if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
 end $$`;
 
-function otherVersion(unknown: readonly string[]): ConfigError {
+const toDo = 'Use the version that migrated it, or set DATABASE_URL to another database.';
+
+function otherVersion(theirs: AppliedMigration, file: Pick<Migration, 'checksum'> | undefined): ConfigError {
+  const short = (checksum: string | null) => checksum?.slice(0, 12) ?? 'unknown';
+  const by = theirs.version === null ? 'another version of gmsi' : `gmsi ${theirs.version}`;
+  const here = file ? `${short(file.checksum)} here` : 'which is not here';
   return new ConfigError(
-    `The warehouse was migrated by another version of gmsi (it knows ${unknown.join(', ')}).`,
-    { hint: 'Use that version, or point DATABASE_URL at another database.' },
+    `The warehouse was migrated by ${by}, and this is gmsi ${version}: ${theirs.name} has the checksum ${short(theirs.checksum)} there, ${here}.`,
+    { hint: toDo },
   );
+}
+
+function otherBuild(what: string, cause?: unknown): ConfigError {
+  return new ConfigError(
+    `The warehouse was migrated by an older build of gmsi, before checksums were kept, and its schema is not that of this one, gmsi ${version} (${what}).`,
+    {
+      cause,
+      hint: `${toDo} If somebody has dropped or changed these, create them again as the files in migrations/ do, and run gmsi migrate.`,
+    },
+  );
+}
+
+/** Returns true if a statement names a schema, table, column, function or other object that does not exist. */
+function isMissingObject(error: unknown): boolean {
+  return ['3F000', '42P01', '42703', '42704', '42883'].includes((error as { code?: string }).code ?? '');
 }
 
 function explained(error: unknown): unknown {
   const named = namedDatabaseError(error);
   if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
   if (error.name === 'AbortError') return error;
+  const theirs = functionOfOthers(error);
+  if (theirs)
+    return new ConfigError(`The warehouse could not be migrated: ${theirs} fails: ${error.message}`, {
+      cause: error,
+      hint: `Nothing was changed. Somebody's event trigger calls ${theirs}, with the search_path of gmsi. The function needs its own: alter function ${theirs} set search_path = public, pg_temp;`,
+    });
   return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
     cause: error,
-    hint: 'Nothing was changed. gmsi migrate --verbose shows the statement.',
+    hint: 'Nothing was changed. To see the statement: gmsi migrate --verbose',
   });
+}
+
+/** Returns the function in which a statement failed, if it is not one of the schema `gmsi`: an event trigger has called it. */
+function functionOfOthers(error: Error): string | undefined {
+  const { where = '' } = error as { where?: string };
+  // The innermost comes first. PostgreSQL translates the words around the name, but not PL/pgSQL.
+  const [, name] = /PL\/pgSQL[^\n]*?((?:\w+|"[^"\n]+")\.(?:\w+|"[^"\n]+")\([^\n)]*\))/.exec(where) ?? [];
+  return name?.startsWith('gmsi.') ? undefined : name;
 }

@@ -18,6 +18,8 @@ const settings: Readonly<Record<string, string>> = {
   standard_conforming_strings: 'on',
   array_nulls: 'on',
   transform_null_equals: 'off',
+  // Names and definitions are compared as texts.
+  quote_all_identifiers: 'off',
   // At a higher level, a page's transaction would fail instead of waiting for another one.
   default_transaction_isolation: 'read committed',
   default_transaction_deferrable: 'off',

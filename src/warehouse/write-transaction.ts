@@ -40,7 +40,7 @@ export function writeTransaction<T>(
  * are the same for every page and read by keys: a plan for the values of each page would cost more than it saves.
  */
 function begin(isolation: string): string {
-  return `start transaction isolation level ${isolation} read write; select gmsi.bound_transaction()`;
+  return `start transaction isolation level ${isolation}; select gmsi.bound_transaction()`;
 }
 
 /** One message, so that this process cannot be late between check and COMMIT. If the check fails, the server skips the rest. */

@@ -18,7 +18,7 @@ const cookieName = 'gmsi_session';
  * set, the API requires it, in a header or as the cookie that the server set for it.
  */
 export function guard(app: FastifyInstance, { names, token }: Guard): void {
-  answerOwnNamesOnly(app, names, 'gmsi serve --name <name> adds a name under which it answers.');
+  answerOwnNamesOnly(app, names, 'To add a name under which it answers: gmsi serve --name <name>');
 
   app.addHook('onRequest', async (request, reply) => {
     const { host, origin, 'sec-fetch-site': site = 'none' } = request.headers;

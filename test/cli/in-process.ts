@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events';
 import { vi } from 'vitest';
+import { nextStepOf, parseTyped } from '../support/typed-commands.ts';
 import type { Ended, Setting } from './gmsi.ts';
 
 let runs = 0;
@@ -7,6 +8,7 @@ let runs = 0;
 /**
  * Runs the command line in this process: what it prints and the code that it would exit with, without the half second
  * that a process takes to start. For one command at a time; not for what is about signals, streams, memory or a terminal.
+ * @throws if it suggests a next command that the program does not take
  */
 export async function gmsiHere(
   args: readonly string[],
@@ -28,6 +30,8 @@ export async function gmsiHere(
     process.chdir(cwd);
     // Its first module runs on import, so each run imports it under another name; all others are shared.
     await import(/* @vite-ignore */ new URL(`../../src/cli.ts?run=${++runs}`, import.meta.url).href);
+    const next = nextStepOf(said.stdout);
+    if (next !== undefined) parseTyped(next);
     return { code: Number(process.exitCode ?? 0), signal: null, ...said };
   } finally {
     for (const spy of spies) spy.mockRestore();

@@ -35,7 +35,7 @@ describe('a part of a job', () => {
     const planned = await gmsi('plan', 'january', ...part);
     expect(planned).toMatchObject({ code: 0, stdout: expect.stringMatching(/covered +0 of 10 days/) });
     expect(planned.stdout).toContain(
-      "gmsi backfill january --country US --topic 'Inflation*' --from 2024-01-10 --to 2024-01-19\n",
+      'gmsi backfill january --country US --topic "Inflation*" --from 2024-01-10 --to 2024-01-19\n',
     );
     expect((await gmsi('backfill', 'january', ...part, '--dry-run')).stdout).toBe(planned.stdout);
     expect(await covered()).toEqual([]);

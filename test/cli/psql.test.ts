@@ -66,7 +66,7 @@ it('says that psql is missing, and prints the address only when asked', async ({
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
-      /^gmsi: This command opens psql, and psql is not installed\.\n {2}→ Install psql .*-c; --address.*\n$/,
+      /^gmsi: This command opens psql, and psql is not installed\.\n {2}→ Install psql .*: gmsi psql -c <sql>\. .*: gmsi psql --address\n$/,
     ),
   });
   expect(await gmsiHere(['psql', '--address'], setting)).toMatchObject({

@@ -91,9 +91,11 @@ test('status shows what failed, why, and the command that retries it', async () 
   const failed = rows.slice(0, rows.indexOf('')).join('\n');
   expect(failed).toMatch(/refused +1 +events +ticker-events +1 +USA_IND event_type=Combined .* 422/);
   expect(failed).toMatch(/gmsi-index +1 +NO Elections sentiment_type=directional +2026-10-01 /);
-  expect(failed).toMatch(/gmsi backfill <job> retries them, with --retry-refused/);
+  expect(failed).toMatch(/To retry them: gmsi backfill <job>\n.*: gmsi backfill <job> --retry-refused$/);
   expect(lines.filter((line) => line.startsWith('refused  '))).toContainEqual(
-    expect.stringContaining('each run requests at most 20 again, gmsi backfill events --retry-refused all'),
+    expect.stringMatching(
+      /each run requests at most 20 again; to request all: gmsi backfill .*events.yaml"? --retry-refused$/,
+    ),
   );
 });
 

@@ -10,6 +10,7 @@ import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
+import { takesNoWrites } from '../support/takes-no-writes.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
@@ -56,6 +57,36 @@ it('a load whose connections are all cut, twice, commits every page once', async
   expect(cut).toBeGreaterThan(1);
   expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  expect(await coverageOf(db)).toEqual(covered);
+});
+
+it('a load during which the server takes no writes for some seconds, as in a failover, is done', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  let asked = 0;
+  const { log, lines } = aLog();
+  const loading = runBackfill({
+    job,
+    db,
+    sandbox,
+    clock,
+    log,
+    async aroundPage(ask) {
+      const page = await ask();
+      if (++asked === 5) await takesNoWrites(warehouse, 4_000);
+      return page;
+    },
+  });
+  expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      msg: expect.stringContaining('waiting for the warehouse'),
+      why: expect.stringContaining('can only be read'),
+    }),
+  );
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await coverageOf(db)).toEqual(covered);
 });

@@ -40,7 +40,7 @@ it.each<[string, Partial<JobStanding>, object]>([
     'that a job is later than its max_lag',
     { lagSeconds: 6.25 * day },
     {
-      late: 'Job test is 6.3 days late: all series are covered up to 2026-11-16; 5 days are allowed. gmsi status test shows what is missing.',
+      late: 'Job test is 6.3 days late: all series are covered up to 2026-11-16; 5 days are allowed. What is missing: gmsi status test',
     },
   ],
   [
@@ -48,7 +48,7 @@ it.each<[string, Partial<JobStanding>, object]>([
     used(4_500, 100),
     {
       budget:
-        'The request budget of job test will not last the month: 4,500 of 5,000 requests are used, and the schedule needs at least 5,500 in total; the budget is spent about 2026-11-26. gmsi plan test shows how to save requests.',
+        'The request budget of job test will not last the month: 4,500 of 5,000 requests are used, and the schedule needs at least 5,500 in total; the budget is spent about 2026-11-26. How to save requests: gmsi plan test',
     },
   ],
   [
@@ -62,7 +62,7 @@ it.each<[string, Partial<JobStanding>, object]>([
 
 it('an alert says how many windows failed, and the commonest reason', () => {
   expect(told({}, failures)['failed windows']).toBe(
-    '3 windows of job test failed: The service answered with 503. The next run tries again; gmsi status test lists them.',
+    '3 windows of job test failed: The service answered with 503. The next run tries again. To list them: gmsi status test',
   );
 });
 

@@ -53,7 +53,7 @@ it('a nightly run reports that windows fail, and that they no longer do, without
   ]);
   expect(webhook.taken[0]!.text).toContain('[key] broke it');
   expect(webhook.taken[2]!.text).toMatch(
-    /^gmsi: Check score-ranges of job job failed with \d+ findings?: .* gmsi check job shows/,
+    /^gmsi: Check score-ranges of job job failed with \d+ findings?: .* To see them: gmsi check job$/,
   );
   expect(JSON.stringify(webhook.taken)).not.toContain(key);
   expect(said).toContain('sent an alert');

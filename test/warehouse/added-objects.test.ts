@@ -18,6 +18,8 @@ import { newConnections, setOddly, traps } from './odd-database.ts';
 
 /** What desks add to a table of theirs; the last names are those that queries of the program use for something else. */
 const added = `
+  -- Or PostgreSQL refuses the indexes of this session.
+  set default_tablespace = '';
   alter table gmsi.headlines
     add column desk_note text,
     add column region text not null default 'EMEA',

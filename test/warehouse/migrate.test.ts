@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
+import { version } from '../../src/package.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
@@ -46,8 +47,129 @@ describe('migrating', () => {
     );
     const refusal = migrate(db);
     await expect(refusal).rejects.toBeInstanceOf(ConfigError);
-    await expect(refusal).rejects.toThrow(/another version of gmsi.*9999_of_the_future/);
+    await expect(refusal).rejects.toThrow(
+      /another version of gmsi, and this is gmsi .*9999_of_the_future has the checksum unknown there, which is not here/,
+    );
     await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
+  });
+});
+
+/**
+ * SHA-256 of each migration that has landed. Never change a line: warehouses have these texts. Change goes into a new migration,
+ * which gets a line of its own.
+ */
+const landed = {
+  '0001_service': '721322bab1780047781d73ec0537beb3baee39759d0d8ad3f9b57b810ec8c282',
+  '0002_loading': 'dd0d8fc88f38eec1af3bec2a6d99d239801c3fff7806e0b838430f5d1e8bf03d',
+  '0003_rows': '02b4da498f335147d7de50de20c453cd474c9b434297c9b64ea7b667a94a5235',
+  '0004_for_analysts': '925c4a9617e0103226074453ed2ddc4137a340c7fc968f56d8497239980fd4c9',
+  '0005_workers_and_roles': '07f8cef41724c9737845ade759e7faf6fcd33f54fba44a6990aeacd00fed729b',
+  '0006_comments': '817529a54b3cdc01d740b3f0d539534bc73bfc495eb1b1dfd585e254c63f77f9',
+  '0007_processes': '6f3324205c2492c60b5d8975ecbea314e1c7bf2e71d69bda3ad01a400ca65059',
+  '0008_one_lease': '0ac8532f22a536398e2c67262a4edea39cedcb0eb582fb9c00530d23cc9d86bf',
+  '0010_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
+};
+
+it('has every migration exactly as it landed', async ({ db }) => {
+  const ours = (await migrationStatus(db)).map(({ name, checksum }) => [name, checksum]);
+  expect(Object.fromEntries(ours)).toEqual(landed);
+});
+
+describe('a warehouse whose migrations have the same names', () => {
+  const withoutChecksums = sql`alter table gmsi.kysely_migration drop column checksum, drop column version`;
+
+  async function runs(url: string, ...args: string[]) {
+    await using folder = await aFolder();
+    return await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: url } });
+  }
+
+  it('is refused if one of them has another checksum, with both versions and what to do', async ({
+    db,
+    warehouse,
+  }) => {
+    await sql`update gmsi.kysely_migration set checksum = repeat('0', 64), version = '9.8.7' where name = '0003_rows'`.execute(
+      db,
+    );
+    const refusal = `migrated by gmsi 9.8.7, and this is gmsi ${version}: 0003_rows has the checksum 000000000000 there, ${landed['0003_rows'].slice(0, 12)} here.\n  → Use the version that`;
+    for (const args of [['migrate'], ['status'], ['check', 'demo'], ['plan', 'demo']]) {
+      const { code, stderr } = await runs(warehouse.url, ...args);
+      expect([args[0], code, stderr]).toEqual([args[0], 2, expect.stringContaining(refusal)]);
+    }
+    const { stdout } = await runs(warehouse.url, 'doctor');
+    expect(stdout).toMatch(/^✗ schema +The warehouse was migrated by gmsi 9\.8\.7/m);
+  });
+
+  it('gets the checksums that were not kept before, if the schema is what they make', async ({
+    db,
+    warehouse,
+  }) => {
+    await withoutChecksums.execute(db);
+    // What people may add or replace is no reason.
+    await sql
+      .raw(`
+      alter table gmsi.headlines add column desk text;
+      create index on gmsi.loads (job);
+      create or replace function gmsi.as_of_delay() returns interval language sql immutable parallel safe
+        return interval '30 seconds'`)
+      .execute(db);
+    expect((await runs(warehouse.url, 'doctor')).stdout).toMatch(
+      /^✓ schema +as this version makes it, but without the checksums of its migrations: the next load does it$/m,
+    );
+    expect(await migrate(db)).toEqual([]);
+    const { rows } = await sql<{ name: string; checksum: string }>`
+      select name, checksum from gmsi.kysely_migration`.execute(db);
+    expect(Object.fromEntries(rows.map(({ name, checksum }) => [name, checksum]))).toEqual(landed);
+  });
+
+  it.for([
+    ['a column', 'alter table gmsi.loads drop column reason', 'column loads.reason text'],
+    [
+      'what a column may have',
+      'alter table gmsi.alerts drop constraint alerts_kind_check, add constraint alerts_kind_check check (kind <> $$late$$)',
+      'constraint alerts_kind_check on alerts',
+    ],
+    [
+      'a default',
+      'alter table gmsi.windows alter attempts set default 1',
+      'column windows.attempts integer not null',
+    ],
+    [
+      'a view',
+      'create or replace view gmsi.coverage_gaps as select * from gmsi.coverage_gaps limit 1',
+      'view coverage_gaps',
+    ],
+    [
+      'the body of a function',
+      'create or replace function gmsi.summable(number double precision) returns double precision language sql immutable parallel safe return number',
+      'function summable(number double precision)',
+    ],
+  ] as const)('is refused if another build made %s', async ([, change, named], { db, warehouse }) => {
+    await withoutChecksums.execute(db);
+    await sql.raw(change).execute(db);
+    for (const args of [['migrate'], ['check', 'demo']]) {
+      const { code, stderr } = await runs(warehouse.url, ...args);
+      expect([args[0], code, stderr]).toEqual([
+        args[0],
+        2,
+        expect.stringMatching(
+          /an older build of gmsi.*is not that of this one, gmsi [\d.]+ \(.*\n.*Use the version/,
+        ),
+      ]);
+      expect(stderr).toContain(named);
+    }
+    const { stdout } = await runs(warehouse.url, 'doctor');
+    expect(stdout).toMatch(/^✗ schema +The warehouse was migrated by an older build/m);
+    const { rows } = await sql`
+      select from pg_attribute where attrelid = 'gmsi.kysely_migration'::regclass and attname = 'checksum'`.execute(
+      db,
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('is refused if the next migration does not fit what another build made', async ({ db }) => {
+    await withoutChecksums.execute(db);
+    await sql`delete from gmsi.kysely_migration where name = '0007_processes'`.execute(db);
+    await expect(migrate(db)).rejects.toThrow(/an older build of gmsi.*gmsi\.workers/);
   });
 });
 

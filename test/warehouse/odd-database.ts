@@ -20,9 +20,11 @@ export const odd = {
   extra_float_digits: '-15',
   array_nulls: 'off',
   transform_null_equals: 'on',
+  quote_all_identifiers: 'on',
   session_replication_role: 'replica',
   lc_messages: 'C',
   jit_above_cost: '0',
+  default_tablespace: 'pg_default',
 };
 
 /** Functions and operators of somebody who may create them, found before or more closely fitting than PostgreSQL's own. */

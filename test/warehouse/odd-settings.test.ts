@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
+import { exitCodeOf, exitCodes } from '../../src/exit.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { namedDatabaseError } from '../../src/warehouse/errors.ts';
+import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -26,9 +27,41 @@ test('each connection has what the program relies on, whatever is set', async ({
   const before = await ours(warehouse.db);
   await setOddly(warehouse);
   await using db = newConnections(warehouse);
-  const unlike = (await ours(db)).filter(({ name }) => !['lc_messages', 'jit_above_cost'].includes(name));
+  const others = ['lc_messages', 'jit_above_cost', 'default_tablespace'];
+  const unlike = (await ours(db)).filter(({ name }) => !others.includes(name));
   expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
-  expect(unlike.length).toBe(16);
+  expect(unlike.length).toBe(17);
+});
+
+test('migrate and doctor find the schema current, whatever is set', async () => {
+  await using database = await anEmptyDatabase();
+  await setOddly(database);
+  await using folder = await aFolder();
+  const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+  expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
+  expect((await gmsiHere(['doctor'], setting)).stdout).toMatch(/^✓ schema +current$/m);
+});
+
+test('an event trigger of somebody that fails is named, with what it needs', async () => {
+  await using database = await anEmptyDatabase();
+  await using folder = await aFolder();
+  const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+  // Created by a connection that finds public, as somebody's does.
+  const other = await aClient(database.url);
+  await other.query(`
+    create table ddl_log (tag text);
+    create function log_ddl() returns event_trigger language plpgsql as 'begin insert into ddl_log values (tg_tag); end';
+    create event trigger log_ddl on ddl_command_end execute function log_ddl()`);
+  const { code, stderr } = await gmsiHere(['migrate'], setting);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(
+      /public\.log_ddl\(\) fails: .*"ddl_log".*\n.*event trigger calls public\.log_ddl\(\)/,
+    ),
+  ]);
+  await other.query(/alter function .*;/.exec(stderr)![0]);
+  await other.end();
+  expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(
@@ -69,15 +102,55 @@ async function localeProvider(db: Warehouse): Promise<string> {
   return rows[0]!.number >= 150_000 ? 'locale_provider libc' : '';
 }
 
-test('a user or a database that can only be read is named as such', async ({ warehouse }) => {
-  await setOddly(warehouse, { default_transaction_read_only: 'on' });
-  await using db = newConnections(warehouse);
-  const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
-    .execute(db)
-    .catch(namedDatabaseError);
-  expect(refusal).toBeInstanceOf(ConfigError);
-  expect((refusal as ConfigError).message).toMatch(/can only be read/);
-  expect((refusal as ConfigError).hint).toMatch(/default_transaction_read_only/);
+describe('a database that can only be read', () => {
+  const readOnly = { default_transaction_read_only: 'on' };
+
+  test('is one that does not answer, because a failover makes it such for seconds', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using db = newConnections(warehouse);
+    const refusal = await sql`insert into gmsi.origin (served_by) values ('sandbox')`
+      .execute(db)
+      .catch(namedDatabaseError);
+    expect(refusal).toBeInstanceOf(WarehouseUnavailable);
+    expect(exitCodeOf(refusal)).toBe(exitCodes.incomplete);
+    expect((refusal as WarehouseUnavailable).message).toMatch(/can only be read/);
+    expect((refusal as WarehouseUnavailable).hint).toMatch(/primary server.*default_transaction_read_only/);
+  });
+
+  test('takes writes again on the next connection', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using db = newConnections(warehouse);
+    const write = () => sql`insert into gmsi.origin (served_by) values ('sandbox')`.execute(db);
+    await expect(write()).rejects.toThrow('read-only');
+    await setOddly(warehouse, { default_transaction_read_only: 'off' });
+    await write();
+  });
+
+  test('is refused at once if gmsi has never written to it', async () => {
+    await using database = await anEmptyDatabase();
+    await setOddly(database, readOnly);
+    await using folder = await aFolder();
+    const setting = { cwd: folder.path, env: { DATABASE_URL: database.url } };
+    expect(await gmsiHere(['migrate'], setting)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/no warehouse yet, and takes no writes/),
+    });
+  });
+
+  test('is one that gmsi doctor does not wait for', async ({ warehouse }) => {
+    await setOddly(warehouse, readOnly);
+    await using sandbox = await startSandbox({ limits: null, clock });
+    await using folder = await aFolder();
+    const setting = { cwd: folder.path, env: accessTo({ url: warehouse.url }, sandbox) };
+    const { code, stdout } = await gmsiHere(['doctor'], setting);
+    expect([code, stdout]).toEqual([
+      2,
+      expect.stringMatching(
+        /^✗ privileges +enough, but the warehouse can only be read\n +→ After a failover/m,
+      ),
+    ]);
+    expect(sandbox.stats().requests).toBe(1);
+  });
 });
 
 test.skipIf(!hasPgBouncer)(

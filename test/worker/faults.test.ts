@@ -8,6 +8,7 @@ import { aLog } from '../support/a-log.ts';
 import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { serving } from '../support/serving.ts';
+import { takesNoWrites } from '../support/takes-no-writes.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -44,6 +45,26 @@ it('outlives connections that break', async ({ warehouse, sandbox }) => {
   await worker.stop();
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+});
+
+it('outlives a server that takes no writes for some seconds, as in a failover', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  await registered(db, 'read only', jobFor(january, { schedule, step: 'P3D' }), lastNight);
+  await using worker = aWorker({ warehouse, sandbox });
+  await vi.waitFor(
+    async () => {
+      const windows = await windowsOf(db);
+      expect(windows.filter(({ state }) => state === 'drained').length).toBeGreaterThanOrEqual(3);
+    },
+    { timeout: 40_000, interval: 20 },
+  );
+  await takesNoWrites(warehouse, 4_000);
+  expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
+  await worker.stop();
+  expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });
 
 it('loads a job although the reply to its taking is lost', async ({ warehouse, db, sandbox }) => {

@@ -10,8 +10,9 @@ import { styled } from '../../terminal/style.ts';
 import { count, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
-import { clockDifference, missingPrivileges, readStanding } from '../../warehouse/health.ts';
-import { migrationStatus } from '../../warehouse/migrate.ts';
+import { takesNoWrites } from '../../warehouse/errors.ts';
+import { clockDifference, isReadOnly, missingPrivileges, readStanding } from '../../warehouse/health.ts';
+import { isUnproven, migrationStatus, proveSchema } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
 import type { KeptDescription } from '../../warehouse/tables/descriptions.ts';
@@ -89,7 +90,7 @@ export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise
 export async function canBook(db: Warehouse): Promise<boolean> {
   try {
     const isMigrated = (await migrationStatus(db)).every(({ executedAt }) => executedAt);
-    return isMigrated && (await missingPrivileges(db)).length === 0;
+    return isMigrated && (await missingPrivileges(db)).length === 0 && !(await isReadOnly(db));
   } catch {
     return false;
   }
@@ -100,9 +101,13 @@ async function schema(db: Warehouse): Promise<string> {
   if (!may_read) throw new NotChecked('the user may not read it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
-  if (waiting === 0) return currentSchema(db);
   if (waiting === migrations.length) return 'none yet: the first load creates it';
-  const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
+  if (waiting === 0 && !migrations.some(isUnproven)) return currentSchema(db);
+  if (waiting === 0) await proveSchema(db);
+  const found =
+    waiting === 0
+      ? 'as this version makes it, but without the checksums of its migrations'
+      : `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
   throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
 }
@@ -120,7 +125,10 @@ async function currentSchema(db: Warehouse): Promise<string> {
 
 async function privileges(db: Warehouse): Promise<string> {
   const missing = await missingPrivileges(db);
-  if (missing.length === 0) return 'enough to load';
+  if (missing.length === 0) {
+    if (await isReadOnly(db)) throw new ToFix('enough, but the warehouse can only be read', takesNoWrites);
+    return 'enough to load';
+  }
   const { user, database, owner, loader_role } = await readStanding(db);
   const found = `the user ${user} lacks ${firstOf(missing, ', ')}`;
   const grant = `grant gmsi_loader to ${user};`;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import { GmsiError } from '../../errors.ts';
+import { ConfigError, GmsiError } from '../../errors.ts';
 import { namedDatabaseError, SchemaGone } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
@@ -72,7 +72,8 @@ async function run<Row>(trx: Snapshot, statement: RawBuilder<unknown>, foreign: 
       await undo.execute(trx);
       throw new CheckStopped(message, { cause: error });
     }
-    const isOurs = named instanceof GmsiError && named.kind !== 'fatal';
+    // 25006: the check tries to write, and its transaction may only read.
+    const isOurs = named instanceof GmsiError && named.kind !== 'fatal' && code !== '25006';
     if (code === undefined || isOurs) throw named;
     const at = offsetIn(foreign, statement.compile(trx).sql, position);
     throw new SqlRefused(message, error, at, code === '42501' ? mayRead : hintOf(named));
@@ -82,7 +83,7 @@ async function run<Row>(trx: Snapshot, statement: RawBuilder<unknown>, foreign: 
 const mayRead = 'Checks run as gmsi_reader if there is that role: grant select to it on tables of your own.';
 
 function hintOf(named: unknown): string | undefined {
-  return named instanceof GmsiError && !(named instanceof SchemaGone) ? named.hint : undefined;
+  return named instanceof ConfigError && !(named instanceof SchemaGone) ? named.hint : undefined;
 }
 
 /** Returns the position of an error within `part` of a statement; PostgreSQL counts characters from 1. */

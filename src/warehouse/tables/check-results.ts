@@ -2,6 +2,7 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
+import { isReadOnly } from '../health.ts';
 
 /** Returns the checks of a job whose last run failed. */
 export async function failedChecks(db: Kysely<Database>, job: string): Promise<FailedCheck[]> {
@@ -31,6 +32,8 @@ export async function keepCheckResults(
   results: readonly KeptResult[],
   isWholeRun: boolean,
 ): Promise<boolean> {
+  // Asked first, because a write would wait for minutes, as after a failover.
+  if (await isReadOnly(warehouse)) return false;
   const jobs = results.map(({ job }) => job);
   try {
     await warehouse.transaction().execute(async (trx) => {
@@ -49,9 +52,9 @@ export async function keepCheckResults(
     });
     return true;
   } catch (error) {
-    // 42501: no privilege; 25006: a read-only server or role.
+    // 42501: no privilege.
     const { code } = (error instanceof GmsiError ? error.cause : error) as { code?: string };
-    if (code === '42501' || code === '25006') return false;
+    if (code === '42501') return false;
     throw error;
   }
 }

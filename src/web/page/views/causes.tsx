@@ -141,7 +141,6 @@ export function failedWindows({
   return failures.map(({ state, job, cause, windows, series, example, first_day, last_day }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
-    const retry = state === 'refused' ? ' --retry-refused' : '';
     return {
       isFailure: state === 'failed',
       what: `${counted(windows, 'window')} ${state}`,
@@ -155,7 +154,7 @@ export function failedWindows({
       ...(job !== null &&
         !isRunning &&
         !(of && isSpent(of)) && {
-          command: `npx gmsi backfill ${quoted(job)}${retry}`,
+          command: `npx gmsi backfill ${quoted(job)}${state === 'refused' ? ' --retry-refused' : ''}`,
           cost: of?.backfill_requests
             ? `${costOf(of.backfill_requests)}: all that ${job} still misses`
             : `at least ${counted(windows, 'request')}`,

@@ -1,0 +1,245 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { parseAst } from 'vite';
+import { describe, expect, test } from 'vitest';
+import { type LoadSummary, nextAfter } from '../../src/commands/load-summary.ts';
+import { typedOptions } from '../../src/config/typed.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import { withoutMarks } from '../../src/terminal/style.ts';
+import { test as it } from '../support/serving.ts';
+import { commandNames, nextStepOf, parseTyped } from '../support/typed-commands.ts';
+import { accessTo, aFolder } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+import { january, jobFor } from './jobs.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Node {
+  readonly type: string;
+  readonly [key: string]: unknown;
+}
+
+/** Stands for what an expression puts into a text. */
+const value = '‹›';
+
+/** Returns what a piece of code may print: its text, with each choice of words, and `value` for all else. */
+function textsOf(node: Node): string[] {
+  if (node.type === 'Literal' && typeof node.value === 'string') return [node.value];
+  if (node.type === 'JSXText')
+    return [(node.value as string).replaceAll('&lt;', '<').replaceAll('&gt;', '>')];
+  if (node.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap((part) => textsOf(part as Node));
+  if (node.type === 'CallExpression' && nameOf(node.callee) === 'typedOptions') return [' --from 2026-01-01'];
+  if (node.type !== 'TemplateLiteral') return [value];
+  const inserted = (node.expressions as Node[]).map(textsOf);
+  return (node.quasis as { value: { cooked: string } }[]).reduce<string[]>(
+    (texts, quasi, at) =>
+      texts.flatMap((text) => (inserted[at - 1] ?? ['']).map((more) => text + more + quasi.value.cooked)),
+    [''],
+  );
+}
+
+function nameOf(callee: unknown): unknown {
+  return (callee as Node).name;
+}
+
+/** These take whole commands, with an explanation after four spaces; the first two without `gmsi`. */
+const whole: Readonly<Record<string, string>> = { asTyped: 'gmsi ', nextStep: 'gmsi ', examples: '' };
+
+/** Returns every text in the sources in which a command may be, and whether it is nothing but a command. */
+function printedTexts(): { where: string; text: string; isWhole: boolean }[] {
+  const found: { where: string; text: string; isWhole: boolean }[] = [];
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
+  for (const path of files.filter((name) => /\.tsx?$/.test(name))) {
+    const add = (part: Node, isWhole: boolean, prefix = '') => {
+      for (const text of textsOf(part)) found.push({ where: path, text: prefix + text, isWhole });
+    };
+    const visit = (node: unknown): void => {
+      if (Array.isArray(node)) for (const one of node) visit(one);
+      if (typeof node !== 'object' || node === null || !('type' in node)) return;
+      const { type, callee, arguments: given } = node as Node;
+      const prefix = type === 'CallExpression' ? whole[nameOf(callee) as string] : undefined;
+      if (prefix !== undefined) for (const part of given as Node[]) add(part, true, prefix);
+      else if (['Literal', 'TemplateLiteral', 'JSXText'].includes(type)) add(node as Node, false);
+      if (prefix === undefined && type !== 'ImportDeclaration')
+        for (const part of Object.values(node)) visit(part);
+    };
+    visit(
+      parseAst(readFileSync(join(root, 'src', path), 'utf8'), { lang: path.endsWith('x') ? 'tsx' : 'ts' }),
+    );
+  }
+  return found;
+}
+
+/** Words after the name of the program that begin no command: it is the subject or object of a sentence. */
+const prose = [
+  'adds',
+  'again',
+  'are',
+  'cannot',
+  'does',
+  'job',
+  'keeps',
+  'needs',
+  'owner',
+  'requests',
+  'sends',
+];
+
+/** A command in a sentence: its name, and what looks like an argument. */
+const inSentence = /(?<![\w./@-])gmsi ([a-z]+)((?: (?:--?[a-z][a-z-]*|"[^"]*"|'[^']*'|<[a-z]+>|‹›))*)/g;
+/** Where a command with arguments ends: otherwise nobody can tell what to copy. */
+const end = /^(?:$|\n|["'`]|[.,;:)](?!\w))/;
+
+describe('every command that the program prints', () => {
+  const texts = printedTexts();
+  const jobs = [
+    'desk',
+    '<job>',
+    ...readdirSync(join(root, 'jobs')).map((file) => file.replace(/\.yaml$/, '')),
+  ];
+
+  /** @throws if the program does not take it, or a word of a sentence would be taken for a job */
+  function check(typed: string): void {
+    // Options that a caller composes follow a word directly.
+    const { name, args } = parseTyped(typed.replaceAll(/(?<=\w)‹›/g, '').replaceAll(value, 'desk'));
+    if (!['plan', 'backfill', 'sync', 'status', 'check', 'work', 'validate', 'repair'].includes(name)) return;
+    for (const job of args.flat()) expect(jobs, typed).toContain(job);
+  }
+
+  test('is found', () => {
+    expect(texts.filter(({ isWhole }) => isWhole).length).toBeGreaterThan(60);
+  });
+
+  test('on a line of its own is one that the program takes', () => {
+    for (const { text, isWhole } of texts) {
+      // What a caller composes is checked where it is printed, and below.
+      if (!isWhole || /^gmsi (?:‹›|$)/.test(text) || text === value) continue;
+      const [typed] = text.split(/ {4}/);
+      check(typed!.replace(/^.*(?=gmsi )/, '').replace(/ >.*$|\)$/, ''));
+    }
+  });
+
+  test('in a sentence is one that the program takes, and ends where the sentence shows it', () => {
+    for (const { where, text, isWhole } of texts) {
+      if (isWhole) continue;
+      for (const { 0: typed, 1: name, 2: args, index } of text.matchAll(inSentence)) {
+        if (prose.includes(name!)) continue;
+        expect(commandNames, `${where}: ${text}`).toContain(name);
+        if (args === '') continue;
+        expect(text.slice(index + typed.length), `after ${typed} in ${where}: ${text}`).toMatch(end);
+        check(typed);
+      }
+    }
+  });
+});
+
+const words = fc
+  .string({ unit: fc.constantFrom(...`ab 'Z-&"$*\`\\!|;<>()#~=%é`), minLength: 1 })
+  .filter((text) => !text.startsWith('-'));
+
+test('options are typed such that a shell and the program read the same', () => {
+  const options = fc.record(
+    {
+      from: fc.constant('2026-01-01'),
+      country: fc.array(words, { minLength: 1, maxLength: 3 }),
+      topic: fc.array(words, { minLength: 1, maxLength: 2 }),
+      fullRefresh: fc.constant(true),
+      retryRefused: fc.constant(true),
+      acceptRetractions: fc.constant(true),
+      maxRequests: fc.integer({ min: 1, max: 1000 }),
+      reason: words,
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(options, (given) => {
+      expect(parseTyped(`gmsi backfill desk${typedOptions(given)}`)).toEqual({
+        name: 'backfill',
+        args: [['desk']],
+        options: given,
+      });
+    }),
+  );
+});
+
+describe('the next command after a load of a part', () => {
+  const options = {
+    from: '2026-01-01',
+    country: ['US'],
+    fullRefresh: true,
+    acceptRetractions: true,
+    reason: 'late',
+    all: true,
+  };
+  const part = { from: '2026-01-01', country: ['US'] };
+  const again = { ...part, acceptRetractions: true };
+  const next = (about: object, many = 1) =>
+    parseTyped(
+      nextStepOf(
+        withoutMarks(
+          nextAfter(
+            Array(many).fill({ job: { path: 'jobs/desk.yaml' }, loadId: 1, ...about } as LoadSummary),
+            options,
+          ),
+        ),
+      )!,
+    );
+
+  test.for([
+    ['done', { outcome: 'done' }, { name: 'check', args: [['desk']], options: part }],
+    [
+      'nothing to do',
+      { outcome: 'done', loadId: undefined },
+      { name: 'status', args: [['desk']], options: {} },
+    ],
+    [
+      'nothing to sync',
+      { outcome: 'done', loadId: undefined, live: {} },
+      { name: 'plan', args: [['desk']], options: part },
+    ],
+    ['not complete', { outcome: 'incomplete' }, { name: 'backfill', args: [['desk']], options: again }],
+    [
+      'a sync that was stopped',
+      { outcome: 'interrupted', live: {} },
+      { name: 'sync', args: [['desk']], options: again },
+    ],
+    ['the budget is spent', { outcome: 'budget' }, { name: 'plan', args: [['desk']], options: again }],
+  ] as const)('%s', ([, about, expected]) => {
+    const { options, ...rest } = next(about);
+    expect(rest).toEqual({ name: expected.name, args: expected.args });
+    expect(options).toMatchObject(expected.options);
+    expect(options).not.toHaveProperty('fullRefresh');
+  });
+
+  test('of several jobs', () => {
+    expect(next({ outcome: 'done' }, 2)).toMatchObject({
+      name: 'check',
+      args: [[]],
+      options: { all: true, ...part },
+    });
+  });
+});
+
+it('what a plan of a full refresh proposes loads again what is loaded', async ({ warehouse }) => {
+  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  await using folder = await aFolder();
+  await folder.write("jobs/the desk's.yaml", jobFor(january));
+  const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
+  const run = (...args: string[]) => gmsiHere(args, setting);
+  expect(await run('backfill', "the desk's")).toMatchObject({ code: 0 });
+  const asked = sandbox.stats().requests;
+  const { stdout } = await run('plan', "the desk's", '--full-refresh', '--from', '2024-01-03');
+  const { name, args, options } = parseTyped(nextStepOf(stdout)!);
+  expect({ name, args, options }).toEqual({
+    name: 'backfill',
+    args: [["the desk's"]],
+    options: { fullRefresh: true, from: '2024-01-03' },
+  });
+  expect(await run('backfill', "the desk's", '--full-refresh', '--from', '2024-01-03')).toMatchObject({
+    code: 0,
+  });
+  expect(sandbox.stats().requests).toBeGreaterThan(asked);
+});
