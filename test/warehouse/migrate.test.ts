@@ -67,7 +67,7 @@ const landed = {
   '0006_comments': '817529a54b3cdc01d740b3f0d539534bc73bfc495eb1b1dfd585e254c63f77f9',
   '0007_processes': '6f3324205c2492c60b5d8975ecbea314e1c7bf2e71d69bda3ad01a400ca65059',
   '0008_one_lease': '0ac8532f22a536398e2c67262a4edea39cedcb0eb582fb9c00530d23cc9d86bf',
-  '0010_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
+  '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {
