@@ -2,14 +2,16 @@ import type { ServiceSettings } from '../config/job.ts';
 import { sayIfSlow } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
-import { checkStatus, serviceWords } from './check-status.ts';
+import { checkStatus, longestWait, noteIn, serviceWords } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
 import {
+  type AddressFault,
   CursorBroken,
   MalformedPage,
   NotSent,
   outcomeOf,
   PageTooLarge,
+  RateLimited,
   type RequestOutcome,
 } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
@@ -68,6 +70,15 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
+function noJson(status: number, words: string): AddressFault {
+  const hint =
+    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
+  return { what: `it answers ${status} without JSON: ${words}`, hint };
+}
+
+/** So many notes in place of data, without a good answer between them, are not about one window: the quota is probably spent. */
+const notesInARow = 3;
+
 export type Client = ReturnType<typeof createClient>;
 
 /**
@@ -91,6 +102,7 @@ export function createClient(options: ClientOptions) {
   let saidEcho = false;
   const closing = new AbortController();
   let requests = 0;
+  let notes = 0;
   let servedBy: 'sandbox' | 'service' | undefined;
   const serviceTime = keepServiceTime();
 
@@ -134,6 +146,7 @@ export function createClient(options: ClientOptions) {
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       contact.succeeded();
+      notes = 0;
       return result;
     };
 
@@ -217,18 +230,28 @@ export function createClient(options: ClientOptions) {
     const body = isEchoed ? Buffer.from(redact(content.toString())) : content;
     if (isSprawling(body))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
+    const text = body.toString();
+    const json = parsed(text);
+    const note = noteIn(text, json, redact);
+    if (json !== undefined && note === undefined) return json;
+    const words = note ?? serviceWords(text, redact);
+    const addressFault = json === undefined ? noJson(status, words) : undefined;
+    if (note === undefined)
+      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
+    notes += 1;
+    throw new RateLimited(`The service answered ${status} with a note in place of data: ${words}`, {
+      addressFault,
+      retryAfterMs: notes < notesInARow ? undefined : longestWait,
+    });
+  }
+
+  /** Drops the parser's error: its message quotes the body, and the body could echo the key. */
+  function parsed(text: string): unknown {
     try {
-      return parseJson(body.toString());
+      return parseJson(text);
     } catch (error) {
-      if (!(error instanceof NotJson)) throw error;
-      const words = serviceWords(body.toString(), redact);
-      // Without the cause: a parser's message quotes the body, and the body could echo the key.
-      const what = `it answers ${status} without JSON: ${words}`;
-      const hint =
-        "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, {
-        addressFault: { what, hint },
-      });
+      if (error instanceof NotJson) return undefined;
+      throw error;
     }
   }
 

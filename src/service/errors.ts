@@ -34,7 +34,7 @@ export abstract class RetryableError extends GmsiError {
   }
 }
 
-/** 429: too many requests for the key. */
+/** 429, or a 200 with a note in place of data: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
 /** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
@@ -54,6 +54,15 @@ export class PageTooLarge extends GmsiError {
     super(message, {
       hint: 'Set a smaller service.page_size in the job file, or a larger service.max_body_bytes if memory allows.',
     });
+  }
+}
+
+/** A 200 in an encoding or charset that is not known or not kept. Not retried, because its bytes would be the same again. */
+export class NotText extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(message: string, { cause }: ErrorDetails = {}) {
+    super(message, { hint: 'Tell the vendor. A shorter step in the job file leaves fewer days out.', cause });
   }
 }
 
@@ -130,7 +139,7 @@ export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The outcomes of a request in the metrics; `malformed` is a good status with an unreadable body. */
+/** The outcomes of a request in the metrics; `malformed` is a good status without readable data. */
 export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
 export type RequestOutcome = (typeof requestOutcomes)[number];
 
@@ -148,7 +157,8 @@ export function outcomeOf(
   if (status !== undefined && status >= 500) return '5xx';
   if (status !== undefined && status >= 400) return '4xx';
   if (status !== undefined && status >= 300) return '3xx';
-  if (failure instanceof MalformedPage || failure instanceof PageTooLarge) return 'malformed';
+  if ([MalformedPage, NotText, PageTooLarge, RateLimited].some((named) => failure instanceof named))
+    return 'malformed';
   if (status !== undefined) return 'ok';
   return aborted ? 'aborted' : 'network';
 }

@@ -93,6 +93,20 @@ describe('a file of records', () => {
     for (const rows of read) expect(rows).toEqual(read[0]);
   });
 
+  it('is a Parquet file of a writer that does not mark texts as texts', async ({ db, folder }) => {
+    const path = join(folder.path, 'old.parquet');
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    const of = (headline: string) =>
+      `select '${id(1)}' as id, '2024-05-01' as publication_time, 0.1 as directional_score, '${headline}'::blob as headline`;
+    await duckdb.run(`copy (${of('Caf\\xC3\\xA9')}) to '${path}' (format parquet)`);
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([{ headline: 'Café' }]);
+
+    await duckdb.run(`copy (${of('Caf\\xE9')}) to '${path}' (format parquet)`);
+    const { refused } = await runImport(db, [path], { stated });
+    expect(refused).toMatchObject([{ why: 'cannot be read: a text is not UTF-8' }]);
+  });
+
   it('may name the series in its records; then no day counts as covered', async ({ db, folder }) => {
     const record = (n: number, country: string) =>
       JSON.stringify({

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
@@ -46,6 +47,62 @@ test('a page over the cap is not asked for again, since it would be as large', a
   expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
 });
 
+test.each([
+  ['packed in an unknown way', text('{}', 200, { 'content-encoding': 'zip' })],
+  ['not UTF-8', (_: unknown, response: ServerResponse) => void response.end(Buffer.from('["é"]', 'latin1'))],
+])('a page that is %s is not asked for again, since its bytes would be the same', async (_name, answer) => {
+  const server = await rawServer(answer);
+  const { client, events } = aClient(server.url);
+  await expect(client.getPage(request, never)).rejects.toMatchObject({ name: 'NotText', kind: 'skippable' });
+  expect(server.targets).toHaveLength(1);
+  expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
+});
+
+describe('a note in place of data', () => {
+  const words = 'Monthly quota exceeded';
+
+  test.each([
+    ['a message', json({ message: words })],
+    ['a note, as others call it', json({ Note: words })],
+    ['a list of errors', json({ errors: [{ msg: words }] })],
+    ['a page without data', json({ data: null, has_more: false, message: words })],
+    ['an error beside no records', json({ ...emptyPage, error: words })],
+    ['a text', text(words, 200)],
+  ])('is said, and ends the requests of the client after a few: %s', async (_name, answer) => {
+    const server = await rawServer(answer);
+    const { client, clock, events } = aClient(server.url);
+    const refused = () => client.getPage(request, never);
+    await expect(refused()).rejects.toThrow(`answered 200 with a note in place of data: ${words}`);
+    for (const _ of [1, 2, 3]) await expect(refused()).rejects.toThrow(/^No request is sent before .*quota/);
+    expect(server.targets).toHaveLength(3);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'request', outcome: 'malformed' }));
+    await clock.sleep(3_600_000, never);
+    await expect(refused()).rejects.toThrow(words);
+    expect(server.targets).toHaveLength(4);
+  });
+
+  test('is retried if good answers come between', async () => {
+    const note = json({ message: 'slower, please' });
+    const server = await rawServer(inTurn(note, note, json(emptyPage), note, note, json(emptyPage)));
+    const { client } = aClient(server.url);
+    for (const _ of [1, 2])
+      expect(await client.getPage(request, never)).toMatchObject({ records: { length: 0 } });
+  });
+
+  test('of a lookup is said, too', async () => {
+    const server = await rawServer(json({ detail: words }));
+    await expect(aClient(server.url).client.getJson(request, never)).rejects.toThrow(words);
+  });
+
+  test.each([
+    ['a page with a message', { ...emptyPage, message: 'ok' }],
+    ['records with an error beside them', { ...emptyPage, data: [1], error: 'slow' }],
+  ])('is not %s', async (_name, page) => {
+    const server = await rawServer(json(page));
+    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ nextToken: null });
+  });
+});
+
 describe('a good answer', () => {
   test('was asked for with the key, the user agent and everything encoded', async () => {
     const server = await rawServer(json(emptyPage));
@@ -83,7 +140,7 @@ describe('what can be retried', () => {
     ['a body cut short', cutShort, 'malformed'],
     ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200), 'malformed'],
     ['a 200 that is not the envelope', json({ detail: 'busy' }), 'malformed'],
-    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' }), 'malformed'],
+    ['a 200 that is a text', text('upstream is busy', 200), 'malformed'],
     ['a 204', text('', 204), 'malformed'],
     ['a 408', json({}, 408), '4xx'],
     ['a 425', json({}, 425), '4xx'],

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http';
+import { sql } from 'kysely';
+import { describe, expect } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+
+/** Answers that are good at first sight, and what may be concluded from them. */
+
+const job = aJob({
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  start_date: '2025-01-01',
+  end_date: '2025-01-10',
+  service: { end_date: 'inclusive' },
+});
+
+async function headlines(db: Warehouse): Promise<string[]> {
+  const { rows } = await sql<{ headline: string }>`select distinct headline from gmsi.headlines`.execute(db);
+  return rows.map(({ headline }) => headline);
+}
+
+describe('bytes', () => {
+  const latin1 = (contentType: string) => (asked: AskedOf, response: ServerResponse) => {
+    const body = JSON.stringify(aPage(recordsOf(asked, { headline: 'Café prices' })));
+    response.writeHead(200, { 'content-type': contentType }).end(Buffer.from(body, 'latin1'));
+    return true;
+  };
+
+  it('of a declared charset are decoded from it', async ({ db }) => {
+    await using service = await aStandIn(latin1('application/json; charset=ISO-8859-1'));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await headlines(db)).toEqual(['Café prices']);
+  });
+
+  it('that are not UTF-8 fail their window with a sentence, and are not asked for again', async ({ db }) => {
+    await using service = await aStandIn(latin1('application/json'));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+    expect(await windowsOf(db)).toMatchObject([
+      { state: 'failed', last_error: 'The body is not UTF-8, and declares no charset.' },
+    ]);
+    expect(await countRows(db, 'headlines')).toBe(0);
+    expect(await coverageOf(db)).toEqual({});
+    expect(service.asked).toHaveLength(1);
+  });
+});
