@@ -244,7 +244,8 @@ function logEvent(log: Log, event: ClientEvent): void {
     // The first retries take a second or two; later ones explain a long wait.
     const level = attempt < 3 ? 'debug' : 'info';
     log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
-  } else if (event.type === 'key echoed')
+  } else if (event.type === 'key refused') log.debug(event, 'the service refused the API key');
+  else if (event.type === 'key echoed')
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(

@@ -1,4 +1,5 @@
 import type { Series } from '../feeds/feed.ts';
+import { RequestRefused } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow } from './drain-all.ts';
 import { endedBy, type LoadEnd, moreSevere } from './ends.ts';
@@ -41,7 +42,8 @@ export async function readLive(
         failedInARow = 0;
       } catch (error) {
         if (load.abort.aborted) return;
-        const isHopeless = ++failedInARow >= failuresInARow + load.job.service.concurrency;
+        const isOfSeries = error instanceof RequestRefused && error.isOfKey;
+        const isHopeless = !isOfSeries && ++failedInARow >= failuresInARow + load.job.service.concurrency;
         const whole = endedBy(error) ?? {
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,

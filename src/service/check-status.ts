@@ -20,9 +20,9 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
 
   const words = serviceWords(answer.content.toString(), redact);
   const { retryAfterMs, said } = waitOf(headers, now, redact);
-  if (status === 401 || status === 403) throw new KeyRefused(status, words);
-  if (status === 429) {
-    throw new RateLimited(`The service limits the rate (429): ${words}${said}`, { retryAfterMs });
+  if (status === 401) throw new KeyRefused(status, words);
+  if (status === 429 || (status === 403 && headers['retry-after'] !== undefined)) {
+    throw new RateLimited(`The service limits the rate (${status}): ${words}${said}`, { retryAfterMs });
   }
   if (status >= 500 || status === 408 || status === 425) {
     const what = `The service answered ${path} with ${status}: ${words}${said}`;

@@ -1,4 +1,6 @@
 import type { ServiceSettings } from '../config/job.ts';
+import { kindOf } from '../errors.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import { sayIfSlow } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
@@ -7,12 +9,14 @@ import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './cl
 import {
   type AddressFault,
   CursorBroken,
+  KeyRefused,
   MalformedPage,
   NotSent,
   outcomeOf,
   PageTooLarge,
   RateLimited,
   type RequestOutcome,
+  RequestRefused,
 } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
@@ -36,6 +40,8 @@ export type ClientEvent =
       readonly status: number | undefined;
       readonly ms: number;
     }
+  /** The service refused the key, with a 401, or with a 403 for everything. */
+  | { readonly type: 'key refused'; readonly status: number }
   /** The service echoed the key in its data for the first time; the client removes it. */
   | { readonly type: 'key echoed' }
   /** A try failed; the next one follows after `delayMs`. */
@@ -79,6 +85,15 @@ function noJson(status: number, words: string): AddressFault {
 /** So many notes in place of data, without a good answer between them, are not about one window: the quota is probably spent. */
 const notesInARow = 3;
 
+/** A list that whoever may read any series of the feed may read. */
+function listFor({ feed }: ServiceRequest): ServiceRequest {
+  const isOfTickers = feed !== undefined && feedNamed(feed).dimensions.includes('ticker');
+  return { path: isOfTickers ? '/ticker' : '/countries', query: {} };
+}
+
+/** Refusals in a row, of what was asked, after which the key is tried again. */
+const refusalsInARow = 10;
+
 export type Client = ReturnType<typeof createClient>;
 
 /**
@@ -103,6 +118,15 @@ export function createClient(options: ClientOptions) {
   const closing = new AbortController();
   let requests = 0;
   let notes = 0;
+  let refusals = 0;
+  let answeredLast: ServiceRequest | undefined;
+  let keyTrial:
+    | {
+        readonly request: ServiceRequest;
+        readonly since: ServiceRequest | undefined;
+        readonly end: Promise<unknown>;
+      }
+    | undefined;
   let servedBy: 'sandbox' | 'service' | undefined;
   const serviceTime = keepServiceTime();
 
@@ -147,6 +171,8 @@ export function createClient(options: ClientOptions) {
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       contact.succeeded();
       notes = 0;
+      refusals = 0;
+      answeredLast = request;
       return result;
     };
 
@@ -155,7 +181,14 @@ export function createClient(options: ClientOptions) {
         return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
         if (error instanceof NotSent) requests -= 1;
-        throw await contact.judge(error, request.path, number);
+        const judged =
+          error instanceof RequestRefused && error.isOfKey
+            ? await judgeKey(error, request)
+            : await contact.judge(error, request.path, number);
+        // What a trial of the key means, the request that it is for decides.
+        if (judged instanceof KeyRefused && request !== keyTrial?.request)
+          onEvent({ type: 'key refused', status: judged.status });
+        throw judged;
       }
     };
 
@@ -174,6 +207,25 @@ export function createClient(options: ClientOptions) {
     const { leastDelayMs, givesUp } = contact;
     const retrying = { maxAttempts, patience, clock, random, leastDelayMs, givesUp, onRetry };
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
+  }
+
+  /**
+   * Tells a key that is refused for everything from one that may not read what was asked: tries it with the request that was
+   * answered last, else with a list that the feed needs.
+   */
+  async function judgeKey(error: RequestRefused, request: ServiceRequest): Promise<unknown> {
+    const known = answeredLast ?? listFor(request);
+    if (request === keyTrial?.request || (!answeredLast && request.path === known.path))
+      return new KeyRefused(error.status, error.words);
+    if (!keyTrial || ++refusals % refusalsInARow === 0) {
+      const again = { ...known };
+      const end = getJson(again, closing.signal).catch((refused: unknown) => refused);
+      keyTrial = { request: again, since: answeredLast, end };
+    }
+    const { since, end } = keyTrial;
+    const kind = kindOf(await end);
+    // An answer to another request, meanwhile, shows that the key is not refused for everything.
+    return kind === 'budget' || (kind === 'fatal' && answeredLast === since) ? end : error;
   }
 
   /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */

@@ -34,7 +34,7 @@ export abstract class RetryableError extends GmsiError {
   }
 }
 
-/** 429, or a 200 with a note in place of data: too many requests for the key. */
+/** 429, a 403 with Retry-After, or a 200 with a note in place of data: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
 /** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
@@ -66,14 +66,16 @@ export class NotText extends GmsiError {
   }
 }
 
-/** 401 or 403. No request with this key can succeed, so the load ends instead of failing every window. */
+/** 401, or 403 for everything. No request with this key can succeed, so the load ends instead of failing every window. */
 export class KeyRefused extends GmsiError {
   override readonly kind = 'fatal';
+  readonly status: number;
 
   constructor(status: number, words: string) {
     super(`The service refused the API key with ${status}: ${words}`, {
       hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
     });
+    this.status = status;
   }
 }
 
@@ -85,10 +87,13 @@ export class RequestRefused extends GmsiError {
   readonly words: string;
   /** True if any web server may give this answer for an unknown path; the service may give it for a window, too. */
   readonly isForeign: boolean;
+  /** True if the key may not read what was asked; it may read other series. */
+  readonly isOfKey: boolean;
 
   constructor(path: string, status: number, words: string, isForeign = false) {
     super(`The service refused ${path} with ${status}: ${words}`);
     this.isForeign = isForeign;
+    this.isOfKey = status === 403;
     this.status = status;
     this.words = words;
   }

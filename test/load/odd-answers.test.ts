@@ -46,3 +46,52 @@ describe('bytes', () => {
     expect(service.asked).toHaveLength(1);
   });
 });
+
+describe('a 403', () => {
+  const refuse = (response: ServerResponse, more: Record<string, string> = {}) => {
+    response.writeHead(403, more).end(JSON.stringify({ detail: 'this licence has no GB' }));
+    return true;
+  };
+  const all = aJob({
+    countries: 'all',
+    topics: 'all',
+    start_date: '2024-01-01',
+    end_date: '2025-12-31',
+    service: { end_date: 'inclusive' },
+  });
+  const series = (db: Warehouse) => coverageOf(db).then((coverage) => Object.keys(coverage).length);
+
+  it('for one country leaves the others loaded, whole, in one run', async ({ db }) => {
+    await using service = await aStandIn(({ country }, response) => country === 'GB' && refuse(response));
+    const result = await runBackfill({ job: all, db, sandbox: service });
+    expect(result).toMatchObject({
+      outcome: 'incomplete',
+      error: undefined,
+      windows: { pending: 0, failed: 0 },
+    });
+    expect(await series(db)).toBe(4);
+    const refused = (await windowsOf(db)).filter(({ state }) => state === 'refused');
+    expect(new Set(refused.map(({ country }) => country))).toEqual(new Set(['GB']));
+    for (const { last_error } of refused) expect(last_error).toContain('with 403: this licence has no GB');
+    expect(service.asked.filter(({ country }) => country === 'GB')).toHaveLength(2);
+  });
+
+  it('for all countries except one loads that one, however many are asked for first', async ({ db }) => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    await using service = await aStandIn(
+      ({ country }, response) => country !== 'XA' && refuse(response),
+      letters.map((letter) => `X${letter}`),
+    );
+    const result = await runBackfill({ job: all, db, sandbox: service });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { pending: 0, failed: 0 } });
+    expect(await series(db)).toBe(2);
+    expect(service.asked.filter(({ country }) => country !== 'XA')).toHaveLength(50);
+  });
+
+  it('with Retry-After ends nothing', async ({ db }) => {
+    await using service = await aStandIn(
+      ({ before }, response) => before === 3 && refuse(response, { 'retry-after': '1' }),
+    );
+    expect(await runBackfill({ job: all, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+  });
+});
