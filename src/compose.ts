@@ -23,6 +23,7 @@ import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { migrate } from './warehouse/migrate.ts';
 import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
+import { hasAnswered } from './warehouse/tables/origin.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
 /** The configuration, log, clock and stop signal that every command receives. */
@@ -206,7 +207,8 @@ export function openService(
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
   const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
-  const client = openClient(session, settings, cap(permits));
+  const recall = (address: string) => hasAnswered(patient, address);
+  const client = openClient(session, settings, cap(permits), recall);
   return {
     client,
     /** Requests that all processes of the key have booked this month. */
@@ -220,7 +222,12 @@ export function openUncounted(session: Session, settings: ServiceSettings): Clie
   return openClient(session, settings, unlimited);
 }
 
-function openClient(session: Session, settings: ServiceSettings, permits: Permits): Client {
+function openClient(
+  session: Session,
+  settings: ServiceSettings,
+  permits: Permits,
+  recall?: (address: string) => Promise<boolean>,
+): Client {
   const onEvent = (event: ClientEvent) => {
     logEvent(session.log, event);
     session.onClientEvent?.(event);
@@ -232,6 +239,7 @@ function openClient(session: Session, settings: ServiceSettings, permits: Permit
     settings,
     permits,
     answered,
+    ...(recall && { recall }),
     onEvent,
   });
 }

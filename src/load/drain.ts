@@ -98,7 +98,7 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   for (let at = drain.from; ; ) {
     if (!(await load.lease.owns(at.windowId))) throw claimLost(at);
     const page = await onePage(load, drain, at);
-    await load.origin.check(load.client.servedBy);
+    await load.origin.check(load.client.servedBy, load.client.answeredAt);
     refuseOtherDays(page, drain);
     if (page.nextToken !== null) acceptToken(page.nextToken);
     drain.met.take(page);

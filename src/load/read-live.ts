@@ -67,7 +67,7 @@ async function readOne(load: Load, series: Series): Promise<number> {
     const page = await step('fetch', load, {}, () =>
       fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
-    await load.origin.check(client.servedBy);
+    await load.origin.check(client.servedBy, client.answeredAt);
     refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
     const read = await step('read', load, { records: page.records.length }, () =>

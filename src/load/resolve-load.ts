@@ -39,11 +39,11 @@ export async function refreshList(
   const at = () => client.serviceTime?.date ?? clock();
   if (list === 'topics') {
     const topics = await fetchTopics(client, signal);
-    await origin.check(client.servedBy);
+    await origin.check(client.servedBy, client.answeredAt);
     return saveTopics(warehouse, topics, at());
   }
   const codes = await fetchCodes(client, list, signal);
-  await origin.check(client.servedBy);
+  await origin.check(client.servedBy, client.answeredAt);
   return saveCodes(warehouse, list, codes, at());
 }
 

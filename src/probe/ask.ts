@@ -59,7 +59,7 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
     try {
       const { records, nextToken } = await ask();
       const at = clock.now();
-      await origin.check(client.servedBy);
+      await origin.check(client.servedBy, client.answeredAt);
       const seen = records.flatMap((record) => seenRecord(record, timeNames) ?? []);
       const answer = { records: seen, count: records.length, nextToken, at };
       return { kind: 'answered', answer };

@@ -69,6 +69,8 @@ export interface ClientOptions {
   readonly userAgent: string;
   /** Addresses that have answered in this process; see `firstContact`. */
   readonly answered?: AnsweredAddresses;
+  /** Whether an address has answered any process; see `firstContact`. */
+  readonly recall?: (address: string) => Promise<boolean>;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
   readonly clock?: Clock;
@@ -128,6 +130,7 @@ export function createClient(options: ClientOptions) {
       }
     | undefined;
   let servedBy: 'sandbox' | 'service' | undefined;
+  const answeredAt = new Set<string>();
   const serviceTime = keepServiceTime();
 
   const lookup = {
@@ -142,9 +145,10 @@ export function createClient(options: ClientOptions) {
       connections: settings.concurrency,
       headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
     });
-    const { answered } = options;
+    const { answered, recall } = options;
     const contact = firstContact({
       answered,
+      recall,
       address: `${origin}${prefix}`,
       setting,
       lookup: known,
@@ -170,6 +174,7 @@ export function createClient(options: ClientOptions) {
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       contact.succeeded();
+      answeredAt.add(contact.address);
       notes = 0;
       refusals = 0;
       answeredLast = request;
@@ -333,6 +338,8 @@ export function createClient(options: ClientOptions) {
     get servedBy() {
       return servedBy;
     },
+    /** The addresses that have given a good answer. */
+    answeredAt: answeredAt as ReadonlySet<string>,
     /** The service's time; `undefined` until a good answer has carried it. */
     get serviceTime(): ServiceTime | undefined {
       return serviceTime.now();
