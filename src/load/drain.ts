@@ -117,7 +117,11 @@ async function onePage(load: Load, drain: Drain, at: Checkpoint): Promise<Omit<D
     );
     refuseUnknownFields(records, load.knownFields);
     const read = await step('read', load, { ...about, records: records.length }, () =>
-      readPage(records, load.reader, load.feed.table, timesRequested(drain, load.clock())),
+      readPage(
+        records,
+        { ...load, table: load.feed.table, series: drain.series },
+        timesRequested(drain, load.clock()),
+      ),
     );
     return { ...read, at, nextToken };
   } catch (error) {

@@ -63,7 +63,7 @@ export async function readLive(
 
 async function readOne(load: Load, series: Series): Promise<number> {
   return step('live', load, presentParts(series), async () => {
-    const { loadId, feed, warehouse, reader, client, job } = load;
+    const { loadId, feed, warehouse, client, job } = load;
     const page = await step('fetch', load, {}, () =>
       fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
@@ -71,7 +71,7 @@ async function readOne(load: Load, series: Series): Promise<number> {
     refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
     const read = await step('read', load, { records: page.records.length }, () =>
-      readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
+      readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(polledAt)),
     );
     const { records } = read;
     const live = { ...read, feed, series, loadId, polledAt };

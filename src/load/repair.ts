@@ -1,4 +1,5 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
+import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import type { Log } from '../log.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
@@ -13,6 +14,7 @@ import {
   noTotals,
   startLoad,
 } from '../warehouse/tables/loads.ts';
+import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
@@ -73,6 +75,7 @@ export interface RepairResult extends RepairCounts {
 /** A repair under way. */
 export interface Repair extends RepairContext {
   readonly reader: RecordReader;
+  readonly otherSeries: OtherSeries;
   readonly batchSize: number;
   readonly counts: RepairCounts;
   /** Counted up as batches are committed. */
@@ -96,6 +99,7 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     ...context,
     warehouse,
     reader: feed.reader(context.fields),
+    otherSeries: otherSeries(feed, listedValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
     counts: {
       records: 0,
@@ -151,7 +155,8 @@ async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<voi
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
   for (const record of batch) {
-    const { row, rejected } = run.reader.read(record.record);
+    const other = run.otherSeries(record.record, record);
+    const { row, rejected } = other === undefined ? run.reader.read(record.record) : { rejected: other };
     if (row) readable.push({ ...record, row });
     else {
       counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;

@@ -129,11 +129,14 @@ export class CursorBroken extends GmsiError {
 export class CutOff extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(records: number) {
-    const hint =
-      'Request fewer records at once: set a shorter step in the job file, or a larger service.page_size.';
+  constructor(records: number, limit: number) {
+    const isFull = records >= limit;
+    const why = isFull
+      ? 'as many as requested'
+      : `which is probably a limit of its own: ${limit} were requested`;
+    const hint = `Request fewer records at once: set a shorter step in the job file${isFull ? ', or a larger service.page_size' : ''}.`;
     super(
-      `The service answered with a bare array of ${records} records, as many as requested. It may be cut off, and has no next_token for the rest.`,
+      `The service answered with a bare array of ${records} records, ${why}. It may be cut off, and has no next_token for the rest.`,
       { hint },
     );
   }

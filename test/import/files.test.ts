@@ -107,6 +107,17 @@ describe('a file of records', () => {
     expect(refused).toMatchObject([{ why: 'cannot be read: a text is not UTF-8' }]);
   });
 
+  it('is not loaded as a series that its records do not name', async ({ db, folder }) => {
+    const record = (n: number, country: string) =>
+      JSON.stringify({ id: id(n), country, publication_time: '2024-05-01', directional_score: 0.1 });
+    const path = await folder.write('mixed.ndjson', [record(1, 'US'), record(2, 'GB')].join('\n'));
+    const us = { ...stated, country: 'US' };
+    expect(await runImport(db, [path], { stated: us })).toMatchObject({ covered: { series: 0 } });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([{ headline_id: id(1) }]);
+    const { rows } = await sql`select reason from gmsi.rejected_records`.execute(db);
+    expect(rows).toEqual([{ reason: 'names the country GB, not US' }]);
+  });
+
   it('may name the series in its records; then no day counts as covered', async ({ db, folder }) => {
     const record = (n: number, country: string) =>
       JSON.stringify({

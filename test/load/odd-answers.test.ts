@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { repair } from '../../src/load/repair.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
@@ -44,6 +46,66 @@ describe('bytes', () => {
     expect(await countRows(db, 'headlines')).toBe(0);
     expect(await coverageOf(db)).toEqual({});
     expect(service.asked).toHaveLength(1);
+  });
+});
+
+it('a bare array of a round number of records, below the limit, is not an end', async ({ db }) => {
+  await using service = await aStandIn((asked, response) => {
+    response.end(
+      JSON.stringify(Array.from({ length: 500 }, (_, n) => ({ ...recordsOf(asked)[0], id: `${n}` }))),
+    );
+    return true;
+  });
+  expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+  expect(await windowsOf(db)).toMatchObject([
+    { state: 'failed', last_error: expect.stringContaining('a bare array of 500 records') },
+  ]);
+  expect(await coverageOf(db)).toEqual({});
+});
+
+describe('records that name another series', () => {
+  const naming = (names: object) => (asked: AskedOf, response: ServerResponse) => {
+    response.end(JSON.stringify(aPage(recordsOf(asked, names))));
+    return true;
+  };
+
+  it.for([
+    [{ country: 'GB' }, 'names the country GB, not US'],
+    [{ country: 'United Kingdom' }, 'names the country GB, not US'],
+    [{ country_code: 'fr' }, 'names the country FR, not US'],
+    [{ topic_name: 'Wars' }, 'names the topic Wars, not Inflation-Food'],
+    [{ topic: 'wars', country: 'US' }, 'names the topic Wars, not Inflation-Food'],
+  ] as const)('are not loaded as the one that was asked for: %j', async ([names, reason], { db }) => {
+    await using service = await aStandIn(naming(names));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+    expect(await windowsOf(db)).toMatchObject([{ state: 'failed', records_rejected: 10 }]);
+    expect(await countRows(db, 'headlines')).toBe(0);
+    expect(await coverageOf(db)).toEqual({});
+    const rejected = await db.selectFrom('gmsi.rejected_records').select('reason').distinct().execute();
+    expect(rejected).toEqual([{ reason }]);
+
+    const stop = new AbortController().signal;
+    const about = { warehouse: db, feed: gmsiHeadlines, fields: {}, scope: undefined, job: '', stop };
+    const repaired = await repair({ ...about, dryRun: false, runBy: 'test' });
+    expect(repaired).toMatchObject({ rows: 0, stillRejected: { [reason]: 10 } });
+  });
+
+  it.for([
+    { country: 'US', country_code: 'USA', topic: 'INFLATION-FOOD' },
+    { country: 'United States', topic: 'Food prices' },
+    { country: ['GB'], topic: null, ticker: 'BTC_CRY' },
+    { country: 'the news agency' },
+  ])('are those of the series if they name it, or something that is no series: %j', async (names, { db }) => {
+    await using service = await aStandIn(naming(names));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await countRows(db, 'headlines')).toBe(10);
+  });
+
+  it('are loaded if the job reads the field into a column', async ({ db }) => {
+    await using service = await aStandIn(naming({ country: 'GB' }));
+    const named = { ...job, fields: { source: ['country'] } };
+    expect(await runBackfill({ job: named, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await countRows(db, 'headlines')).toBe(10);
   });
 });
 
