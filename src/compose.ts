@@ -24,6 +24,7 @@ import { type KeptProcess, keepProcess } from './warehouse/keep-process.ts';
 import { migrate } from './warehouse/migrate.ts';
 import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
+import { hasAnswered } from './warehouse/tables/origin.ts';
 import type { WindowScope } from './warehouse/tables/series.ts';
 
 /** The configuration, log, clock and stop signal that every command receives. */
@@ -222,7 +223,8 @@ export function openService(
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
   const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
-  const client = openClient(session, settings, cap(permits));
+  const recall = (address: string) => hasAnswered(patient, address);
+  const client = openClient(session, settings, cap(permits), recall);
   return {
     client,
     /** Requests that all processes of the key have booked this month. */
@@ -236,7 +238,12 @@ export function openUncounted(session: Session, settings: ServiceSettings): Clie
   return openClient(session, settings, unlimited);
 }
 
-function openClient(session: Session, settings: ServiceSettings, permits: Permits): Client {
+function openClient(
+  session: Session,
+  settings: ServiceSettings,
+  permits: Permits,
+  recall?: (address: string) => Promise<boolean>,
+): Client {
   const onEvent = (event: ClientEvent) => {
     logEvent(session.log, event);
     session.onClientEvent?.(event);
@@ -248,6 +255,7 @@ function openClient(session: Session, settings: ServiceSettings, permits: Permit
     settings,
     permits,
     answered,
+    ...(recall && { recall }),
     onEvent,
   });
 }
@@ -260,7 +268,8 @@ function logEvent(log: Log, event: ClientEvent): void {
     // The first retries take a second or two; later ones explain a long wait.
     const level = attempt < 3 ? 'debug' : 'info';
     log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
-  } else if (event.type === 'key echoed')
+  } else if (event.type === 'key refused') log.debug(event, 'the service refused the API key');
+  else if (event.type === 'key echoed')
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { utf8Text } from '../config/utf8-text.ts';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
@@ -16,7 +17,10 @@ const builtIn = inPackage('jobs/checks');
 export async function findChecks(cwd: string, knownFeeds: readonly string[]): Promise<Check[]> {
   const paths = [await checksIn(builtIn), await checksIn(resolve(cwd, 'jobs/checks'))];
   const checks = await Promise.all(
-    paths.flat().map(async (path) => parseCheck(told(path, cwd), await readFile(path, 'utf8'), knownFeeds)),
+    paths.flat().map(async (path) => {
+      const name = told(path, cwd);
+      return parseCheck(name, utf8Text(name, await readFile(path)), knownFeeds);
+    }),
   );
   const byName = new Map(checks.map((check) => [check.name, check]));
   return [...byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));

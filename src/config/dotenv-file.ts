@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
+import { utf8Text } from './utf8-text.ts';
 
 /**
  * Returns the values of a `.env` file; none if there is no file. Node.js ignores a line that it cannot read, and an open quote
@@ -32,10 +33,7 @@ function readText(path: string): string {
   } catch (cause) {
     throw new ConfigError(`${path} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  if (bytes.includes(0)) {
-    throw new ConfigError(`${path} is not UTF-8 text.`, { hint: 'Save it as UTF-8; it looks like UTF-16.' });
-  }
-  return bytes.toString('utf8').replace(/^\uFEFF/, '');
+  return utf8Text(path, bytes);
 }
 
 /** Returns the value that a person means by a line; `undefined` if the line does not set the name, or has a quote that is not closed. */

@@ -5,6 +5,7 @@ import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
 import { typed } from './typed.ts';
+import { utf8Text } from './utf8-text.ts';
 
 const endings = ['.yaml', '.yml'];
 /** The job files that come with the package. */
@@ -44,8 +45,9 @@ function jobName(path: string): string {
 
 async function readIfThere(absolute: string, path: string): Promise<string | undefined> {
   try {
-    return await readFile(absolute, 'utf8');
+    return utf8Text(path, await readFile(absolute));
   } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
     const code = isSystemError(cause) ? cause.code : undefined;
     const link = code === 'ENOENT' ? await readlink(absolute).catch(() => undefined) : undefined;
     if ((code === 'ENOENT' && link === undefined) || code === 'ENOTDIR') return undefined;

@@ -1,5 +1,6 @@
 import type { DuckDB } from '../duckdb.ts';
 import type { RecordReader, Series } from '../feeds/feed.ts';
+import type { ListedValues, OtherSeries } from '../feeds/reading/other-series.ts';
 import { endedBy } from '../load/ends.ts';
 import { readPage } from '../load/read-page.ts';
 import type { ReadCounts } from '../load/rejected.ts';
@@ -20,7 +21,7 @@ import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
-import { type ListedValues, type Placement, seriesReader } from './place-file.ts';
+import { type Placement, seriesReader } from './place-file.ts';
 import { readBatches } from './read-records.ts';
 
 /** The load of a feed's files. */
@@ -30,6 +31,7 @@ export interface FileLoad {
   readonly reader: RecordReader;
   readonly duckdb: DuckDB | undefined;
   readonly listed: ListedValues;
+  readonly otherSeries: OtherSeries;
   /** The loads that imported files, this one included. */
   readonly imports: readonly number[];
   readonly partitions: KnownPartitions;
@@ -97,7 +99,7 @@ export async function importFile(
 
 /** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
 async function* readGroups(
-  { reader, listed }: FileLoad,
+  { reader, listed, otherSeries }: FileLoad,
   placement: Placement,
   batches: AsyncIterable<Batch>,
 ): AsyncGenerator<readonly ReadRecords[], void> {
@@ -106,7 +108,10 @@ async function* readGroups(
   for await (const batch of batches) {
     const sorted =
       fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
-    yield sorted.map(({ series, records }) => ({ series, ...readPage(records, reader, feed.table) }));
+    yield sorted.map(({ series, records }) => ({
+      series,
+      ...readPage(records, { reader, table: feed.table, series, otherSeries }),
+    }));
   }
 }
 

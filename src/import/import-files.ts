@@ -3,13 +3,13 @@ import { firstUnsettledDayAt } from '../plan/days.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { newestVersion } from '../warehouse/tables/imported-files.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
+import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
 import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
 import { type Days, daysCovered } from './file-days.ts';
 import { type LoadedFiles, type LoadFilesContext, loadFiles, type PlacedFile } from './load-files.ts';
-import { type ListedValues, placeFile, type Stated } from './place-file.ts';
+import { placeFile, type Stated } from './place-file.ts';
 
 export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse'> {
   /** Files, folders and ZIP files. */
@@ -61,7 +61,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const found = await findFiles(paths, stop);
   for (const { name, error } of found.refused) refuse(name, error);
   const superseded = await olderVersions(context, found.files);
-  const listed = await listedValues(context);
+  const listed = listedValues(await readLookups(warehouse));
   const now = await earliestClock(context);
   const placed: PlacedFile[] = [];
   for (const file of found.files) {
@@ -122,15 +122,6 @@ async function olderVersions({ warehouse }: ImportContext, files: readonly DataF
   }
   const isOlder = ({ subject, madeAt }: Archive) => madeAt.getTime() < newest.get(subject)!;
   return new Set([...archives.values()].filter(isOlder).map(({ path }) => path));
-}
-
-async function listedValues({ warehouse }: ImportContext): Promise<ListedValues> {
-  const { countries, topics, tickers } = await readLookups(warehouse);
-  return {
-    country: countries.map(({ code }) => code),
-    topic: topics.map(({ name }) => name),
-    ticker: tickers.map(({ code }) => code),
-  };
 }
 
 /** Returns the earliest time: a clock that is ahead would mark days as covered before they are over. */

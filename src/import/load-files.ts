@@ -1,6 +1,7 @@
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed } from '../feeds/feed.ts';
+import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
 import { endedBy } from '../load/ends.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
@@ -14,7 +15,7 @@ import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import type { Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
-import type { ListedValues, Placement } from './place-file.ts';
+import type { Placement } from './place-file.ts';
 
 /** How many files are read at a time, so that one is read while the rows of others are written. */
 const atOnce = 4;
@@ -215,6 +216,7 @@ async function openLoad(
     stop,
     log: log.child({ load: loadId }),
     reader: feed.reader(),
+    otherSeries: otherSeries(feed, listed, {}),
     duckdb,
     partitions: new Set<string>(),
     hasRefused: false,

@@ -1,5 +1,6 @@
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Dimension, Feed, Series } from '../feeds/feed.ts';
+import { type ListedValues, seriesFields } from '../feeds/reading/other-series.ts';
 import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
@@ -12,9 +13,6 @@ export interface Stated {
   readonly ticker: string | undefined;
   readonly matchType: string | undefined;
 }
-
-/** The values of each lookup; none if it was never fetched. */
-export type ListedValues = Readonly<Record<Dimension, readonly string[]>>;
 
 /** Where the records of a file belong, according to its name and the user. */
 export interface Placement {
@@ -35,9 +33,7 @@ type SeriesPart = Dimension | 'match_type' | 'variant';
 
 /** Folder and field names for each part of a series. */
 const names: Readonly<Record<Dimension | 'match_type', readonly string[]>> = {
-  country: ['country', 'country_code'],
-  topic: ['topic_name', 'topic'],
-  ticker: ['ticker', 'ticker_id'],
+  ...seriesFields,
   match_type: ['match_type', 'index_type'],
 };
 

@@ -33,7 +33,8 @@ export async function* tableRecords(
   try {
     const source = shape
       ? readCsv(plain.path, shape)
-      : `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false)`;
+      : // Older writers do not mark texts as texts. Read as bytes, "é" would be stored as "\\xC3\\xA9".
+        `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false, binary_as_string = true)`;
     const names = shape?.columns ?? (await connection.stream(`from ${source} limit 0`)).columnNames();
     checkNames(names, shape && 1);
     // In a list, all values must have one type.
@@ -148,6 +149,7 @@ function reasonOf(error: unknown): string {
   const reason = systemReason(error);
   if (/magic bytes|too small to be a Parquet/i.test(reason))
     return 'it is not a Parquet file, or it is cut off';
+  if (/invalid string encoding/i.test(reason)) return 'a text is not UTF-8';
   if (/invalid state/.test(reason)) return 'its line ends are mixed, or its quotes are not CSV quotes';
   return reason
     .split('\n')[0]!

@@ -94,7 +94,7 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   for (let at = drain.from; ; ) {
     await refuseIfLost(load, at);
     const page = await onePage(load, drain, at);
-    await load.origin.check(load.client.servedBy);
+    await load.origin.check(load.client.servedBy, load.client.answeredAt);
     refuseOtherDays(page, drain);
     if (page.nextToken !== null) acceptToken(page.nextToken);
     drain.met.take(page);
@@ -127,7 +127,11 @@ async function onePage(
     );
     refuseUnknownFields(records, load.knownFields);
     const read = await step('read', load, { ...about, records: records.length }, () =>
-      readPage(records, load.reader, load.feed.table, timesRequested(drain, load.clock())),
+      readPage(
+        records,
+        { ...load, table: load.feed.table, series: drain.series },
+        timesRequested(drain, load.clock()),
+      ),
     );
     return { ...read, at, nextToken };
   } catch (error) {

@@ -18,7 +18,7 @@ export type WindowEnd =
   | {
       readonly is: 'failed' | 'refused';
       readonly error: unknown;
-      /** True if the service refuses only old days of this series, so that the next windows may succeed. */
+      /** True if the service refuses only this series, or old days of it, so that the next windows may succeed. */
       readonly concernsSeriesOnly: boolean;
     }
   | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly underWay: UnderWay } };
@@ -75,7 +75,7 @@ async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused):
   return {
     is: left.state,
     error,
-    concernsSeriesOnly: left.is_older_than_answered || totals.windows_drained > 0,
+    concernsSeriesOnly: error.isOfKey || left.is_older_than_answered || totals.windows_drained > 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { addAbortListener, setMaxListeners } from 'node:events';
 import type { Job } from '../config/job.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
+import type { OtherSeries } from '../feeds/reading/other-series.ts';
 import type { Log } from '../log.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import type { Client } from '../service/client.ts';
@@ -37,6 +38,7 @@ export interface Load {
   readonly client: Client;
   readonly warehouse: PatientWarehouse;
   readonly reader: RecordReader;
+  readonly otherSeries: OtherSeries;
   /** The fields that records may have; `undefined` if they may have any. */
   readonly knownFields: ReadonlySet<string> | undefined;
   /** The process that runs it; its heartbeat keeps the load's windows. */
@@ -136,6 +138,7 @@ export async function openLoad(
     readonly feed: Feed;
     readonly scope: WindowScope;
     readonly reader: RecordReader;
+    readonly otherSeries: OtherSeries;
     readonly origin: Origin;
     readonly clocks: Clocks;
     readonly totals: LoadTotals;

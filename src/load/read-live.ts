@@ -1,4 +1,5 @@
 import type { Series } from '../feeds/feed.ts';
+import { RequestRefused } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow } from './drain-all.ts';
 import { endedBy, type LoadEnd, moreSevere } from './ends.ts';
@@ -41,7 +42,8 @@ export async function readLive(
         failedInARow = 0;
       } catch (error) {
         if (load.abort.aborted) return;
-        const isHopeless = ++failedInARow >= failuresInARow + load.job.service.concurrency;
+        const isOfSeries = error instanceof RequestRefused && error.isOfKey;
+        const isHopeless = !isOfSeries && ++failedInARow >= failuresInARow + load.job.service.concurrency;
         const whole = endedBy(error) ?? {
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,
@@ -61,15 +63,15 @@ export async function readLive(
 
 async function readOne(load: Load, series: Series): Promise<number> {
   return step('live', load, presentParts(series), async () => {
-    const { loadId, feed, warehouse, reader, client, job } = load;
+    const { loadId, feed, warehouse, client, job } = load;
     const page = await step('fetch', load, {}, () =>
       fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
-    await load.origin.check(client.servedBy);
+    await load.origin.check(client.servedBy, client.answeredAt);
     refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
     const read = await step('read', load, { records: page.records.length }, () =>
-      readPage(page.records, reader, feed.table, timesOfLive(polledAt)),
+      readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(polledAt)),
     );
     const { records } = read;
     const live = { ...read, feed, series, loadId, polledAt };

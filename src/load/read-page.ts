@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FeedTable, RecordReader, Row } from '../feeds/feed.ts';
+import type { FeedTable, RecordReader, Row, Series } from '../feeds/feed.ts';
+import type { OtherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { storableJson } from '../feeds/reading/storable-json.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
@@ -15,14 +16,21 @@ export interface Times {
   readonly before: number;
 }
 
+/** How records are read, and of which series they must be. */
+interface Reading {
+  readonly reader: RecordReader;
+  readonly table: FeedTable;
+  readonly series: Series;
+  readonly otherSeries: OtherSeries;
+}
+
 /**
- * Turns a page's records into rows. Rejects a record that cannot be read, with its reason.
+ * Turns a page's records into rows. Rejects a record that cannot be read, or that names another series, with its reason.
  * @param requested records of other times are counted and dropped
  */
 export function readPage(
   records: readonly unknown[],
-  reader: RecordReader,
-  table: FeedTable,
+  { reader, table, series, otherSeries }: Reading,
   requested: Times = { from: Number.NEGATIVE_INFINITY, before: Number.POSITIVE_INFINITY },
 ): ReadPage {
   const [timeColumn] = table.key;
@@ -31,7 +39,8 @@ export function readPage(
   const rejected = new Map<string, RejectedRecord>();
   let rejectedCount = 0;
   for (const record of records) {
-    const { row, rejected: reason } = reader.read(record);
+    const other = otherSeries(record, series);
+    const { row, rejected: reason } = other === undefined ? reader.read(record) : { rejected: other };
     if (row) {
       const time = microsecondsOf(row[timeColumn] as string);
       if (time >= requested.from && time < requested.before) rows.push(row);

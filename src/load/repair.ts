@@ -1,4 +1,5 @@
 import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
+import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
 import { commitOnce } from '../warehouse/commit.ts';
@@ -13,6 +14,7 @@ import {
   startLoad,
   storeTotals,
 } from '../warehouse/tables/loads.ts';
+import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
@@ -71,6 +73,7 @@ export interface RepairResult extends RepairCounts {
 /** A repair under way. */
 export interface Repair extends RepairContext {
   readonly reader: RecordReader;
+  readonly otherSeries: OtherSeries;
   readonly batchSize: number;
   readonly counts: RepairCounts;
   /** Counted up as batches are committed. */
@@ -99,6 +102,7 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     ...context,
     warehouse,
     reader: feed.reader(context.fields),
+    otherSeries: otherSeries(feed, listedValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
     counts: {
       records: 0,
@@ -154,7 +158,8 @@ async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<voi
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
   for (const record of batch) {
-    const { row, rejected } = run.reader.read(record.record);
+    const other = run.otherSeries(record.record, record);
+    const { row, rejected } = other === undefined ? run.reader.read(record.record) : { rejected: other };
     if (row) readable.push({ ...record, row });
     else {
       counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;

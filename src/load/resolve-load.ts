@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import type { EndDateReading, HistoryLimit, Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
+import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
 import { plannedDays, type ShortenedPeriod } from '../plan/days.ts';
 import { listsFor, scopeOf } from '../plan/scope.ts';
 import type { Client } from '../service/client.ts';
@@ -11,6 +12,7 @@ import { readLearnedFacts } from '../warehouse/tables/learned.ts';
 import type { LoadTotals } from '../warehouse/tables/loads.ts';
 import {
   type ListName,
+  listedValues,
   readLookups,
   type StoredLookups,
   saveCodes,
@@ -39,11 +41,11 @@ export async function refreshList(
   const at = () => client.serviceTime?.date ?? clock();
   if (list === 'topics') {
     const topics = await fetchTopics(client, signal);
-    await origin.check(client.servedBy);
+    await origin.check(client.servedBy, client.answeredAt);
     return saveTopics(warehouse, topics, at());
   }
   const codes = await fetchCodes(client, list, signal);
-  await origin.check(client.servedBy);
+  await origin.check(client.servedBy, client.answeredAt);
   return saveCodes(warehouse, list, codes, at());
 }
 
@@ -68,6 +70,7 @@ async function freshLookups(
 export interface ResolvedLoad {
   readonly feed: Feed;
   readonly reader: RecordReader;
+  readonly otherSeries: OtherSeries;
   readonly origin: Origin;
   readonly clocks: Clocks;
   readonly totals: LoadTotals;
@@ -92,6 +95,7 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const origin = originOf(warehouse);
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
+  const other = otherSeries(feed, listedValues(lookups), job.fields);
   const clocks = clocksOf(context);
   const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);
@@ -102,7 +106,19 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
     const nothing = nothingDone(totals, seconds());
     return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
   };
-  return { feed, reader, origin, clocks, totals, today, scope, historyLimit, seconds, nothingToDo };
+  return {
+    feed,
+    reader,
+    otherSeries: other,
+    origin,
+    clocks,
+    totals,
+    today,
+    scope,
+    historyLimit,
+    seconds,
+    nothingToDo,
+  };
 }
 
 /** The meaning of `end_date` that a job's windows use, and who decided it. */

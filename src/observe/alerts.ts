@@ -227,10 +227,9 @@ export function watchKey() {
   let standing: KeyStanding | undefined;
   return {
     onClientEvent(event: ClientEvent): void {
-      if (event.type !== 'request' || standing?.refusedWith) return;
-      const { status, outcome } = event;
-      if (status === 401 || status === 403) standing = { refusedWith: status };
-      else if (outcome === 'ok') standing = { refusedWith: undefined };
+      if (standing?.refusedWith) return;
+      if (event.type === 'key refused') standing = { refusedWith: event.status };
+      else if (event.type === 'request' && event.outcome === 'ok') standing = { refusedWith: undefined };
     },
     get standing(): KeyStanding | undefined {
       return standing;

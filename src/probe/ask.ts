@@ -5,7 +5,7 @@ import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
 import type { Client } from '../service/client.ts';
 import type { Clock } from '../service/clock.ts';
-import { CursorBroken, RequestRefused, RetryableError } from '../service/errors.ts';
+import { RequestRefused, RetryableError } from '../service/errors.ts';
 import type { Page } from '../service/page.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
 
@@ -59,7 +59,7 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
     try {
       const { records, nextToken } = await ask();
       const at = clock.now();
-      await origin.check(client.servedBy);
+      await origin.check(client.servedBy, client.answeredAt);
       const seen = records.flatMap((record) => seenRecord(record, timeNames) ?? []);
       const answer = { records: seen, count: records.length, nextToken, at };
       return { kind: 'answered', answer };
@@ -67,9 +67,9 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
       if (error instanceof RequestRefused)
         return { kind: 'refused', status: error.status, words: error.words };
       // Once the probe has sent all its requests, the remaining questions stay open; the month's budget ends the probe.
-      const isCapped =
-        error instanceof GmsiError && error.kind === 'budget' && client.requests >= mostRequests;
-      if (error instanceof RetryableError || error instanceof CursorBroken || isCapped)
+      if (!(error instanceof GmsiError)) throw error;
+      const isCapped = error.kind === 'budget' && client.requests >= mostRequests;
+      if (error instanceof RetryableError || error.kind === 'skippable' || isCapped)
         return { kind: 'failed', reason: error.message };
       throw error;
     }

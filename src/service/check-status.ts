@@ -1,3 +1,4 @@
+import { isMap } from '../config/field-types.ts';
 import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavailable } from './errors.ts';
 import type { Headers, HttpAnswer } from './http.ts';
 
@@ -19,9 +20,9 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
 
   const words = serviceWords(answer.content.toString(), redact);
   const { retryAfterMs, said } = waitOf(headers, now, redact);
-  if (status === 401 || status === 403) throw new KeyRefused(status, words);
-  if (status === 429) {
-    throw new RateLimited(`The service limits the rate (429): ${words}${said}`, { retryAfterMs });
+  if (status === 401) throw new KeyRefused(status, words);
+  if (status === 429 || (status === 403 && headers['retry-after'] !== undefined)) {
+    throw new RateLimited(`The service limits the rate (${status}): ${words}${said}`, { retryAfterMs });
   }
   if (status >= 500 || status === 408 || status === 425) {
     const what = `The service answered ${path} with ${status}: ${words}${said}`;
@@ -48,7 +49,7 @@ function redirectTarget(
 }
 
 /** The longest wait in milliseconds, even if Retry-After is longer. */
-const longestWait = 3_600_000;
+export const longestWait = 3_600_000;
 
 /** Returns how long to wait before the next request, and a note for the error if Retry-After was longer. */
 function waitOf(headers: Headers, now: number, redact: (text: string) => string) {
@@ -59,16 +60,26 @@ function waitOf(headers: Headers, now: number, redact: (text: string) => string)
 }
 
 /**
- * Returns the wait from `Retry-After` (seconds or a date) in milliseconds; `undefined` if the header is missing, unreadable or
- * in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does not matter.
+ * Returns the wait from `Retry-After` (seconds, a date or an epoch) in milliseconds; `undefined` if the header is missing,
+ * unreadable or in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does not matter.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after'];
   if (typeof value !== 'string') return undefined;
-  const ms = /^\s*\d+(\.\d+)?\s*$/.test(value)
-    ? Number(value) * 1000
-    : Date.parse(value) - dateOf(headers, now);
+  const number = /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
+  const ms =
+    number !== undefined && number < leastEpoch
+      ? number * 1000
+      : dateIn(value, number) - dateOf(headers, now);
   return ms > 0 ? Math.ceil(ms) : undefined;
+}
+
+/** Seconds from 1970 to 2001. As a wait, they would be 31 years. */
+const leastEpoch = 1e9;
+
+function dateIn(value: string, number: number | undefined): number {
+  if (number === undefined) return Date.parse(value);
+  return number < 1000 * leastEpoch ? number * 1000 : number;
 }
 
 function dateOf(headers: Headers, now: number): number {
@@ -80,7 +91,9 @@ const longest = 300;
 /** How much of a body is searched; the message is at its beginning. */
 const lookedAt = 4000;
 /** Where services put their message, best first; FastAPI uses `detail`. */
-const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'reason'] as const;
+const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'reason', 'note', 'information'];
+/** Those that an empty list with a harmless message would not have. */
+const errorFields = ['detail', 'error', 'errors'];
 
 /**
  * Returns the message of a refusal for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
@@ -95,6 +108,28 @@ export function serviceWords(sent: string, redact: (text: string) => string = (t
   if (words === '') return 'no further words';
   return words.length > longest ? `${words.slice(0, longest - 1).toWellFormed()}…` : words;
 }
+
+/**
+ * Returns the words of a 200 that has a note in place of data, such as `{"message": "quota exceeded"}` or a text that is not
+ * JSON; `undefined` for any other body.
+ * @param json the parsed body; `undefined` if it is not JSON
+ */
+export function noteIn(body: string, json: unknown, redact: (text: string) => string): string | undefined {
+  if (json === undefined) return /^\s*[^\s<[{]/.test(body) ? serviceWords(body, redact) : undefined;
+  if (!isMap(json)) return undefined;
+  const lists = Object.entries(json).filter(
+    ([name, value]) => Array.isArray(value) && !isOneOf(wordFields, name),
+  );
+  if (lists.some(([, list]) => (list as unknown[]).length > 0)) return undefined;
+  const fields = lists.length > 0 ? errorFields : wordFields;
+  const words = wordsOf(
+    Object.fromEntries(Object.entries(json).filter(([name]) => isOneOf(fields, name))),
+    0,
+  );
+  return words && serviceWords(words, redact);
+}
+
+const isOneOf = (names: readonly string[], name: string) => names.includes(name.toLowerCase());
 
 function jsonWords(body: string): string | undefined {
   try {
@@ -111,10 +146,13 @@ function wordsOf(value: unknown, depth: number): string | undefined {
     const words = value.slice(0, 10).map((item) => wordsOf(item, depth + 1));
     return words.filter((word) => word !== undefined).join('; ') || undefined;
   }
-  const fields = value as Record<string, unknown>;
+  const fields = new Map(
+    Object.entries(value).map(([name, field]) => [name.toLowerCase(), field as unknown]),
+  );
+  const loc = fields.get('loc');
   for (const name of wordFields) {
-    const words = wordsOf(fields[name], depth + 1);
-    if (words) return Array.isArray(fields.loc) ? `${fields.loc.join('.')}: ${words}` : words;
+    const words = wordsOf(fields.get(name), depth + 1);
+    if (words) return Array.isArray(loc) ? `${loc.join('.')}: ${words}` : words;
   }
   return undefined;
 }

@@ -1,16 +1,22 @@
 import type { ServiceSettings } from '../config/job.ts';
+import { kindOf } from '../errors.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import { sayIfSlow } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
-import { checkStatus, serviceWords } from './check-status.ts';
+import { checkStatus, longestWait, noteIn, serviceWords } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
 import {
+  type AddressFault,
   CursorBroken,
+  KeyRefused,
   MalformedPage,
   NotSent,
   outcomeOf,
   PageTooLarge,
+  RateLimited,
   type RequestOutcome,
+  RequestRefused,
 } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
 import { type Http, type HttpAnswer, openHttp } from './http.ts';
@@ -34,6 +40,8 @@ export type ClientEvent =
       readonly status: number | undefined;
       readonly ms: number;
     }
+  /** The service refused the key, with a 401, or with a 403 for everything. */
+  | { readonly type: 'key refused'; readonly status: number }
   /** The service echoed the key in its data for the first time; the client removes it. */
   | { readonly type: 'key echoed' }
   /** A try failed; the next one follows after `delayMs`. */
@@ -61,12 +69,32 @@ export interface ClientOptions {
   readonly userAgent: string;
   /** Addresses that have answered in this process; see `firstContact`. */
   readonly answered?: AnsweredAddresses;
+  /** Whether an address has answered any process; see `firstContact`. */
+  readonly recall?: (address: string) => Promise<boolean>;
   readonly patience?: Partial<Patience>;
   readonly onEvent?: (event: ClientEvent) => void;
   readonly clock?: Clock;
   /** A number from 0 to below 1. */
   readonly random?: () => number;
 }
+
+function noJson(status: number, words: string): AddressFault {
+  const hint =
+    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
+  return { what: `it answers ${status} without JSON: ${words}`, hint };
+}
+
+/** So many notes in place of data, without a good answer between them, are not about one window: the quota is probably spent. */
+const notesInARow = 3;
+
+/** A list that whoever may read any series of the feed may read. */
+function listFor({ feed }: ServiceRequest): ServiceRequest {
+  const isOfTickers = feed !== undefined && feedNamed(feed).dimensions.includes('ticker');
+  return { path: isOfTickers ? '/ticker' : '/countries', query: {} };
+}
+
+/** Refusals in a row, of what was asked, after which the key is tried again. */
+const refusalsInARow = 10;
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -91,7 +119,18 @@ export function createClient(options: ClientOptions) {
   let saidEcho = false;
   const closing = new AbortController();
   let requests = 0;
+  let notes = 0;
+  let refusals = 0;
+  let answeredLast: ServiceRequest | undefined;
+  let keyTrial:
+    | {
+        readonly request: ServiceRequest;
+        readonly since: ServiceRequest | undefined;
+        readonly end: Promise<unknown>;
+      }
+    | undefined;
   let servedBy: 'sandbox' | 'service' | undefined;
+  const answeredAt = new Set<string>();
   const serviceTime = keepServiceTime();
 
   const lookup = {
@@ -106,9 +145,10 @@ export function createClient(options: ClientOptions) {
       connections: settings.concurrency,
       headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
     });
-    const { answered } = options;
+    const { answered, recall } = options;
     const contact = firstContact({
       answered,
+      recall,
       address: `${origin}${prefix}`,
       setting,
       lookup: known,
@@ -134,6 +174,10 @@ export function createClient(options: ClientOptions) {
       const result = read(answer);
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       contact.succeeded();
+      answeredAt.add(contact.address);
+      notes = 0;
+      refusals = 0;
+      answeredLast = request;
       return result;
     };
 
@@ -142,7 +186,14 @@ export function createClient(options: ClientOptions) {
         return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
         if (error instanceof NotSent) requests -= 1;
-        throw await contact.judge(error, request.path, number);
+        const judged =
+          error instanceof RequestRefused && error.isOfKey
+            ? await judgeKey(error, request)
+            : await contact.judge(error, request.path, number);
+        // What a trial of the key means, the request that it is for decides.
+        if (judged instanceof KeyRefused && request !== keyTrial?.request)
+          onEvent({ type: 'key refused', status: judged.status });
+        throw judged;
       }
     };
 
@@ -161,6 +212,25 @@ export function createClient(options: ClientOptions) {
     const { leastDelayMs, givesUp } = contact;
     const retrying = { maxAttempts, patience, clock, random, leastDelayMs, givesUp, onRetry };
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
+  }
+
+  /**
+   * Tells a key that is refused for everything from one that may not read what was asked: tries it with the request that was
+   * answered last, else with a list that the feed needs.
+   */
+  async function judgeKey(error: RequestRefused, request: ServiceRequest): Promise<unknown> {
+    const known = answeredLast ?? listFor(request);
+    if (request === keyTrial?.request || (!answeredLast && request.path === known.path))
+      return new KeyRefused(error.status, error.words);
+    if (!keyTrial || ++refusals % refusalsInARow === 0) {
+      const again = { ...known };
+      const end = getJson(again, closing.signal).catch((refused: unknown) => refused);
+      keyTrial = { request: again, since: answeredLast, end };
+    }
+    const { since, end } = keyTrial;
+    const kind = kindOf(await end);
+    // An answer to another request, meanwhile, shows that the key is not refused for everything.
+    return kind === 'budget' || (kind === 'fatal' && answeredLast === since) ? end : error;
   }
 
   /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */
@@ -217,18 +287,28 @@ export function createClient(options: ClientOptions) {
     const body = isEchoed ? Buffer.from(redact(content.toString())) : content;
     if (isSprawling(body))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
+    const text = body.toString();
+    const json = parsed(text);
+    const note = noteIn(text, json, redact);
+    if (json !== undefined && note === undefined) return json;
+    const words = note ?? serviceWords(text, redact);
+    const addressFault = json === undefined ? noJson(status, words) : undefined;
+    if (note === undefined)
+      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
+    notes += 1;
+    throw new RateLimited(`The service answered ${status} with a note in place of data: ${words}`, {
+      addressFault,
+      retryAfterMs: notes < notesInARow ? undefined : longestWait,
+    });
+  }
+
+  /** Drops the parser's error: its message quotes the body, and the body could echo the key. */
+  function parsed(text: string): unknown {
     try {
-      return parseJson(body.toString());
+      return parseJson(text);
     } catch (error) {
-      if (!(error instanceof NotJson)) throw error;
-      const words = serviceWords(body.toString(), redact);
-      // Without the cause: a parser's message quotes the body, and the body could echo the key.
-      const what = `it answers ${status} without JSON: ${words}`;
-      const hint =
-        "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, {
-        addressFault: { what, hint },
-      });
+      if (error instanceof NotJson) return undefined;
+      throw error;
     }
   }
 
@@ -258,6 +338,8 @@ export function createClient(options: ClientOptions) {
     get servedBy() {
       return servedBy;
     },
+    /** The addresses that have given a good answer. */
+    answeredAt: answeredAt as ReadonlySet<string>,
     /** The service's time; `undefined` until a good answer has carried it. */
     get serviceTime(): ServiceTime | undefined {
       return serviceTime.now();

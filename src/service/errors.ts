@@ -34,7 +34,7 @@ export abstract class RetryableError extends GmsiError {
   }
 }
 
-/** 429: too many requests for the key. */
+/** 429, a 403 with Retry-After, or a 200 with a note in place of data: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
 /** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
@@ -57,14 +57,25 @@ export class PageTooLarge extends GmsiError {
   }
 }
 
-/** 401 or 403. No request with this key can succeed, so the load ends instead of failing every window. */
+/** A 200 in an encoding or charset that is not known or not kept. Not retried, because its bytes would be the same again. */
+export class NotText extends GmsiError {
+  override readonly kind = 'skippable';
+
+  constructor(message: string, { cause }: ErrorDetails = {}) {
+    super(message, { hint: 'Tell the vendor. A shorter step in the job file leaves fewer days out.', cause });
+  }
+}
+
+/** 401, or 403 for everything. No request with this key can succeed, so the load ends instead of failing every window. */
 export class KeyRefused extends GmsiError {
   override readonly kind = 'fatal';
+  readonly status: number;
 
   constructor(status: number, words: string) {
     super(`The service refused the API key with ${status}: ${words}`, {
       hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
     });
+    this.status = status;
   }
 }
 
@@ -76,10 +87,13 @@ export class RequestRefused extends GmsiError {
   readonly words: string;
   /** True if any web server may give this answer for an unknown path; the service may give it for a window, too. */
   readonly isForeign: boolean;
+  /** True if the key may not read what was asked; it may read other series. */
+  readonly isOfKey: boolean;
 
   constructor(path: string, status: number, words: string, isForeign = false) {
     super(`The service refused ${path} with ${status}: ${words}`);
     this.isForeign = isForeign;
+    this.isOfKey = status === 403;
     this.status = status;
     this.words = words;
   }
@@ -115,11 +129,14 @@ export class CursorBroken extends GmsiError {
 export class CutOff extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(records: number) {
-    const hint =
-      'Request fewer records at once: set a shorter step in the job file, or a larger service.page_size.';
+  constructor(records: number, limit: number) {
+    const isFull = records >= limit;
+    const why = isFull
+      ? 'as many as requested'
+      : `which is probably a limit of its own: ${limit} were requested`;
+    const hint = `Request fewer records at once: set a shorter step in the job file${isFull ? ', or a larger service.page_size' : ''}.`;
     super(
-      `The service answered with a bare array of ${records} records, as many as requested. It may be cut off, and has no next_token for the rest.`,
+      `The service answered with a bare array of ${records} records, ${why}. It may be cut off, and has no next_token for the rest.`,
       { hint },
     );
   }
@@ -130,7 +147,7 @@ export class LookupUnreadable extends GmsiError {
   override readonly kind = 'fatal';
 }
 
-/** The outcomes of a request in the metrics; `malformed` is a good status with an unreadable body. */
+/** The outcomes of a request in the metrics; `malformed` is a good status without readable data. */
 export const requestOutcomes = ['ok', '3xx', '429', '4xx', '5xx', 'malformed', 'network', 'aborted'] as const;
 export type RequestOutcome = (typeof requestOutcomes)[number];
 
@@ -148,7 +165,8 @@ export function outcomeOf(
   if (status !== undefined && status >= 500) return '5xx';
   if (status !== undefined && status >= 400) return '4xx';
   if (status !== undefined && status >= 300) return '3xx';
-  if (failure instanceof MalformedPage || failure instanceof PageTooLarge) return 'malformed';
+  if ([MalformedPage, NotText, PageTooLarge, RateLimited].some((named) => failure instanceof named))
+    return 'malformed';
   if (status !== undefined) return 'ok';
   return aborted ? 'aborted' : 'network';
 }

@@ -26,6 +26,8 @@ const betweenTriesMs = 1000;
 interface FirstContactOptions {
   /** If `undefined`, errors are not judged. */
   readonly answered: AnsweredAddresses | undefined;
+  /** Returns true if the address has given a good answer to any process; it is asked before an error is judged. */
+  readonly recall: ((address: string) => Promise<boolean>) | undefined;
   readonly address: string;
   /** The variable that sets the address. */
   readonly setting: string;
@@ -35,14 +37,16 @@ interface FirstContactOptions {
 }
 
 /**
- * Tells a wrong address from a service that is down. Before the first good answer of an address, an error may mean that the
- * address is wrong. After it, the same error is temporary: a gateway's page, a name server or a redirect must not end a long
+ * Tells a wrong address from a service that is down. Before the first good answer of an address to any process, an error may
+ * mean that the address is wrong. After it, the same error is temporary: a gateway's page, a name server or a redirect must not end a long
  * load.
  */
-export function firstContact({ answered, address, setting, maxAttempts, lookup }: FirstContactOptions) {
+export function firstContact(options: FirstContactOptions) {
+  const { answered, recall, address, setting, maxAttempts, lookup } = options;
   const isOver = () => answered === undefined || answered.has(address);
   const wrong = (fault: AddressFault, cause: unknown) => new WrongAddress(setting, address, fault, cause);
   let secondOpinion: Promise<unknown> | undefined;
+  let recalled: Promise<boolean> | undefined;
 
   /** A refusal may concern only the window. One request for a lookup shows whether the address is wrong. */
   async function judgeRefusal(error: RequestRefused, path: string): Promise<unknown> {
@@ -72,6 +76,10 @@ export function firstContact({ answered, address, setting, maxAttempts, lookup }
     /** Returns the error to report when the nth try of a request for `path` has failed. */
     async judge(error: unknown, path: string, attempt: number): Promise<unknown> {
       if (!answered) return error;
+      if (!isOver() && recall) {
+        recalled ??= recall(address);
+        if (await recalled) answered.add(address);
+      }
       if (isOver()) return error instanceof RedirectRefused ? passing(error) : error;
       if (error instanceof RetryableError && error.addressFault)
         return attempt >= Math.min(triesToDoubt, maxAttempts) ? wrong(error.addressFault, error) : error;

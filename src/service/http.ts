@@ -1,11 +1,12 @@
+import { isUtf8 } from 'node:buffer';
 import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
 import { connectFault } from './address.ts';
-import { MalformedPage, NotSent, PageTooLarge, ServiceUnavailable } from './errors.ts';
+import { MalformedPage, NotSent, NotText, PageTooLarge, ServiceUnavailable } from './errors.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -46,8 +47,8 @@ export function openHttp(origin: string, options: HttpOptions) {
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
    * @throws NotSent without a connection; ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut
-   * short or cannot be unpacked;
-   * PageTooLarge if it is too large; the signal's reason once it is aborted
+   * short or cannot be unpacked; NotText if its bytes are no known text; PageTooLarge if it is too large; the signal's reason
+   * once it is aborted
    */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
@@ -79,9 +80,10 @@ export function openHttp(origin: string, options: HttpOptions) {
           return Buffer.alloc(0);
         });
         signal.throwIfAborted();
-        return { status, headers, content };
+        return { status, headers, content: wordsAsUtf8(content, headers['content-type']) };
       }
-      return { status, headers, content: await readBody(body, encoding, options.maxBodyBytes) };
+      const content = await readBody(body, encoding, options.maxBodyBytes);
+      return { status, headers, content: asUtf8(content, headers['content-type']) };
     } catch (error) {
       // With an unknown encoding, the body was not read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
@@ -106,7 +108,7 @@ export function openHttp(origin: string, options: HttpOptions) {
 }
 
 function isNamed(error: unknown): boolean {
-  return error instanceof MalformedPage || error instanceof PageTooLarge;
+  return error instanceof MalformedPage || error instanceof NotText || error instanceof PageTooLarge;
 }
 
 function brokenBody(error: unknown): MalformedPage {
@@ -149,7 +151,7 @@ function codeOf(error: unknown): string {
   return code ?? name;
 }
 
-type Encoding = string | readonly string[] | undefined;
+type Header = string | readonly string[] | undefined;
 
 /** The most bytes of a refusal that are read. */
 const refusalBytes = 256 * 1024;
@@ -160,11 +162,11 @@ function chunkSizeFor(packed: Buffer): number {
 }
 
 /**
- * Reads a body and unpacks it. Removes a byte order mark.
+ * Reads a body and unpacks it.
  * @param maxBodyBytes most bytes, as received and as unpacked
- * @throws PageTooLarge if it is too large; MalformedPage if its encoding is not known or it cannot be unpacked
+ * @throws PageTooLarge if it is too large; NotText if its encoding is not known; MalformedPage if it cannot be unpacked
  */
-export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes: number): Promise<Buffer> {
+async function readBody(body: Readable, encoding: Header, maxBodyBytes: number): Promise<Buffer> {
   const unpack = unpackerOf(encoding);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -176,7 +178,7 @@ export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes:
   try {
     const packed = Buffer.concat(chunks);
     const options = { maxOutputLength: maxBodyBytes, chunkSize: chunkSizeFor(packed) };
-    return withoutMark(await unpack(packed, options));
+    return await unpack(packed, options);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -185,27 +187,71 @@ export async function readBody(body: Readable, encoding: Encoding, maxBodyBytes:
   }
 }
 
-function withoutMark(bytes: Buffer): Buffer {
+/**
+ * Returns a body's text as UTF-8, decoded from the charset that its Content-Type declares. Removes a byte order mark.
+ * @throws NotText if the charset is not known, or the bytes are not of it: decoding them anyway would store U+FFFD for good
+ */
+export function asUtf8(bytes: Buffer, contentType: Header): Buffer {
+  const decoder = decoderFor(contentType);
+  if (decoder && decoder.encoding !== 'utf-8') {
+    try {
+      return Buffer.from(decoder.decode(bytes));
+    } catch (cause) {
+      throw new NotText('The body is not in the charset that it declares.', { cause });
+    }
+  }
+  if (!isUtf8(bytes))
+    throw new NotText(`The body is not UTF-8${decoder ? '' : ', and declares no charset'}.`);
   return bytes.subarray(0, 3).toString() === '\ufeff' ? bytes.subarray(3) : bytes;
+}
+
+/** Returns the same for a refusal, whose words only a person reads: broken characters become U+FFFD. */
+function wordsAsUtf8(bytes: Buffer, contentType: Header): Buffer {
+  try {
+    return asUtf8(bytes, contentType);
+  } catch {
+    return Buffer.from(bytes.toString());
+  }
+}
+
+/** @throws NotText if the charset is not known */
+function decoderFor(contentType: Header) {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec([contentType ?? ''].flat().join())?.[1];
+  try {
+    return charset === undefined ? undefined : new TextDecoder(charset, { fatal: true });
+  } catch (cause) {
+    throw new NotText('The body declares a charset that is not known.', { cause });
+  }
 }
 
 type Unpack = (packed: Buffer, options: ZlibOptions) => Promise<Buffer>;
 
 const asItIs: Unpack = async (bytes) => bytes;
 
-/** Requests accept only gzip, but a proxy may choose another encoding. */
+const unpackGzip: Unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
+const unpackZlib: Unpack = promisify<Buffer, ZlibOptions, Buffer>(inflate);
+const unpackRaw: Unpack = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
+
+/** Unpacks `deflate`, which is zlib's format (RFC 9110, 8.4.1.2); some servers leave its header (RFC 1950, 2.2) out. */
+const unpackDeflate: Unpack = (packed, options) => {
+  const hasHeader = packed.length >= 2 && (packed[0]! & 0x0f) === 8 && packed.readUInt16BE() % 31 === 0;
+  return hasHeader ? unpackZlib(packed, options) : unpackRaw(packed, options);
+};
+
+/** Requests accept only gzip, but a proxy may choose another encoding. `x-gzip` is gzip (RFC 9110, 8.4.1.3). */
 const unpackers = new Map<string, Unpack>([
   ['', asItIs],
   ['identity', asItIs],
-  ['gzip', promisify<Buffer, ZlibOptions, Buffer>(gunzip)],
-  ['deflate', promisify<Buffer, ZlibOptions, Buffer>(inflate)],
+  ['gzip', unpackGzip],
+  ['x-gzip', unpackGzip],
+  ['deflate', unpackDeflate],
   ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
 ]);
 
-/** @throws MalformedPage for any other encoding */
-function unpackerOf(encoding: Encoding): Unpack {
+/** @throws NotText for any other encoding */
+function unpackerOf(encoding: Header): Unpack {
   const unpack = unpackers.get([encoding ?? ''].flat().join(',').trim().toLowerCase());
   // Does not name the encoding: the service could put anything into a header.
-  if (!unpack) throw new MalformedPage('The body has an encoding other than gzip, deflate or br.');
+  if (!unpack) throw new NotText('The body has an encoding other than gzip, deflate or br.');
   return unpack;
 }

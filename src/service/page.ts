@@ -41,7 +41,7 @@ export interface EnvelopeOptions {
 /**
  * Checks a body against the page envelope (docs/service.md): an array `data`, a boolean `has_more`, and a `next_token` that
  * is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says; `data: null` is a page without
- * records. A bare array is accepted for any feed: shorter than `limit`, it is the last page.
+ * records. A bare array is accepted for any feed: shorter than `limit`, it is the last page, unless its length is round.
  * @throws MalformedPage for any other shape, or a bare array to a request without a `limit`; CursorBroken for `has_more:
  * true` without a token; CutOff for a bare array that may be incomplete
  */
@@ -78,8 +78,14 @@ function readBareArray(records: readonly unknown[], options: EnvelopeOptions): P
   if (limit === undefined && !bareArray) {
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');
   }
-  if (limit !== undefined && records.length >= limit && !bareArray) throw new CutOff(records.length);
+  if (limit !== undefined && !bareArray && (records.length >= limit || isRound(records.length)))
+    throw new CutOff(records.length, limit);
   return { records, nextToken: null };
+}
+
+/** Limits that a service sets by itself are round: 100 without a limit in the request (docs/service.md, "Paging"), 50, 250 or 500. */
+function isRound(records: number): boolean {
+  return records > 0 && records % 50 === 0;
 }
 
 function nameOf(value: unknown): string {

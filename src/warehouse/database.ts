@@ -183,6 +183,7 @@ export interface Database {
   'gmsi.origin': {
     only_row: Generated<boolean>;
     served_by: 'service' | 'sandbox';
+    addresses: Generated<string[]>;
     since: GeneratedTimestamp;
   };
   'gmsi.jobs': {

@@ -198,6 +198,27 @@ describe('a run whose first request is for a window', () => {
   });
 });
 
+it('an address that has answered another process is not wrong, however it begins', async () => {
+  await using empty = await aWarehouse();
+  let resets = 0;
+  await using service = await webServer(async (request, response) => {
+    if (resets-- > 0) return void response.destroy();
+    const headers = { 'x-api-key': String(request.headers['x-api-key']) };
+    const answer = await fetch(`${sandbox.url}${request.url}`, { headers });
+    const server = answer.headers.get('server') ?? '';
+    response.writeHead(answer.status, { server }).end(await answer.text());
+  });
+  const job = await folder.write(
+    'flaky.yaml',
+    jobFor({ ...quarter, countries: ['US'], topics: ['Inflation-Food'] }, { service: { max_attempts: 5 } }),
+  );
+  const env = { ...accessTo(empty, sandbox), GMSI_BASE_URL: service.url };
+  const backfill = () => gmsi(['backfill', job, '--full-refresh'], { cwd: folder.path, env });
+  expect(await backfill()).toMatchObject({ code: 0 });
+  resets = 3;
+  expect(await backfill()).toMatchObject({ code: 0 });
+});
+
 it('what may pass: says after three seconds what it waits for, also off a terminal, and ends with 1', async () => {
   const [refusing, plain, quiet] = await waits.service;
   const waiting = /waiting for the service at http:\/\/127\.0\.0\.1:\d+\/v1: .*/;

@@ -75,6 +75,11 @@ describe('a job file is found', () => {
       message: 'The job file jobs/ cannot be read: it is a folder',
     });
   });
+
+  test('and one that is not UTF-8 is refused, instead of read with U+FFFD in its names', async () => {
+    await writeFile(join(cwd, 'jobs/latin1.yaml'), Buffer.from('topics: [Café]', 'latin1'));
+    expect(await refusal('latin1')).toMatchObject({ message: 'jobs/latin1.yaml is not UTF-8 text.' });
+  });
 });
 
 describe('the job files that come with the project', async () => {

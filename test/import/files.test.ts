@@ -93,6 +93,31 @@ describe('a file of records', () => {
     for (const rows of read) expect(rows).toEqual(read[0]);
   });
 
+  it('is a Parquet file of a writer that does not mark texts as texts', async ({ db, folder }) => {
+    const path = join(folder.path, 'old.parquet');
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    const of = (headline: string) =>
+      `select '${id(1)}' as id, '2024-05-01' as publication_time, 0.1 as directional_score, '${headline}'::blob as headline`;
+    await duckdb.run(`copy (${of('Caf\\xC3\\xA9')}) to '${path}' (format parquet)`);
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([{ headline: 'Café' }]);
+
+    await duckdb.run(`copy (${of('Caf\\xE9')}) to '${path}' (format parquet)`);
+    const { refused } = await runImport(db, [path], { stated });
+    expect(refused).toMatchObject([{ why: 'cannot be read: a text is not UTF-8' }]);
+  });
+
+  it('is not loaded as a series that its records do not name', async ({ db, folder }) => {
+    const record = (n: number, country: string) =>
+      JSON.stringify({ id: id(n), country, publication_time: '2024-05-01', directional_score: 0.1 });
+    const path = await folder.write('mixed.ndjson', [record(1, 'US'), record(2, 'GB')].join('\n'));
+    const us = { ...stated, country: 'US' };
+    expect(await runImport(db, [path], { stated: us })).toMatchObject({ covered: { series: 0 } });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([{ headline_id: id(1) }]);
+    const { rows } = await sql`select reason from gmsi.rejected_records`.execute(db);
+    expect(rows).toEqual([{ reason: 'names the country GB, not US' }]);
+  });
+
   it('may name the series in its records; then no day counts as covered', async ({ db, folder }) => {
     const record = (n: number, country: string) =>
       JSON.stringify({

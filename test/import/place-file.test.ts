@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { ListedValues } from '../../src/feeds/reading/other-series.ts';
 import { daysCovered, daysNamed } from '../../src/import/file-days.ts';
-import { type ListedValues, placeFile, type Stated, seriesReader } from '../../src/import/place-file.ts';
+import { placeFile, type Stated, seriesReader } from '../../src/import/place-file.ts';
 import { cases } from '../support/cases.ts';
 
 const unlisted: ListedValues = { country: [], topic: [], ticker: [] };

@@ -1,12 +1,19 @@
 import { describe, expect } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { hasAnswered } from '../../src/warehouse/tables/origin.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const wider = { ...scope, to: '2026-10-10' };
+
+/** Where the warehouse was filled from. */
+async function addresses(db: Warehouse): Promise<readonly string[]> {
+  return (await db.selectFrom('gmsi.origin').select('addresses').executeTakeFirstOrThrow()).addresses;
+}
 
 describe('headlines of the service and headlines of a sandbox', () => {
   it.for([
@@ -28,10 +35,21 @@ describe('headlines of the service and headlines of a sandbox', () => {
       expect((mixed.error as ConfigError).hint).toBeDefined();
       expect(await countRows(db, 'headlines')).toBe(rows);
       expect(mixed.windows).toMatchObject({ draining: 0, failed: 0 });
+      expect(await addresses(db)).toEqual([`${sandbox.url}/v1`]);
 
       expect((await runBackfill({ job: aJobFor(wider), db, sandbox, servedBy: first })).outcome).toBe('done');
     },
   );
+
+  it('come from every address that has answered, and from no other', async ({ db }) => {
+    await using one = await startSandbox({ limits: null, volume: 0.3 });
+    await using other = await startSandbox({ limits: null, volume: 0.3 });
+    for (const [sandbox, job] of [one, other, one].map((it, n) => [it, n === 0 ? scope : wider] as const))
+      await runBackfill({ job: aJobFor(job), db, sandbox });
+    expect(await addresses(db)).toEqual([`${one.url}/v1`, `${other.url}/v1`]);
+    expect(await hasAnswered(db, `${other.url}/v1`)).toBe(true);
+    expect(await hasAnswered(db, other.url)).toBe(false);
+  });
 
   it('do not share lookups either', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null });

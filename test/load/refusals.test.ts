@@ -19,24 +19,28 @@ const job = aJobFor(scope, { step: 'P10D' });
 const it = serving({ limits: null, clock, volume: 0.1 });
 
 describe('a key that is refused', () => {
-  it('in the middle ends the run at once', async ({ db, sandbox }) => {
-    let served = 0;
-    const requests = watchRequests(sandbox, [
-      { kind: 'auth', status: 403, times: 1e6, match: ({ path }) => path.includes('/feed/') && ++served > 5 },
-    ]);
-    const result = await runBackfill({ job, db, sandbox, clock });
-    expect(result.outcome).toBe('failed');
-    expect(result.error).toBeInstanceOf(KeyRefused);
-    expect(requests.length).toBeLessThanOrEqual(5 + job.service.concurrency);
-    // No window is blamed for it, and none is left claimed.
-    expect(result.windows).toMatchObject({ failed: 0, refused: 0, draining: 0 });
+  it.for([401, 403] as const)(
+    'with %i for everything ends the run at once',
+    async (status, { db, sandbox }) => {
+      let served = 0;
+      const requests = watchRequests(sandbox, [
+        { kind: 'auth', status, times: 1e6, match: () => ++served > 7 },
+      ]);
+      const result = await runBackfill({ job, db, sandbox, clock });
+      expect(result.outcome).toBe('failed');
+      expect(result.error).toBeInstanceOf(KeyRefused);
+      // With 403, one more, which tries the key again.
+      expect(requests.length).toBeLessThanOrEqual(7 + job.service.concurrency + 1);
+      // No window is blamed for it, and none is left claimed.
+      expect(result.windows).toMatchObject({ failed: 0, refused: 0, draining: 0 });
 
-    sandbox.script([]);
-    const rerun = await runBackfill({ job, db, sandbox, clock });
-    expect((await windowsOf(db)).flatMap(({ last_error }) => last_error ?? [])).toEqual([]);
-    expect(rerun).toMatchObject({ outcome: 'done', error: undefined });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
+      sandbox.script([]);
+      const rerun = await runBackfill({ job, db, sandbox, clock });
+      expect((await windowsOf(db)).flatMap(({ last_error }) => last_error ?? [])).toEqual([]);
+      expect(rerun).toMatchObject({ outcome: 'done', error: undefined });
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    },
+  );
 
   it('from the start is asked about once, and nothing is planned', async ({ db }) => {
     await using sandbox = await startSandbox({ limits: null, clock, keys: ['another'] });

@@ -68,14 +68,15 @@ it('a worker takes a refusal for its end, whatever else is still answered, and a
   for (const time of ['the first time', 'after a restart']) {
     await using telemetry = await aTelemetry(db, [aJob()], { config });
     await telemetry.checkAlerts();
-    telemetry.onClientEvent({ ...request, outcome: '4xx', status: 401 });
+    telemetry.onClientEvent({ type: 'key refused', status: 401 });
     telemetry.onClientEvent(good);
     await telemetry.checkAlerts();
     expect(said(webhook), time).toEqual(['key refused: test raised']);
   }
   await using telemetry = await aTelemetry(db, [aJob()], { config });
   await telemetry.checkAlerts();
-  telemetry.onClientEvent({ ...request, outcome: '4xx', status: 404 });
+  // A country that the key may not read.
+  telemetry.onClientEvent({ ...request, outcome: '4xx', status: 403 });
   await telemetry.checkAlerts();
   expect(said(webhook)).toHaveLength(1);
   telemetry.onClientEvent(good);

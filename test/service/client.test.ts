@@ -1,8 +1,9 @@
+import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { Secret } from '../../src/secret.ts';
-import { type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
+import { type Client, type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
 import { KeyRefused, RedirectRefused, RequestRefused, ServiceUnavailable } from '../../src/service/errors.ts';
 import { BudgetSpent } from '../../src/service/permits.ts';
 import { jumpingClock } from './clocks.ts';
@@ -46,6 +47,62 @@ test('a page over the cap is not asked for again, since it would be as large', a
   expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
 });
 
+test.each([
+  ['packed in an unknown way', text('{}', 200, { 'content-encoding': 'zip' })],
+  ['not UTF-8', (_: unknown, response: ServerResponse) => void response.end(Buffer.from('["é"]', 'latin1'))],
+])('a page that is %s is not asked for again, since its bytes would be the same', async (_name, answer) => {
+  const server = await rawServer(answer);
+  const { client, events } = aClient(server.url);
+  await expect(client.getPage(request, never)).rejects.toMatchObject({ name: 'NotText', kind: 'skippable' });
+  expect(server.targets).toHaveLength(1);
+  expect(events).toMatchObject([{ type: 'request', outcome: 'malformed' }]);
+});
+
+describe('a note in place of data', () => {
+  const words = 'Monthly quota exceeded';
+
+  test.each([
+    ['a message', json({ message: words })],
+    ['a note, as others call it', json({ Note: words })],
+    ['a list of errors', json({ errors: [{ msg: words }] })],
+    ['a page without data', json({ data: null, has_more: false, message: words })],
+    ['an error beside no records', json({ ...emptyPage, error: words })],
+    ['a text', text(words, 200)],
+  ])('is said, and ends the requests of the client after a few: %s', async (_name, answer) => {
+    const server = await rawServer(answer);
+    const { client, clock, events } = aClient(server.url);
+    const refused = () => client.getPage(request, never);
+    await expect(refused()).rejects.toThrow(`answered 200 with a note in place of data: ${words}`);
+    for (const _ of [1, 2, 3]) await expect(refused()).rejects.toThrow(/^No request is sent before .*quota/);
+    expect(server.targets).toHaveLength(3);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'request', outcome: 'malformed' }));
+    await clock.sleep(3_600_000, never);
+    await expect(refused()).rejects.toThrow(words);
+    expect(server.targets).toHaveLength(4);
+  });
+
+  test('is retried if good answers come between', async () => {
+    const note = json({ message: 'slower, please' });
+    const server = await rawServer(inTurn(note, note, json(emptyPage), note, note, json(emptyPage)));
+    const { client } = aClient(server.url);
+    for (const _ of [1, 2])
+      expect(await client.getPage(request, never)).toMatchObject({ records: { length: 0 } });
+  });
+
+  test('of a lookup is said, too', async () => {
+    const server = await rawServer(json({ detail: words }));
+    await expect(aClient(server.url).client.getJson(request, never)).rejects.toThrow(words);
+  });
+
+  test.each([
+    ['a page with a message', { ...emptyPage, message: 'ok' }],
+    ['records with an error beside them', { ...emptyPage, data: [1], error: 'slow' }],
+  ])('is not %s', async (_name, page) => {
+    const server = await rawServer(json(page));
+    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ nextToken: null });
+  });
+});
+
 describe('a good answer', () => {
   test('was asked for with the key, the user agent and everything encoded', async () => {
     const server = await rawServer(json(emptyPage));
@@ -83,7 +140,7 @@ describe('what can be retried', () => {
     ['a body cut short', cutShort, 'malformed'],
     ['a 200 that is HTML', text('<html><title>Maintenance</title></html>', 200), 'malformed'],
     ['a 200 that is not the envelope', json({ detail: 'busy' }), 'malformed'],
-    ['a 200 that is packed in an unknown way', text('x', 200, { 'content-encoding': 'zip' }), 'malformed'],
+    ['a 200 that is a text', text('upstream is busy', 200), 'malformed'],
     ['a 204', text('', 204), 'malformed'],
     ['a 408', json({}, 408), '4xx'],
     ['a 425', json({}, 425), '4xx'],
@@ -142,13 +199,72 @@ describe('what can be retried', () => {
 });
 
 describe('what cannot be retried', () => {
-  test.each([401, 403])('a %i ends the run, with a hint about the key', async (status) => {
+  test.each([
+    [401, 1],
+    [403, 2],
+  ])('a %i for everything ends the run, with a hint about the key', async (status, tries) => {
     const server = await rawServer(json({ detail: 'Invalid API key' }, status));
-    const { client } = aClient(server.url);
+    const { client, events } = aClient(server.url);
     const refused = await client.getPage(request, never).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(KeyRefused);
+    expect(events.filter(({ type }) => type === 'key refused')).toEqual([{ type: 'key refused', status }]);
     expect(refused).toMatchObject({ kind: 'fatal', hint: expect.stringContaining('GMSI_API_KEY') });
-    expect(server.targets).toHaveLength(1);
+    expect(server.targets).toHaveLength(tries);
+  });
+
+  describe('a 403', () => {
+    const of = (path: string) => ({ ...request, path });
+    const aService = (isRefused: (url: string) => boolean) =>
+      rawServer((asked, response) =>
+        (isRefused(asked.url!) ? json({ detail: 'no licence' }, 403) : json(emptyPage))(asked, response),
+      );
+    const refusal = (client: Client, path: string) =>
+      client.getPage(of(path), never).catch((error: unknown) => error);
+
+    test('counts for what was asked if the key reads a list, which is asked for once', async () => {
+      const server = await aService((url) => url.includes('/feed/'));
+      const { client, events } = aClient(server.url);
+      for (const country of ['GB', 'FR', 'US'])
+        expect(await refusal(client, `/feed/${country}`)).toMatchObject({
+          kind: 'skippable',
+          words: 'no licence',
+        });
+      const lists = server.targets.filter((target) => target === '/v1/countries');
+      expect(lists).toHaveLength(1);
+      expect(events.some(({ type }) => type === 'key refused')).toBe(false);
+    });
+
+    test('is of the key if it is refused what it could read, too: later than at first, after ten in a row', async () => {
+      let isRevoked = false;
+      const server = await aService((url) => isRevoked || url.includes('/GB'));
+      const { client } = aClient(server.url);
+      await client.getPage(of('/feed/US'), never);
+      expect(await refusal(client, '/feed/GB')).toBeInstanceOf(RequestRefused);
+      await client.getPage(of('/feed/US'), never);
+      isRevoked = true;
+      const after = [];
+      for (let tries = 0; tries < 10; tries++) after.push(await refusal(client, `/feed/${tries}`));
+      expect(after.slice(0, 9).every((error) => error instanceof RequestRefused)).toBe(true);
+      expect(after.at(-1)).toBeInstanceOf(KeyRefused);
+      expect(server.targets.at(-1)).toMatch('/feed/US?');
+    });
+
+    test('is not of the key if it has no list, but another series is answered meanwhile', async () => {
+      const server = await aService((url) => !url.includes('/US'));
+      const { client } = aClient(server.url);
+      const all = await Promise.all(
+        ['/feed/GB', '/feed/US', '/feed/FR'].map((path) => refusal(client, path)),
+      );
+      expect(all.map((error) => error instanceof RequestRefused)).toEqual([true, false, true]);
+    });
+
+    test('with Retry-After limits the rate', async () => {
+      const slow = json({ detail: 'too fast' }, 403, { 'retry-after': '3' });
+      const server = await rawServer(inTurn(slow, json(emptyPage)));
+      const { client, clock } = aClient(server.url);
+      expect(await client.getPage(request, never)).toMatchObject({ nextToken: null });
+      expect(clock.slept.reduce((sum, ms) => sum + ms)).toBe(3000);
+    });
   });
 
   test.each([400, 404, 410, 422, 451])(

@@ -44,6 +44,18 @@ describe('an answer', () => {
     expect(attempt).toThrow(`bare array of ${length} records`);
   });
 
+  test.each([50, 100, 250, 500])(
+    'is not whole as a bare array of %i records where 1,000 were asked for, unless the feed has one answer',
+    (length) => {
+      const attempt = () => readEnvelope(records(length), { limit: 1000 });
+      expect(attempt).toThrow(CutOff);
+      expect(attempt).toThrow(`bare array of ${length} records, which is probably a limit of its own`);
+      const answer = readEnvelope(records(length), { limit: 1000, bareArray: true });
+      expect(answer.records).toHaveLength(length);
+      expect(readEnvelope(records(length + 1), { limit: 1000 }).records).toHaveLength(length + 1);
+    },
+  );
+
   test('has no more records than any page should hold, whatever was asked for', () => {
     const asked = { limit: 100, bareArray: true };
     expect(readEnvelope({ data: records(10_000), ...over }, asked).records).toHaveLength(10_000);

@@ -90,6 +90,31 @@ test('a good answer to any client of the process counts', async () => {
 });
 
 test.each([
+  ['a web page', html],
+  ['a redirect', redirect],
+  ['a connection that is reset', reset],
+])(
+  '%s is tried again if the address has answered another process, which is asked once',
+  async (_, answer) => {
+    const server = await rawServer(answer);
+    const recall = vi.fn(async () => true);
+    const { ask } = aClient(server.url, { recall });
+    expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+    expect(recall.mock.calls).toEqual([[`${server.url}/v1`]]);
+  },
+);
+
+test('a port that nobody listens on is tried as often as any, if the address has answered another process', async () => {
+  const { ask } = aClient('http://127.0.0.1:1', { recall: async () => true });
+  expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+});
+
+test('an address that has answered nobody is given up as before', async () => {
+  const server = await rawServer(html);
+  expect(await aClient(server.url, { recall: async () => false }).ask()).toBeInstanceOf(WrongAddress);
+});
+
+test.each([
   ['an unknown host', undefined, 'https://nowhere.invalid'],
   ['a mail server', mailServer, undefined],
   ['a port that hangs up', hangsUp, undefined],

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MalformedPage, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
+import { MalformedPage, NotText, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
 import { type Http, type HttpOptions, openHttp } from '../../src/service/http.ts';
 import { tcpServer } from '../support/other-servers.ts';
 import { cutShort, json, rawServer, reset, text } from './raw-server.ts';
@@ -59,9 +59,11 @@ describe('openHttp', () => {
 
   test.each([
     ['GZip', gzipped],
+    ['x-gzip', gzipped],
     ['Identity', Buffer.from(content)],
     ['', Buffer.from(content)],
     ['deflate', deflateSync(content)],
+    ['deflate', deflateRawSync(content)],
     ['br', brotliCompressSync(content)],
   ])('unpacks a body whose content-encoding is %j', async (encoding, body) => {
     const server = await rawServer((_request, response) => {
@@ -73,19 +75,21 @@ describe('openHttp', () => {
   });
 
   test.each([
-    ['zstd', gzipped, 'The body has an encoding other than gzip, deflate or br.'],
-    ['constructor', gzipped, /an encoding other than/],
-    ['gzip, gzip', gzipped, /an encoding other than/],
-    ['gzip', Buffer.from(content), 'The body cannot be unpacked: Z_DATA_ERROR.'],
-    ['br', gzipped, /^The body cannot be unpacked: /],
-  ])('refuses what cannot be unpacked: %s', async (encoding, body, message) => {
+    ['zstd', gzipped, NotText, 'The body has an encoding other than gzip, deflate or br.'],
+    ['constructor', gzipped, NotText, /an encoding other than/],
+    ['gzip, gzip', gzipped, NotText, /an encoding other than/],
+    ['gzip', Buffer.from(content), MalformedPage, 'The body cannot be unpacked: Z_DATA_ERROR.'],
+    ['deflate', Buffer.from(content), MalformedPage, /^The body cannot be unpacked: /],
+    ['deflate', Buffer.alloc(0), MalformedPage, /^The body cannot be unpacked: /],
+    ['br', gzipped, MalformedPage, /^The body cannot be unpacked: /],
+  ])('refuses what cannot be unpacked: %s', async (encoding, body, error, message) => {
     const server = await rawServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(body);
     });
     const { send } = http(server.url, { connections: 1 });
     for (const _ of [1, 2]) {
       const refused = send('/', undefined, never);
-      await expect(refused).rejects.toThrow(MalformedPage);
+      await expect(refused).rejects.toThrow(error);
       await expect(refused).rejects.toThrow(message);
     }
   });
@@ -168,6 +172,18 @@ describe('openHttp', () => {
       const server = await rawServer(answer);
       await expect(http(server.url).send('/', undefined, never)).rejects.toThrow(MalformedPage);
     }
+  });
+
+  test.each([
+    ['text/plain; charset=iso-8859-1', 'Accès refusé'],
+    ['text/plain', 'Acc\ufffds refus\ufffd'],
+    ['text/plain; charset=klingon', 'Acc\ufffds refus\ufffd'],
+  ])('reads the words of a refusal as far as its charset allows: %s', async (contentType, words) => {
+    const server = await rawServer((_request, response) => {
+      response.writeHead(403, { 'content-type': contentType }).end(Buffer.from('Accès refusé', 'latin1'));
+    });
+    const { status, content } = await http(server.url).send('/', undefined, never);
+    expect({ status, content: String(content) }).toEqual({ status: 403, content: words });
   });
 
   test('keeps the status of a refusal whose body cannot be read', async () => {

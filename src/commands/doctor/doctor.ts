@@ -134,7 +134,7 @@ async function askUncounted(session: Session, isProbe = false): Promise<string> 
 async function askOnce(session: Session, { db }: OpenWarehouse): Promise<string> {
   await using service = openService(session, db, askingOnce, likelyQuota);
   const found = await timed(session, service.client);
-  await originOf(db).check(service.client.servedBy);
+  await originOf(db).check(service.client.servedBy, service.client.answeredAt);
   return found;
 }
 

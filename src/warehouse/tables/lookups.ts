@@ -1,4 +1,5 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import type { ListedValues } from '../../feeds/reading/other-series.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
@@ -42,6 +43,15 @@ export interface StoredLookups {
   readonly languages: readonly Listed[];
   /** When each list was fetched, by the clock of the service, not the database's; `null` if it never was. */
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
+}
+
+/** Returns the values that requests use. */
+export function listedValues({ countries, topics, tickers }: StoredLookups): ListedValues {
+  return {
+    country: countries.map(({ code }) => code),
+    topic: topics.map(({ name }) => name),
+    ticker: tickers.map(({ code }) => code),
+  };
 }
 
 /** Returns what the service listed at the last refresh of each list, in alphabetical order. */

@@ -1,0 +1,169 @@
+import type { ServerResponse } from 'node:http';
+import { sql } from 'kysely';
+import { describe, expect } from 'vitest';
+import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
+import { repair } from '../../src/load/repair.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aProcess } from '../support/a-process.ts';
+import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
+import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { it } from '../support/serving.ts';
+import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+
+/** Answers that are good at first sight, and what may be concluded from them. */
+
+const job = aJob({
+  countries: ['US'],
+  topics: ['Inflation-Food'],
+  start_date: '2025-01-01',
+  end_date: '2025-01-10',
+  service: { end_date: 'inclusive' },
+});
+
+async function headlines(db: Warehouse): Promise<string[]> {
+  const { rows } = await sql<{ headline: string }>`select distinct headline from gmsi.headlines`.execute(db);
+  return rows.map(({ headline }) => headline);
+}
+
+describe('bytes', () => {
+  const latin1 = (contentType: string) => (asked: AskedOf, response: ServerResponse) => {
+    const body = JSON.stringify(aPage(recordsOf(asked, { headline: 'Café prices' })));
+    response.writeHead(200, { 'content-type': contentType }).end(Buffer.from(body, 'latin1'));
+    return true;
+  };
+
+  it('of a declared charset are decoded from it', async ({ db }) => {
+    await using service = await aStandIn(latin1('application/json; charset=ISO-8859-1'));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await headlines(db)).toEqual(['Café prices']);
+  });
+
+  it('that are not UTF-8 fail their window with a sentence, and are not asked for again', async ({ db }) => {
+    await using service = await aStandIn(latin1('application/json'));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+    expect(await windowsOf(db)).toMatchObject([
+      { state: 'failed', last_error: 'The body is not UTF-8, and declares no charset.' },
+    ]);
+    expect(await countRows(db, 'headlines')).toBe(0);
+    expect(await coverageOf(db)).toEqual({});
+    expect(service.asked).toHaveLength(1);
+  });
+});
+
+it('a bare array of a round number of records, below the limit, is not an end', async ({ db }) => {
+  await using service = await aStandIn((asked, response) => {
+    response.end(
+      JSON.stringify(Array.from({ length: 500 }, (_, n) => ({ ...recordsOf(asked)[0], id: `${n}` }))),
+    );
+    return true;
+  });
+  expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+  expect(await windowsOf(db)).toMatchObject([
+    { state: 'failed', last_error: expect.stringContaining('a bare array of 500 records') },
+  ]);
+  expect(await coverageOf(db)).toEqual({});
+});
+
+describe('records that name another series', () => {
+  const naming = (names: object) => (asked: AskedOf, response: ServerResponse) => {
+    response.end(JSON.stringify(aPage(recordsOf(asked, names))));
+    return true;
+  };
+
+  it.for([
+    [{ country: 'GB' }, 'names the country GB, not US'],
+    [{ country: 'United Kingdom' }, 'names the country GB, not US'],
+    [{ country_code: 'fr' }, 'names the country FR, not US'],
+    [{ topic_name: 'Wars' }, 'names the topic Wars, not Inflation-Food'],
+    [{ topic: 'wars', country: 'US' }, 'names the topic Wars, not Inflation-Food'],
+  ] as const)('are not loaded as the one that was asked for: %j', async ([names, reason], { db }) => {
+    await using service = await aStandIn(naming(names));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+    expect(await windowsOf(db)).toMatchObject([{ state: 'failed', records_rejected: 10 }]);
+    expect(await countRows(db, 'headlines')).toBe(0);
+    expect(await coverageOf(db)).toEqual({});
+    const rejected = await db.selectFrom('gmsi.rejected_records').select('reason').distinct().execute();
+    expect(rejected).toEqual([{ reason }]);
+
+    const stop = new AbortController().signal;
+    await using process = await aProcess(db);
+    const about = {
+      warehouse: db.patient({}),
+      process,
+      feed: gmsiHeadlines,
+      fields: {},
+      scope: undefined,
+      job: '',
+      stop,
+    };
+    const repaired = await repair({ ...about, dryRun: false });
+    expect(repaired).toMatchObject({ rows: 0, stillRejected: { [reason]: 10 } });
+  });
+
+  it.for([
+    { country: 'US', country_code: 'USA', topic: 'INFLATION-FOOD' },
+    { country: 'United States', topic: 'Food prices' },
+    { country: ['GB'], topic: null, ticker: 'BTC_CRY' },
+    { country: 'the news agency' },
+  ])('are those of the series if they name it, or something that is no series: %j', async (names, { db }) => {
+    await using service = await aStandIn(naming(names));
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await countRows(db, 'headlines')).toBe(10);
+  });
+
+  it('are loaded if the job reads the field into a column', async ({ db }) => {
+    await using service = await aStandIn(naming({ country: 'GB' }));
+    const named = { ...job, fields: { source: ['country'] } };
+    expect(await runBackfill({ job: named, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(await countRows(db, 'headlines')).toBe(10);
+  });
+});
+
+describe('a 403', () => {
+  const refuse = (response: ServerResponse, more: Record<string, string> = {}) => {
+    response.writeHead(403, more).end(JSON.stringify({ detail: 'this licence has no GB' }));
+    return true;
+  };
+  const all = aJob({
+    countries: 'all',
+    topics: 'all',
+    start_date: '2024-01-01',
+    end_date: '2025-12-31',
+    service: { end_date: 'inclusive' },
+  });
+  const series = (db: Warehouse) => coverageOf(db).then((coverage) => Object.keys(coverage).length);
+
+  it('for one country leaves the others loaded, whole, in one run', async ({ db }) => {
+    await using service = await aStandIn(({ country }, response) => country === 'GB' && refuse(response));
+    const result = await runBackfill({ job: all, db, sandbox: service });
+    expect(result).toMatchObject({
+      outcome: 'incomplete',
+      error: undefined,
+      windows: { pending: 0, failed: 0 },
+    });
+    expect(await series(db)).toBe(4);
+    const refused = (await windowsOf(db)).filter(({ state }) => state === 'refused');
+    expect(new Set(refused.map(({ country }) => country))).toEqual(new Set(['GB']));
+    for (const { last_error } of refused) expect(last_error).toContain('with 403: this licence has no GB');
+    expect(service.asked.filter(({ country }) => country === 'GB')).toHaveLength(2);
+  });
+
+  it('for all countries except one loads that one, however many are asked for first', async ({ db }) => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+    await using service = await aStandIn(
+      ({ country }, response) => country !== 'XA' && refuse(response),
+      letters.map((letter) => `X${letter}`),
+    );
+    const result = await runBackfill({ job: all, db, sandbox: service });
+    expect(result).toMatchObject({ outcome: 'incomplete', windows: { pending: 0, failed: 0 } });
+    expect(await series(db)).toBe(2);
+    expect(service.asked.filter(({ country }) => country !== 'XA')).toHaveLength(50);
+  });
+
+  it('with Retry-After ends nothing', async ({ db }) => {
+    await using service = await aStandIn(
+      ({ before }, response) => before === 3 && refuse(response, { 'retry-after': '1' }),
+    );
+    expect(await runBackfill({ job: all, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+  });
+});
