@@ -4,9 +4,11 @@ import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -177,6 +179,27 @@ it('field names that come or go are noted once per load, and not at all by the l
   ]);
   expect(await drain(['vanished-field'])).toEqual([]);
   expect(await drain(undefined)).toEqual([]);
+});
+
+it('times in digits alone are those of the calendar: as YYYYMMDDHHMM, not milliseconds of 1976', async ({
+  db,
+  sandbox,
+}) => {
+  const inDigits = (record: Record<string, unknown>, at: number) =>
+    at % 3 > 0
+      ? record
+      : { ...record, publication_time: String(record.publication_time).replace(/\D/g, '').slice(0, 12) };
+  await using proxy = await aRewritingProxy(sandbox, (page) => ({ ...page, data: page.data.map(inDigits) }));
+  const result = await runBackfill({ job, db, sandbox: proxy, clock });
+  expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 0, records_rejected: 0 } });
+  const { rows } = await sql<{ day: string }>`
+    select distinct (published_at at time zone 'UTC')::date::text as day from gmsi.headlines order by 1`.execute(
+    db,
+  );
+  expect(rows.map(({ day }) => day)).toEqual(
+    Array.from({ length: 10 }, (_, n) => `2026-09-${String(n + 1).padStart(2, '0')}`),
+  );
+  expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, scope).length);
 });
 
 const asDrifted: Partial<Record<DriftKind, object>> = {
