@@ -12,7 +12,7 @@ import { importsOf } from '../warehouse/tables/imported-files.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
-import type { Days } from './file-days.ts';
+import { compareDays, type Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
 import type { ListedValues, Placement } from './place-file.ts';
 
@@ -28,6 +28,8 @@ export interface PlacedFile {
 
 export interface LoadFilesContext {
   readonly warehouse: Warehouse;
+  /** The days that all files contain in full, if the user gives them. */
+  readonly days: Days | undefined;
   readonly listed: ListedValues;
   readonly log: Log;
   readonly leaseSeconds: number;
@@ -52,6 +54,8 @@ export interface LoadedFiles {
   readonly loadedBefore: number;
   /** The files that are loaded completely, now or before, with their numbers. */
   readonly whole: ReadonlyMap<PlacedFile, number>;
+  /** Records of other days than options or the names of their files state. They are loaded. */
+  readonly outside: number;
   /** True if the import was stopped before it had loaded all files. */
   readonly isStopped: boolean;
 }
@@ -64,11 +68,11 @@ export async function loadFiles(
   context: LoadFilesContext,
   placed: readonly PlacedFile[],
 ): Promise<LoadedFiles> {
-  const { stop, refuse, onProgress } = context;
+  const { days, stop, refuse, onProgress } = context;
   using duckdb = placed.some(({ file }) => file.format !== 'ndjson') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
-  const counts = { loaded: 0, loadedBefore: 0, done: 0 };
+  const counts = { loaded: 0, loadedBefore: 0, outside: 0, done: 0 };
   const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0) };
   const inHand = new Map<string, Promise<ImportedFile>>();
   const waiting = placed.values();
@@ -88,9 +92,19 @@ export async function loadFiles(
       }
       try {
         const { outcome, fileId, read } = await once(one);
-        const lacks = tooManyRejected(read, defaultServiceSettings.maxRejectedPercent);
+        const { maxRejectedPercent } = defaultServiceSettings;
+        const lacks = tooManyRejected(read, maxRejectedPercent);
+        const { outside, contradiction } = compareDays(
+          read.recordsByDay,
+          one.placement.days,
+          days,
+          maxRejectedPercent,
+        );
+        counts.outside += outside;
         if (outcome === 'stopped') isStopped = true;
         else if (lacks !== undefined) throw new FileRefused(`${lacks}: ${tooMany}`);
+        else if (one.covers && contradiction !== undefined)
+          throw new FileRefused(`${contradiction}: ${otherDays}`);
         else {
           whole.set(one, fileId);
           if (outcome === 'loaded') counts.loaded++;
@@ -156,12 +170,13 @@ export async function loadFiles(
   const end = endedBy(fatal);
   for (const load of loads.values()) await close(context, load, end?.outcome ?? outcomeOf(load), end?.error);
   if (fatal !== undefined) throw fatal;
-  const { loaded, loadedBefore } = counts;
+  const { loaded, loadedBefore, outside } = counts;
   return {
     loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
     loaded,
     loadedBefore,
     whole,
+    outside,
     isStopped,
   };
 
@@ -173,6 +188,9 @@ export async function loadFiles(
 
 const tooMany =
   'gmsi.rejected_records has the reasons. The other records are loaded, but the days do not count as covered. Repair the file, or name its columns as the service does';
+
+const otherDays =
+  'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are of (--from and --to, or the name)';
 
 /** Opens one DuckDB for all files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {

@@ -6,16 +6,20 @@ export interface ReadCounts {
   readonly rejected: number;
 }
 
-/** Fewer rejected records than this never count as too many: one in forty says nothing about the others. */
+/** Fewer records than this never count as too many: one in forty says nothing about the others. */
 const few = 6;
+
+/** Returns true if so many of a window's or a file's records are wrong that its days must not count as covered. */
+export function areTooMany(some: number, all: number, mostPercent: number): boolean {
+  return some * 100 > all * mostPercent && (some >= few || some * 2 > all);
+}
 
 /**
  * Returns a message if too many records were rejected for their days to count as covered: more than `mostPercent`, and more
  * than a few or half of them. Usually the service has renamed a field or changed the format of numbers.
  */
 export function tooManyRejected({ records, rejected }: ReadCounts, mostPercent: number): string | undefined {
-  const isTooMany = rejected * 100 > records * mostPercent && (rejected >= few || rejected * 2 > records);
-  if (!isTooMany) return undefined;
+  if (!areTooMany(rejected, records, mostPercent)) return undefined;
   const [some, all] = [rejected, records].map((count) => count.toLocaleString('en-US'));
   return `${some} of ${all} records could not be read, more than ${mostPercent}%`;
 }

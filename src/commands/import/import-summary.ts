@@ -12,7 +12,18 @@ const shown = 20;
  * @param stated the days that the user has stated
  */
 export function describeImport(result: ImportResult, stated: Days | undefined, now: Date): string {
-  const { loads, loaded, loadedBefore, refused, superseded, ignored, covered, withoutDays, seconds } = result;
+  const {
+    loads,
+    loaded,
+    loadedBefore,
+    refused,
+    superseded,
+    ignored,
+    outside,
+    covered,
+    withoutDays,
+    seconds,
+  } = result;
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
   const [records, fresh, changed, rejected] = [
@@ -42,6 +53,12 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
       ),
     ],
     ['rejected', rejected > 0 ? `${count(rejected, 'record')}; see gmsi.rejected_records` : null],
+    [
+      'other days',
+      outside > 0
+        ? `${count(outside, 'record')} of other days than --from and --to, or the file's name, say; loaded`
+        : null,
+    ],
     [
       'covered',
       covered.series > 0 ? `${count(covered.days, 'day')} of ${number(covered.series)} series` : 'nothing',
