@@ -1,6 +1,6 @@
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
-import type { Feed } from '../feeds/feed.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { endedBy } from '../load/ends.ts';
 import { keepLease, type Lease } from '../load/lease.ts';
 import { tooManyRejected } from '../load/rejected.ts';
@@ -49,7 +49,13 @@ export interface ImportProgress {
 }
 
 export interface LoadedFiles {
-  readonly loads: readonly { readonly feed: string; readonly loadId: number; readonly totals: LoadTotals }[];
+  readonly loads: readonly {
+    readonly feed: string;
+    readonly loadId: number;
+    readonly totals: LoadTotals;
+    /** As in `RecordReader`. */
+    readonly rejectedValues: RecordReader['rejectedValues'];
+  }[];
   readonly loaded: number;
   readonly loadedBefore: number;
   /** The files that are loaded completely, now or before, with their numbers. */
@@ -172,7 +178,12 @@ export async function loadFiles(
   if (fatal !== undefined) throw fatal;
   const { loaded, loadedBefore, outside } = counts;
   return {
-    loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
+    loads: [...loads].map(([feed, { loadId, totals, reader }]) => ({
+      feed,
+      loadId,
+      totals,
+      rejectedValues: reader.rejectedValues,
+    })),
     loaded,
     loadedBefore,
     whole,

@@ -84,7 +84,7 @@ async function compare(trx: WriteTransaction, page: PageToCommit, { inserted }: 
   return retractUnseen(trx, feed, series, {
     windowId,
     loadId,
-    rejected: page.rejected.length,
+    rejected: page.rejectedCount,
     now: page.now,
     acceptAll: page.acceptRetractions,
     compared: { ...comparedBefore, met: comparedBefore.met + rows.length - inserted },

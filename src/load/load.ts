@@ -99,6 +99,8 @@ export interface LoadResult {
   /** `undefined` if there was nothing to load. */
   readonly loadId: number | undefined;
   readonly totals: Readonly<LoadTotals>;
+  /** As in `RecordReader`. */
+  readonly rejectedValues: RecordReader['rejectedValues'];
   /** The job's windows after the load. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
@@ -190,6 +192,11 @@ async function close(load: Load, end: LoadEnd): Promise<void> {
   // Whoever has waited for minutes does not wait again.
   const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
+  if (reader.rejectedValues.size > 0)
+    log.warn(
+      { values: Object.fromEntries(reader.rejectedValues) },
+      'values could not be read, so they are null',
+    );
   const writes = [
     finishLoad(warehouse, loadId, end.outcome, totals, error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
@@ -237,6 +244,7 @@ export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
     error: undefined,
     loadId: undefined,
     totals,
+    rejectedValues: new Map(),
     windows,
     seconds,
     scope: undefined,

@@ -3,6 +3,7 @@ import { type ImportResult, settlingDays } from '../../import/import-files.ts';
 import { firstUnsettledDayAt } from '../../plan/days.ts';
 import { count, counts, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
+import { describeRejected } from '../load-summary.ts';
 
 /** How many names are printed; `--json` has them all. */
 const shown = 20;
@@ -52,7 +53,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
         [records - fresh - changed - rejected, 'already loaded, or older than the loaded version'],
       ),
     ],
-    ['rejected', rejected > 0 ? `${count(rejected, 'record')}; see gmsi.rejected_records` : null],
+    ['rejected', describeRejected(rejected, loads)],
     [
       'other days',
       outside > 0
