@@ -12,6 +12,9 @@ export interface Series {
   readonly variant: string;
 }
 
+/** The fields in which records name parts of their series, if they do. An import adds them to records. */
+export const seriesFields = { topic: 'topic_name', ticker: 'ticker' } as const;
+
 /** A job selects series by these; a lookup lists the values of each. */
 export type Dimension = 'country' | 'topic' | 'ticker';
 

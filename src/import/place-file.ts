@@ -1,5 +1,5 @@
 import { feedNamed } from '../feeds/catalog.ts';
-import type { Dimension, Feed, Series } from '../feeds/feed.ts';
+import { type Dimension, type Feed, type Series, seriesFields } from '../feeds/feed.ts';
 import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
@@ -197,8 +197,8 @@ function columnsOf(
     ...Object.fromEntries(
       [...folders].filter(([name]) => !isNoColumn.has(name) && !periodFolders.includes(name)),
     ),
-    ...(topic && { topic_name: topic }),
-    ...(ticker && { ticker }),
+    ...(topic && { [seriesFields.topic]: topic }),
+    ...(ticker && { [seriesFields.ticker]: ticker }),
     ...(isRead && part && { [matchType!]: part }),
   };
 }
