@@ -9,6 +9,8 @@ with rejected as (
          max(r.rejected_at) as last_rejected_at
   from gmsi.rejected_records r
   join job_series using (feed, country, topic, ticker, match_type, variant)
+  -- The others are rows; the check nulls finds what they lack.
+  where not r.is_row
   group by 1, 2, 3, 4
 ), loaded as (
   select country, topic, ticker, variant, sum(w.records) as records

@@ -50,7 +50,8 @@ export async function checkCommand(
     const feed = feedNamed(job.feed);
     const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
     const window = knownScope(session, job, lookups, 'check');
-    return { job, feed, scope: { window, table: feed.table, firstUnsettled } };
+    const fields = [job.fields, feed.fields];
+    return { job, feed, scope: { window, table: feed.table, fields, firstUnsettled } };
   });
   const { rows = shown[session.json ? 'json' : 'person'], timeout } = options;
   const run = { rows, timeout, stop: session.stop };

@@ -63,10 +63,7 @@ export function describeSummary(summary: LoadSummary): string {
               [rows_retracted, 'retracted'],
             ),
       ],
-      [
-        'rejected',
-        records_rejected > 0 ? `${count(records_rejected, 'record')}; see gmsi.rejected_records` : null,
-      ],
+      ['rejected', describeRejected(records_rejected, [summary])],
       [
         'not loaded',
         records_outside > 0
@@ -84,10 +81,23 @@ export function describeSummary(summary: LoadSummary): string {
   ].join('\n\n')}\n`;
 }
 
+/** Describes rejected records and values: `2 records, 3 values of headline_count (null); see gmsi.rejected_records`. */
+export function describeRejected(
+  records: number,
+  loads: readonly Pick<LoadSummary, 'rejectedValues'>[],
+): string | null {
+  const values = loads
+    .flatMap(({ rejectedValues }) => [...rejectedValues])
+    .map(([column, many]) => `${count(many, 'value')} of ${column} (null)`);
+  const all = [...(records > 0 ? [count(records, 'record')] : []), ...values];
+  return all.length > 0 ? `${all.join(', ')}; see gmsi.rejected_records` : null;
+}
+
 export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {
   return {
     job: job.name,
     ...rest,
+    rejectedValues: Object.fromEntries(rest.rejectedValues),
     // Spread, because `requests` is a getter.
     totals: { ...rest.totals },
     period: scope ? { from: scope.from, to: scope.to } : null,

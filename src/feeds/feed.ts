@@ -12,6 +12,9 @@ export interface Series {
   readonly variant: string;
 }
 
+/** The fields in which records name parts of their series, if they do. An import adds them to records. */
+export const addedFields = { topic: 'topic_name', ticker: 'ticker' } as const;
+
 /** A job selects series by these; a lookup lists the values of each. */
 export type Dimension = 'country' | 'topic' | 'ticker';
 
@@ -38,9 +41,12 @@ export type Row = Record<string, string | number | null>;
 /** The field names that may fill each column, best first; `a.b` is a field in a nested object. */
 export type FieldAliases = Readonly<Record<string, readonly string[]>>;
 
-/** The result of reading one record. A rejected record is stored with its reason in `rejected_records`. */
+/**
+ * The result of reading one record. A rejected record is stored with its reason in `rejected_records`. A record of which only
+ * values are rejected is a row, too, with `null` in their columns.
+ */
 export type ReadResult =
-  | { readonly row: Row; readonly rejected?: undefined }
+  | { readonly row: Row; readonly rejected?: string }
   | { readonly row?: undefined; readonly rejected: string };
 
 /** The result of reading a row's `extra` again. A row whose identity would change stays as it is. */
@@ -57,6 +63,8 @@ export interface RecordReader {
   readonly knownFields: readonly string[];
   /** The first 1,000 top-level fields seen, and whether each fills a column. */
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
+  /** How many rows have null in a column because its value could not be read, by column. */
+  readonly rejectedValues: ReadonlyMap<string, number>;
 }
 
 /**

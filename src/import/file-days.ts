@@ -1,6 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import { ConfigError } from '../errors.ts';
+import { areTooMany } from '../load/rejected.ts';
 import type { Day } from '../warehouse/database.ts';
+import type { RecordsByDay } from '../warehouse/tables/imported-files.ts';
 
 /** First and last day, inclusive. */
 export interface Days {
@@ -63,6 +65,48 @@ function daysOf(period = ''): Days | undefined {
     // Not a date.
     return undefined;
   }
+}
+
+/** What a file contains, compared with the days that it is said to be of. */
+export interface Compared {
+  /** Records of other days. Those of the days before and after do not count: the days may begin in another time zone. */
+  readonly outside: number;
+  /** Says that the records contradict the days; `undefined` if they do not. A file without records has had no news. */
+  readonly contradiction: string | undefined;
+}
+
+/**
+ * Compares the records of a file with its days. A file is of all days of its name, though the user may state that only some
+ * of them are whole.
+ * @param mostPercent of the records may be of other days
+ */
+export function compareDays(
+  records: RecordsByDay,
+  named: Days | undefined,
+  stated: Days | undefined,
+  mostPercent: number,
+): Compared {
+  const whole = named && stated ? common(named, stated) : (named ?? stated);
+  const days = Object.keys(records).sort();
+  if (!whole || days.length === 0) return { outside: 0, contradiction: undefined };
+  const sum = (of: Days) =>
+    days.reduce((sum, day) => (day >= of.from && day <= of.to ? sum + records[day]! : sum), 0);
+  const found = { from: days[0]!, to: days.at(-1)! };
+  const all = sum(found);
+  const outside = all - sum(withNeighbours(named ?? whole));
+  const isNone = sum(whole) === 0;
+  if (!isNone && !areTooMany(outside, all, mostPercent)) return { outside, contradiction: undefined };
+  const [some, of] = [outside, all].map((count) => count.toLocaleString('en-US'));
+  const what = isNone ? `none of its ${of} records is` : `${some} of its ${of} records are not`;
+  return {
+    outside,
+    contradiction: `${what} of ${whole.from} to ${whole.to}; its records are of ${found.from} to ${found.to}`,
+  };
+}
+
+function withNeighbours({ from, to }: Days): Days {
+  const day = (of: Day, days: number) => Temporal.PlainDate.from(of).add({ days }).toString();
+  return { from: day(from, -1), to: day(to, 1) };
 }
 
 /** Returns the days in both ranges; if there are none, `to` is before `from`. */

@@ -3,7 +3,6 @@ import type { RecordReader, Series } from '../feeds/feed.ts';
 import type { ListedValues, OtherSeries } from '../feeds/reading/other-series.ts';
 import { endedBy } from '../load/ends.ts';
 import { readPage } from '../load/read-page.ts';
-import type { ReadCounts } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
@@ -15,6 +14,7 @@ import {
   finishFile,
   isFileAt,
   leaveFile,
+  type RecordsByDay,
 } from '../warehouse/tables/imported-files.ts';
 import type { LoadTotals } from '../warehouse/tables/loads.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
@@ -46,7 +46,7 @@ export interface ImportedFile {
   /** `stopped`: the file stays at its checkpoint. */
   readonly outcome: 'loaded' | 'loaded before' | 'stopped';
   /** Its records so far, earlier imports included. */
-  readonly read: ReadCounts;
+  readonly read: Pick<FilePosition, 'records' | 'rejected' | 'recordsByDay'>;
 }
 
 /**
@@ -146,12 +146,13 @@ async function commitBatch(
     ...at,
     records: read.reduce((sum, { records }) => sum + records, at.records),
     rejected: read.reduce((sum, { rejectedCount }) => sum + rejectedCount, at.rejected),
+    recordsByDay: withRecords(at.recordsByDay, read),
   };
   const place: Place = {
     of: { loadId, windowId: null, backfilledBefore: 'always', of: { madeAt, imports } },
     areLikelyNew: true,
     async advance(trx, counts) {
-      await advanceFile(trx, at, counts);
+      await advanceFile(trx, at, after, counts);
       return counts;
     },
     isPast: (trx) => isFileAt(trx, after),
@@ -163,4 +164,18 @@ async function commitBatch(
   totals.rows_changed += counts.changed;
   totals.records_rejected += counts.rejected;
   return after;
+}
+
+/** Counts the rows of a batch on their days, those included that a later row of the batch replaces. */
+function withRecords(before: RecordsByDay, read: readonly ReadRecords[]): RecordsByDay {
+  const byDay = { ...before };
+  for (const { rows } of read) {
+    for (let part: typeof rows.earlier = rows; part; part = part.earlier) {
+      for (const time of part.times) {
+        const day = new Date(time / 1000).toISOString().slice(0, 10);
+        byDay[day] = (byDay[day] ?? 0) + 1;
+      }
+    }
+  }
+  return byDay;
 }

@@ -7,7 +7,7 @@ import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
 import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
-import { type Days, daysCovered } from './file-days.ts';
+import { daysCovered } from './file-days.ts';
 import { type LoadedFiles, type LoadFilesContext, loadFiles, type PlacedFile } from './load-files.ts';
 import { placeFile, type Stated } from './place-file.ts';
 
@@ -15,8 +15,6 @@ export interface ImportContext extends Omit<LoadFilesContext, 'listed' | 'refuse
   /** Files, folders and ZIP files. */
   readonly paths: readonly string[];
   readonly stated: Stated;
-  /** The days that all files contain in full, if the user gives them. */
-  readonly days: Days | undefined;
   readonly clock: () => Date;
   /** Replaces the database's clock, for tests. */
   readonly databaseClock?: () => Promise<Date>;

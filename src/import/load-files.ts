@@ -1,6 +1,6 @@
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
-import type { Feed } from '../feeds/feed.ts';
+import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
 import { endedBy } from '../load/ends.ts';
 import { tooManyRejected } from '../load/rejected.ts';
@@ -13,7 +13,7 @@ import { importsOf } from '../warehouse/tables/imported-files.ts';
 import { finishLoad, type LoadTotals, noTotals, startLoad, storeTotals } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
-import type { Days } from './file-days.ts';
+import { compareDays, type Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
 import type { Placement } from './place-file.ts';
 
@@ -29,6 +29,8 @@ export interface PlacedFile {
 
 export interface LoadFilesContext {
   readonly warehouse: PatientWarehouse;
+  /** The days that all files contain in full, if the user gives them. */
+  readonly days: Days | undefined;
   readonly listed: ListedValues;
   readonly log: Log;
   readonly process: KeptProcess;
@@ -47,11 +49,19 @@ export interface ImportProgress {
 }
 
 export interface LoadedFiles {
-  readonly loads: readonly { readonly feed: string; readonly loadId: number; readonly totals: LoadTotals }[];
+  readonly loads: readonly {
+    readonly feed: string;
+    readonly loadId: number;
+    readonly totals: LoadTotals;
+    /** As in `RecordReader`. */
+    readonly rejectedValues: RecordReader['rejectedValues'];
+  }[];
   readonly loaded: number;
   readonly loadedBefore: number;
   /** The files that are loaded completely, now or before, with their numbers. */
   readonly whole: ReadonlyMap<PlacedFile, number>;
+  /** Records of other days than options or the names of their files state. They are loaded. */
+  readonly outside: number;
   /** True if the import was stopped before it had loaded all files. */
   readonly isStopped: boolean;
 }
@@ -64,11 +74,11 @@ export async function loadFiles(
   context: LoadFilesContext,
   placed: readonly PlacedFile[],
 ): Promise<LoadedFiles> {
-  const { stop, refuse, onProgress } = context;
+  const { days, stop, refuse, onProgress } = context;
   using duckdb = placed.some(({ file }) => file.format !== 'ndjson') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
-  const counts = { loaded: 0, loadedBefore: 0, done: 0 };
+  const counts = { loaded: 0, loadedBefore: 0, outside: 0, done: 0 };
   const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0) };
   const inHand = new Map<string, Promise<ImportedFile>>();
   const waiting = placed.values();
@@ -88,9 +98,19 @@ export async function loadFiles(
       }
       try {
         const { outcome, fileId, read } = await once(one);
-        const lacks = tooManyRejected(read, defaultServiceSettings.maxRejectedPercent);
+        const { maxRejectedPercent } = defaultServiceSettings;
+        const lacks = tooManyRejected(read, maxRejectedPercent);
+        const { outside, contradiction } = compareDays(
+          read.recordsByDay,
+          one.placement.days,
+          days,
+          maxRejectedPercent,
+        );
+        counts.outside += outside;
         if (outcome === 'stopped') isStopped = true;
         else if (lacks !== undefined) throw new FileRefused(`${lacks}: ${tooMany}`);
+        else if (one.covers && contradiction !== undefined)
+          throw new FileRefused(`${contradiction}: ${otherDays}`);
         else {
           whole.set(one, fileId);
           if (outcome === 'loaded') counts.loaded++;
@@ -156,12 +176,18 @@ export async function loadFiles(
   const end = endedBy(fatal);
   for (const load of loads.values()) await close(context, load, end?.outcome ?? outcomeOf(load), end?.error);
   if (fatal !== undefined) throw fatal;
-  const { loaded, loadedBefore } = counts;
+  const { loaded, loadedBefore, outside } = counts;
   return {
-    loads: [...loads].map(([feed, { loadId, totals }]) => ({ feed, loadId, totals })),
+    loads: [...loads].map(([feed, { loadId, totals, reader }]) => ({
+      feed,
+      loadId,
+      totals,
+      rejectedValues: reader.rejectedValues,
+    })),
     loaded,
     loadedBefore,
     whole,
+    outside,
     isStopped,
   };
 
@@ -173,6 +199,9 @@ export async function loadFiles(
 
 const tooMany =
   'gmsi.rejected_records has the reasons. The other records are loaded, but the days do not count as covered. Repair the file, or name its columns as the service does';
+
+const otherDays =
+  'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are of (--from and --to, or the name)';
 
 /** Opens one DuckDB for all files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {

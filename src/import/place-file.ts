@@ -1,5 +1,5 @@
 import { feedNamed } from '../feeds/catalog.ts';
-import type { Dimension, Feed, Series } from '../feeds/feed.ts';
+import { addedFields, type Dimension, type Feed, type Series } from '../feeds/feed.ts';
 import { type ListedValues, seriesFields } from '../feeds/reading/other-series.ts';
 import { nearest } from '../nearest.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -193,8 +193,8 @@ function columnsOf(
     ...Object.fromEntries(
       [...folders].filter(([name]) => !isNoColumn.has(name) && !periodFolders.includes(name)),
     ),
-    ...(topic && { topic_name: topic }),
-    ...(ticker && { ticker }),
+    ...(topic && { [addedFields.topic]: topic }),
+    ...(ticker && { [addedFields.ticker]: ticker }),
     ...(isRead && part && { [matchType!]: part }),
   };
 }

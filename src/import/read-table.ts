@@ -35,12 +35,13 @@ export async function* tableRecords(
       ? readCsv(plain.path, shape)
       : // Older writers do not mark texts as texts. Read as bytes, "é" would be stored as "\\xC3\\xA9".
         `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false, binary_as_string = true)`;
-    const names = shape?.columns ?? (await connection.stream(`from ${source} limit 0`)).columnNames();
+    const empty = shape ? undefined : await connection.stream(`from ${source} limit 0`);
+    const names = shape?.columns ?? empty!.columnNames();
     checkNames(names, shape && 1);
     // In a list, all values must have one type.
-    const columns = shape
-      ? names.map((_, at) => `c${at}`)
-      : names.map((name) => `to_json(${identifier(name)})`);
+    const columns = names.map((name, at) =>
+      empty ? `to_json(${atItsPrecision(name, `${empty.columnType(at)}`)})` : `c${at}`,
+    );
     const texts = textFields(reading.feed);
     const result = await connection.stream(`select to_json([${columns.join()}])::varchar from ${source}`);
     for await (const rows of result.yieldRows()) {
@@ -68,6 +69,15 @@ export async function* tableRecords(
   } finally {
     connection.closeSync();
   }
+}
+
+/** Returns a column with its 32-bit numbers as their shortest decimals: 0.2, not 0.20000000298023224. */
+function atItsPrecision(name: string, type: string): string {
+  const withNumbers = (as: string) =>
+    type.replace(/"(?:[^"]|"")*"|\bFLOAT\b/g, (part) => (part === 'FLOAT' ? as : part));
+  const double = withNumbers('DOUBLE');
+  const column = identifier(name);
+  return double === type ? column : `${column}::${withNumbers('VARCHAR')}::${double}`;
 }
 
 /** Returns the DuckDB call that reads a CSV file strictly, without guessing, and the header like any record. */

@@ -50,7 +50,17 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);
-  return { ...end, loadId: opened.load.loadId, totals, windows, scope, historyLimit, seconds: seconds() };
+  const { rejectedValues } = resolved.reader;
+  return {
+    ...end,
+    loadId: opened.load.loadId,
+    totals,
+    rejectedValues,
+    windows,
+    scope,
+    historyLimit,
+    seconds: seconds(),
+  };
 }
 
 /**

@@ -111,7 +111,7 @@ async function compare(
   await noteSightings(trx, rows, { windowId, page: pages });
   if (page.nextToken !== null) return 0;
   const acceptAll = acceptRetractions;
-  const rejected = page.rejected.length;
+  const rejected = page.rejectedCount;
   const retracted = await retractUnseen(trx, feed, series, { windowId, loadId, rejected, now, acceptAll });
   await balanceRetractions(trx, job, {
     windowId,

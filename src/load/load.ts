@@ -102,6 +102,8 @@ export interface LoadResult {
   /** `undefined` if there was nothing to load. */
   readonly loadId: number | undefined;
   readonly totals: Readonly<LoadTotals>;
+  /** As in `RecordReader`. */
+  readonly rejectedValues: RecordReader['rejectedValues'];
   /** The job's windows after the load. */
   readonly windows: WindowsByState;
   readonly scope: WindowScope | undefined;
@@ -203,6 +205,11 @@ async function close(load: Load, end: LoadEnd): Promise<void> {
   const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
   const finish = (by: Warehouse) => finishLoad(by, loadId, end.outcome, totals, error);
+  if (reader.rejectedValues.size > 0)
+    log.warn(
+      { values: Object.fromEntries(reader.rejectedValues) },
+      'values could not be read, so they are null',
+    );
   const writes = [
     finish(warehouse).catch((error) => {
       log.warn(forLog(error), 'the end of the load could not be stored');
@@ -253,6 +260,7 @@ export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
     error: undefined,
     loadId: undefined,
     totals,
+    rejectedValues: new Map(),
     windows,
     seconds,
     scope: undefined,

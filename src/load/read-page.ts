@@ -25,7 +25,8 @@ interface Reading {
 }
 
 /**
- * Turns a page's records into rows. Rejects a record that cannot be read, or that names another series, with its reason.
+ * Turns a page's records into rows. Rejects a record that cannot be read or that names another series, and values that cannot be
+ * read, with the reason.
  * @param requested records of other times are counted and dropped
  */
 export function readPage(
@@ -43,13 +44,16 @@ export function readPage(
     const { row, rejected: reason } = other === undefined ? reader.read(record) : { rejected: other };
     if (row) {
       const time = microsecondsOf(row[timeColumn] as string);
-      if (time >= requested.from && time < requested.before) rows.push(row);
-      else outside.push(time);
-    } else {
+      if (time < requested.from || time >= requested.before) {
+        outside.push(time);
+        continue;
+      }
+      rows.push(row);
+    } else rejectedCount++;
+    if (reason !== undefined) {
       const json = storableJson(record);
       const record_hash = createHash('md5').update(json).digest('hex');
-      rejectedCount++;
-      rejected.set(record_hash, { record_hash, reason, record: json });
+      rejected.set(record_hash, { record_hash, reason, is_row: row !== undefined, record: json });
     }
   }
   return {

@@ -7,8 +7,13 @@ export interface ReadCounts {
   readonly outside?: number;
 }
 
-/** Fewer rejected records than this never count as too many: one in forty says nothing about the others. */
+/** Fewer records than this never count as too many: one in forty says nothing about the others. */
 const few = 6;
+
+/** Returns true if so many of a window's or a file's records are wrong that its days must not count as covered. */
+export function areTooMany(some: number, all: number, mostPercent: number): boolean {
+  return some * 100 > all * mostPercent && (some >= few || some * 2 > all);
+}
 
 /**
  * Returns a message if too many records were not loaded for their days to count as covered: more than `mostPercent`, and more
@@ -19,16 +24,16 @@ export function tooManyRejected(
   { records, rejected, outside = 0 }: ReadCounts,
   mostPercent: number,
 ): string | undefined {
-  const lost = rejected + outside;
-  const isTooMany = lost * 100 > records * mostPercent && (lost >= few || lost * 2 > records);
-  if (!isTooMany) return undefined;
-  const [some, all, others] = [lost, records, outside].map((count) => count.toLocaleString('en-US'));
+  if (!areTooMany(rejected + outside, records, mostPercent)) return undefined;
+  const [some, all, others] = [rejected + outside, records, outside].map((count) =>
+    count.toLocaleString('en-US'),
+  );
   const why =
     outside === 0
-      ? 'could not be read'
+      ? 'were rejected'
       : rejected === 0
         ? 'are of days that were not requested'
-        : `could not be read or are of days that were not requested (${others})`;
+        : `were rejected or are of days that were not requested (${others})`;
   return `${some} of ${all} records ${why}, more than ${mostPercent}%`;
 }
 

@@ -135,9 +135,10 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
   return { feed: feed.name, outcome, ...run.counts };
 }
 
-type Readable = Rejected & { readonly row: Row };
+/** A rejected record that can be read now; values of it perhaps not (`rejected`). */
+type Readable = Rejected & { readonly row: Row; readonly rejected: string | undefined };
 
-const nothing = { taken: 0, superseded: 0, inserted: 0, changed: 0 };
+const nothing = { rows: 0, superseded: 0, inserted: 0, changed: 0, left: [] as readonly Readable[] };
 type Done = typeof nothing;
 
 /** Reads rejected records again, the oldest first, so that a headline ends with its newest version. */
@@ -157,30 +158,44 @@ async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<voi
   const { counts, dryRun } = run;
   const readable: Readable[] = [];
   const renewed: Rejected[] = [];
+  const stillRejected: string[] = [];
   for (const record of batch) {
     const other = run.otherSeries(record.record, record);
     const { row, rejected } = other === undefined ? run.reader.read(record.record) : { rejected: other };
-    if (row) readable.push({ ...record, row });
+    if (row) readable.push({ ...record, row, rejected });
     else {
-      counts.stillRejected[rejected] = (counts.stillRejected[rejected] ?? 0) + 1;
+      stillRejected.push(rejected);
       if (rejected !== record.reason) renewed.push({ ...record, reason: rejected });
     }
   }
-  const done = dryRun ? await foresee(run, readable) : await write(run, readable, renewed);
+  const isKnown = ({ is_row, rejected, reason }: Readable) => is_row && rejected === reason;
+  const mayChange = renewed.length > 0 || !readable.every(isKnown);
+  const foreseen = dryRun || !mayChange ? await foresee(run, readable) : undefined;
+  const isSame = foreseen !== undefined && (dryRun || foreseen.superseded === 0);
+  const done = isSame ? foreseen : await write(run, readable, renewed);
+  for (const reason of [...stillRejected, ...done.left.map(({ rejected }) => rejected!)])
+    counts.stillRejected[reason] = (counts.stillRejected[reason] ?? 0) + 1;
   counts.records += batch.length;
-  counts.rows += done.taken - done.superseded;
+  counts.rows += done.rows;
   counts.superseded += done.superseded;
 }
 
 async function foresee({ warehouse, feed }: Repair, readable: readonly Readable[]) {
-  const done = { ...nothing, taken: readable.length };
+  const done = { ...nothing };
   for (const records of bySeries(readable)) {
-    done.superseded += (await findSuperseded(warehouse, feed.table, records[0], records)).size;
+    const superseded = await findSuperseded(warehouse, feed.table, records[0], records);
+    const current = records.filter((_, index) => !superseded.has(index));
+    done.rows += current.filter(({ is_row }) => !is_row).length;
+    done.superseded += superseded.size;
+    done.left = [...done.left, ...current.filter(({ rejected }) => rejected !== undefined)];
   }
   return done;
 }
 
-/** Moves records from the rejected ones to the feed's table in one transaction. */
+/**
+ * Moves records from the rejected ones to the feed's table in one transaction. Leaves those of which values still cannot be read.
+ * A record that is a row already is not written: the row has its values in `extra`, from which `refillRows` fills the columns.
+ */
 async function write(run: Repair, readable: readonly Readable[], renewed: readonly Rejected[]) {
   const { warehouse, feed } = run;
   if (readable.length + renewed.length === 0) return nothing;
@@ -188,20 +203,32 @@ async function write(run: Repair, readable: readonly Readable[], renewed: readon
   const times = readable.map(({ row }) => microsecondsOf(row[time] as string));
   await ensurePartitions(warehouse, feed.table, times, new Set());
   const move = async (trx: WriteTransaction, loadId: number) => {
-    const taken = await takeRejected(trx, readable);
-    const done = { ...nothing, taken: taken.length };
-    for (const records of bySeries(taken)) {
+    const done = { ...nothing };
+    for (const records of bySeries(readable)) {
       const series = records[0];
-      const superseded = await findSuperseded(trx, feed.table, series, records);
-      const current = records.filter((_, index) => !superseded.has(index)).map(({ row }) => row);
-      const rows = sortedRows(feed.table, current);
+      const indices = await findSuperseded(trx, feed.table, series, records);
+      const superseded = new Set(records.filter((_, index) => indices.has(index)));
+      const isLeft = (record: Readable) => record.rejected !== undefined && !superseded.has(record);
+      const left = records.filter(isLeft);
+      const others = records.filter((record) => !isLeft(record));
+      const taken = new Set(await takeRejected(trx, others));
+      const isNew = (record: Readable) => !record.is_row && (isLeft(record) || taken.has(record));
+      const current = records.filter((record) => !superseded.has(record) && isNew(record));
+      const found = current.map(({ row }) => row);
+      const rows = sortedRows(feed.table, found);
       const from = { series, loadId, windowId: null, backfilledBefore: 'always' } as const;
       const upserted = await upsertRows(trx, feed.table, rows, from);
-      done.superseded += superseded.size;
+      done.rows += current.length;
+      done.superseded += [...superseded].filter((record) => taken.has(record)).length;
       done.inserted += upserted.inserted;
       done.changed += upserted.changed;
+      done.left = [...done.left, ...left];
     }
-    await renewReasons(trx, renewed);
+    const changed = done.left.filter(({ rejected, reason, is_row }) => rejected !== reason || !is_row);
+    await renewReasons(trx, [
+      ...renewed,
+      ...changed.map((record) => ({ ...record, reason: record.rejected!, is_row: true })),
+    ]);
     return done;
   };
   return commitBatch(run, move);
@@ -218,10 +245,10 @@ async function commitBatch(
   const loadId = await beginLoad();
   const pages = totals.pages + 1;
   const isPast = (trx: WriteTransaction) => hasCommitted(trx, loadId, pages);
-  const after = ({ taken, inserted, changed }: Done) => ({
+  const after = ({ rows, superseded, inserted, changed }: Done) => ({
     ...totals,
     pages,
-    records: totals.records + taken,
+    records: totals.records + rows + superseded,
     rows_inserted: totals.rows_inserted + inserted,
     rows_changed: totals.rows_changed + changed,
   });

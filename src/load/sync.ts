@@ -76,6 +76,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     ...end,
     loadId: opened.load.loadId,
     totals,
+    rejectedValues: resolved.reader.rejectedValues,
     windows,
     scope,
     seconds: resolved.seconds(),

@@ -29,9 +29,9 @@ export interface ReadRecords {
   /** How many there were, readable or not. */
   readonly records: number;
   readonly rows: SortedRows;
-  /** Rejected records, without duplicates. */
+  /** Rejected records, and those of which values were rejected, without duplicates. */
   readonly rejected: readonly RejectedRecord[];
-  /** How many records were rejected, duplicates included. */
+  /** How many records were rejected, so that they are no rows; duplicates included. */
   readonly rejectedCount: number;
   /** Times, in microseconds since 1970, of records that were dropped because they are outside the requested times. */
   readonly outside: readonly number[];

@@ -124,6 +124,7 @@ export interface Database {
   'gmsi.rejected_records': Series & {
     record_hash: string;
     reason: string;
+    is_row: Generated<boolean>;
     record: Json;
     window_id: number | null;
     load_id: number;

@@ -205,6 +205,10 @@ const ofIndex: Record<string, Break> = {
     `update gmsi.gmsi_index set headline_count = headline_count + 2 where entry_id = ${entry}`,
     { result: 'warned', row: { country: 'US', topic: 'Inflation-Food' } },
   ],
+  'nulls finds a single count that could not be read': [
+    `update gmsi.gmsi_index set headline_count = null, extra = '{"headline_count": "1,234"}' where entry_id = ${entry}`,
+    { findings: 1, row: { column: 'headline_count', unread: 1, nulls: 1 } },
+  ],
   'nulls finds a column of an index that is empty from April on': [
     `update gmsi.gmsi_index set sentiment_std = null where published_at >= '2024-04-01'`,
     { row: { month: '2024-04-01', column: 'sentiment_std', share: 1 } },

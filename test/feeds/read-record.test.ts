@@ -29,8 +29,7 @@ const shape: RecordShape = {
 };
 
 function read(fields: Record<string, unknown>, overrides?: FieldAliases): Record<string, unknown> {
-  const { row, rejected } = createRecordReader(shape, overrides).read({ at: '2026-05-21', ...fields });
-  expect(rejected).toBeUndefined();
+  const { row } = createRecordReader(shape, overrides).read({ at: '2026-05-21', ...fields });
   return { ...(row as Row), extra: row!.extra === null ? null : JSON.parse(row!.extra as string) };
 }
 
@@ -87,6 +86,42 @@ describe('of the aliases of a column', () => {
     expect(() => createRecordReader(shape, { name: ['x'], source: ['x'] })).toThrow(
       '"x" is given for both name and source',
     );
+  });
+});
+
+describe('a value that its column cannot take', () => {
+  const reject = (fields: Record<string, unknown>) => {
+    const reader = createRecordReader(shape);
+    const { row, rejected } = reader.read({ at: '2026-05-21', ...fields });
+    return { row, rejected, values: Object.fromEntries(reader.rejectedValues) };
+  };
+
+  test.each([['1,234'], ['n/a'], [true], [[3]], [{ of: 3 }], [Number.POSITIVE_INFINITY]])(
+    '%j is rejected, and the record is a row without it',
+    (rise) => {
+      expect(reject({ rise, fall: 1 })).toMatchObject({
+        row: { rise: null, fall: 1 },
+        rejected: 'no readable rise',
+        values: { rise: 1 },
+      });
+    },
+  );
+
+  test('is named beside the others, in the order of their names', () => {
+    expect(reject({ rise: 'up', name: ['a'], fall: 'down' })).toMatchObject({
+      rejected: 'no readable fall, name, rise',
+      values: { fall: 1, name: 1, rise: 1 },
+    });
+  });
+
+  test.each([
+    ['another field fills its column', { rise: 'up', move: { rise: 3 } }],
+    ['its column can be computed', { net: 'up', rise: 3, fall: 1 }],
+    ['its column is the id, which is made', { id: ['x'], name: 'a' }],
+    ['it says that there is none', { rise: Number.NaN, fall: 'nan', net: null, name: '' }],
+    ['it is around others', { move: { unit: 'pp' }, text: { length: 3 } }],
+  ])('does not matter if %s', (_why, fields) => {
+    expect(reject(fields)).toMatchObject({ rejected: undefined, values: {} });
   });
 });
 

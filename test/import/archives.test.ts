@@ -1,12 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { openDuckDB } from '../../src/duckdb.ts';
 import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '../../src/sandbox/index.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
+import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
-import { aFolder, clock, rowsIn, runImport } from './importing.ts';
+import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { aFolder, aZip, clock, it, rowsIn, runImport } from './importing.ts';
 
 /** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */
 
@@ -44,6 +47,8 @@ function jobFor(feed: string, match_type: string, overrides: object = {}) {
   const service = { end_date: 'inclusive' };
   return aJob({ feed, match_type, ...selection, ...period, service, ...overrides });
 }
+
+const refresh = { fullRefresh: true, retryRefused: false };
 
 const sandbox = await aSandboxForAll(world);
 let folder: Awaited<ReturnType<typeof aFolder>>;
@@ -210,4 +215,109 @@ it('made-up archives and real ones are not mixed in a warehouse', async ({ db })
   await sql`insert into gmsi.origin (served_by) values ('service')`.execute(db);
   await expect(runImport(db, archives)).rejects.toThrow('This warehouse contains real headlines');
   expect(await rowsIn(db, 'headlines')).toEqual([]);
+});
+
+describe('an archive of 32-bit numbers', () => {
+  const job = jobFor('gmsi-headlines', 'COMBINED');
+  const stated = {
+    country: 'US',
+    topic: 'Governance/Corruption',
+    matchType: 'COMBINED',
+    feed: 'gmsi-headlines',
+  };
+  const scores = ['directional_positive', 'directional_neutral', 'directional_negative', 'topic_probability'];
+  /** Answers whose scores have all digits of a 64-bit number: thirds of those that are sent, and `more`. */
+  const inThirds =
+    (more = 0): Parameters<typeof aRewritingProxy>[1] =>
+    (page) => ({
+      ...page,
+      data: page.data.map((record) => ({
+        ...record,
+        ...Object.fromEntries(scores.map((name) => [name, (record[name] as number) / 3 + more])),
+      })),
+    });
+
+  /** Writes an archive of the records that the service sends, all scores in 32 bits, made after everything else. */
+  async function archived({ path, write }: typeof folder, served: readonly object[]): Promise<string> {
+    const source = await write(
+      'served.ndjson',
+      served.map((record) => `${JSON.stringify(record)}\n`).join(''),
+    );
+    const parquet = join(path, 'floats.parquet');
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    await duckdb.run(
+      `copy (select * replace (${scores.map((name) => `${name}::float as ${name}`).join()})
+             from read_json('${source}', maximum_depth = 1)) to '${parquet}' (format parquet)`,
+    );
+    const made = { comment: 'gmsi-sandbox', mtime: new Date(Date.now() + 60_000) };
+    return write('floats.zip', await aZip({ 'floats.parquet': await readFile(parquet) }, made));
+  }
+
+  const withoutTopic: Parameters<typeof aRewritingProxy>[1] = (page) => ({
+    ...page,
+    data: page.data.map(({ topic_name: _, ...record }) => record),
+  });
+
+  it.for([
+    ['few digits', (page: object) => page],
+    ['no field for the topic, which the import adds', withoutTopic],
+    ['all digits of a 64-bit number', inThirds()],
+  ] as const)(
+    'has the rows of the service, if these have %s: neither replaces the other',
+    async ([, rewrite], { db, folder }) => {
+      const served: object[] = [];
+      await using proxy = await aRewritingProxy(sandbox, (page) => {
+        const rewritten = rewrite(page) as typeof page;
+        served.push(...rewritten.data);
+        return rewritten;
+      });
+      await using drained = await aWarehouse();
+      await runBackfill({ job, db: drained.db, sandbox: proxy, clock });
+      const path = await archived(folder, served);
+
+      // The service confirms what a file has, and a file what the service has sent.
+      await runImport(db, [path], { stated });
+      for (const warehouse of [db, drained.db]) {
+        const { totals } = await runBackfill({ job, db: warehouse, sandbox: proxy, clock, plan: refresh });
+        expect(totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
+        const { loads } = await runImport(warehouse, [path], { stated });
+        expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
+        expect(await countRows(warehouse, 'headline_revisions')).toBe(0);
+      }
+    },
+  );
+
+  it('has the shortest decimals, within objects and lists, too', async ({ db, folder }) => {
+    const path = join(folder.path, 'floats.parquet');
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    await duckdb.run(`copy (select '1' as id, '2025-12-26T10:00:00' as publication_time, 'One' as headline,
+      0.9::float as topic_probability, {positive: 0.5::float, neutral: 0.3::float, negative: 0.2::float} as directional,
+      0.1::float as relevance, [0.7::float] as others) to '${path}' (format parquet)`);
+    await runImport(db, [path], { stated });
+    expect(await rowsIn(db, 'headlines')).toMatchObject([
+      {
+        topic_probability: 0.9,
+        directional_positive: 0.5,
+        directional_neutral: 0.3,
+        directional_negative: 0.2,
+        extra: { relevance: 0.1, others: [0.7] },
+      },
+    ]);
+  });
+
+  it('is replaced by what the service has changed', async ({ db, folder }) => {
+    const served: object[] = [];
+    await using proxy = await aRewritingProxy(sandbox, (page) => {
+      const rewritten = inThirds()(page) as typeof page;
+      served.push(...rewritten.data);
+      return rewritten;
+    });
+    await using drained = await aWarehouse();
+    await runBackfill({ job, db: drained.db, sandbox: proxy, clock });
+    const path = await archived(folder, served);
+    await runImport(db, [path], { stated });
+    proxy.rewrite = inThirds(1e-6);
+    const { totals } = await runBackfill({ job, db, sandbox: proxy, clock, plan: refresh });
+    expect(totals).toMatchObject({ rows_inserted: 0, rows_changed: totals.records });
+  });
 });

@@ -123,7 +123,7 @@ describe('a file', () => {
     await write(de, 6);
     const first = await runImport(db, [folder.path]);
     const why = expect.stringMatching(
-      /^6 of 506 records could not be read, more than 1%: gmsi\.rejected_records has the reasons/,
+      /^6 of 506 records were rejected, more than 1%: gmsi\.rejected_records has the reasons/,
     );
     expect(first).toMatchObject({
       outcome: 'incomplete',
@@ -177,6 +177,122 @@ describe('a file', () => {
     expect(rows.map(({ headline }) => headline)).toEqual(names.map((_, at) => String(at)));
   });
 });
+
+describe('days that are stated', () => {
+  const may = { from: '2023-05-01', to: '2023-05-31' };
+  /** A CSV of headlines with these times, two on each. */
+  const withTimes = (times: readonly (string | number)[]) =>
+    `${csv}${times.flatMap((time, at) => [`${at}a,${time},A ${at},0.5\n`, `${at}b,${time},B ${at},0.5\n`]).join('')}`;
+  const everyDay = Array.from({ length: 30 }, (_, n) => `2023-05-${String(n + 1).padStart(2, '0')}`);
+
+  it.for([
+    ['10', 'YYYYMMDDHH', 'T14:00:00Z'],
+    ['12', 'YYYYMMDDHHMM', 'T14:30:00Z'],
+  ])(
+    'are covered by times of %s digits, %s, because they are of these days',
+    async ([digits, , time], { db, folder }) => {
+      const times = everyDay.map((day) => `${day}1430`.replaceAll('-', '').slice(0, Number(digits)));
+      const path = await folder.write('times.csv', withTimes(times));
+      expect(await runImport(db, [path], { stated: statedOfMany, days: may })).toMatchObject({
+        outcome: 'done',
+        outside: 0,
+        covered: { days: 31 },
+      });
+      const { rows } = await sql<{
+        first: Date;
+      }>`select min(published_at) as first from gmsi.headlines`.execute(db);
+      expect(rows[0]!.first).toEqual(new Date(`2023-05-01${time}`));
+    },
+  );
+
+  it.for([
+    ['options', 'many.csv', may],
+    ['the name', `${us}/2023-05.csv`, undefined],
+    ['a folder', `${us}/month=2023-05/many.csv`, undefined],
+  ] as const)(
+    'by %s are not covered by records of other days; a rerun says so again',
+    async ([, name, days], { db, folder }) => {
+      await folder.write(name, withTimes(everyDay.map((day) => day.replace('2023', '1976'))));
+      const stated = name === 'many.csv' ? statedOfMany : {};
+      for (let run = 1; run <= 2; run++) {
+        expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({
+          outcome: 'incomplete',
+          loaded: 0,
+          loadedBefore: 0,
+          outside: 60,
+          covered: { series: 0, days: 0 },
+          refused: [
+            {
+              why: expect.stringMatching(
+                /^none of its 60 records is of 2023-05-01 to 2023-05-31; its records are of 1976-05-01 to 1976-05-30: they are loaded, but/,
+              ),
+            },
+          ],
+        });
+      }
+      expect(await covered(db)).toEqual({});
+      expect(await countRows(db, 'headlines')).toBe(60);
+    },
+  );
+
+  it('are not covered if more than a few records are of other days', async ({ db, folder }) => {
+    const days = may;
+    const many = await folder.write(
+      'many.csv',
+      withTimes([...everyDay, ...everyDay.slice(0, 3).map(aYearOn)]),
+    );
+    const { refused } = await runImport(db, [many], { stated: statedOfMany, days });
+    expect(refused).toMatchObject([
+      { why: expect.stringMatching(/^6 of its 66 records are not of 2023-05-01 to 2023-05-31; its/) },
+    ]);
+    const few = await folder.write('few.csv', withTimes([...everyDay, ...everyDay.slice(0, 2).map(aYearOn)]));
+    expect(await runImport(db, [few], { stated: { ...statedOfMany, country: 'DE' }, days })).toMatchObject({
+      outcome: 'done',
+      outside: 4,
+    });
+    expect(await covered(db)).toEqual({ DE: '{[2023-05-01,2023-06-01)}' });
+  });
+
+  it('may begin and end in another time zone, and be quiet for long', async ({ db, folder }) => {
+    const times = ['2023-04-30T23:00:00', '2023-05-01T10:00:00', '2023-06-01T03:00:00'];
+    await folder.write(`${us}/2023-05.csv`, withTimes(times));
+    await folder.write(`${us}/2022.csv`, withTimes(['2022-12-31']));
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 396 } });
+  });
+
+  it('may be less than all days of the name', async ({ db, folder }) => {
+    await folder.write(
+      `${us}/2023.csv`,
+      withTimes([...everyDay, ...everyDay.map((day) => day.replace('-05', '-12'))]),
+    );
+    const days = { from: '2023-12-01', to: '2023-12-31' };
+    expect(await runImport(db, [folder.path], { days })).toMatchObject({ outcome: 'done', outside: 0 });
+    expect(await covered(db)).toEqual({ US: '{[2023-12-01,2024-01-01)}' });
+  });
+
+  it('are compared with what was loaded before, too, in any number of batches', async ({ db, folder }) => {
+    // 1,500 minutes: a day and an hour.
+    const path = await folder.write('many.ndjson', manyRecords(1500));
+    const stated = statedOfMany;
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    const { rows } = await sql`select records_by_day from gmsi.imported_files`.execute(db);
+    expect(rows).toEqual([{ records_by_day: { '2024-01-01': 1440, '2024-01-02': 60 } }]);
+    expect(await runImport(db, [path], { stated, days: may })).toMatchObject({
+      refused: [{}],
+      outside: 1500,
+    });
+    const days = { from: '2024-01-01', to: '2024-01-02' };
+    expect(await runImport(db, [path], { stated, days })).toMatchObject({
+      outcome: 'done',
+      loadedBefore: 1,
+      covered: { days: 2 },
+    });
+  });
+});
+
+function aYearOn(day: string): string {
+  return day.replace('2023', '2024');
+}
 
 describe('a link', () => {
   it('to a file is followed; one to a folder is refused, unless the user names it', async ({

@@ -6,10 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { ZipFile } from 'yazl';
+import { describeImport } from '../../src/commands/import/import-summary.ts';
 import { openDuckDB } from '../../src/duckdb.ts';
+import { indexOverTime } from '../../src/warehouse/questions/indices.ts';
 import { breakAt } from '../load/break-at.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aZip, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
+import { aZip, clock, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
 const stated = statedOfMany;
 const header = 'id,publication_time,headline,directional_positive,directional_negative';
@@ -153,6 +155,51 @@ describe('a file of records', () => {
     ]);
     const { rows } = await sql`select country, reason, window_id from gmsi.rejected_records`.execute(db);
     expect(rows).toEqual([{ country: 'US', reason: 'no readable publication time', window_id: null }]);
+  });
+
+  it('that has counts which cannot be read is loaded without them; no sum has the other part of these hours', async ({
+    db,
+    folder,
+  }) => {
+    const hours = ['"1,234"', '"1,234"', '"1,234"', '1000'].map(
+      (count, hour) => `2023-05-01 0${hour}:00:00,${count},10.5,20.5,0.1\n`,
+    );
+    const header = 'publication_time,headline_count,sentiment_sum,sentiment_abs_sum,sentiment_std\n';
+    await folder.write('sentiment_type=directional/hours.csv', header + hours.join(''));
+    const result = await runImport(db, [folder.path], { stated: { ...statedOfMany, feed: 'gmsi-index' } });
+    expect(result.loads[0]!.totals).toMatchObject({ rows_inserted: 4, records_rejected: 0 });
+    expect(describeImport(result, undefined, clock())).toMatch(
+      /rejected\S* +3 values of headline_count \(null\); see gmsi\.rejected_records\n/,
+    );
+    const { rows } = await sql`
+      select hours, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean from gmsi.index_daily`.execute(
+      db,
+    );
+    expect(rows).toEqual([
+      {
+        hours: 4,
+        headline_count: 1000,
+        sentiment_sum: 10.5,
+        sentiment_abs_sum: 20.5,
+        sentiment_mean: 0.0105,
+      },
+    ]);
+    const asked = {
+      feed: 'gmsi-index',
+      subject: 'US',
+      from: '2023-05-01',
+      to: '2023-05-01',
+      by: 'day',
+    } as const;
+    const day = await indexOverTime(asked).query.execute(db);
+    expect(day.rows).toMatchObject([{ count: 1000, mean: 0.0105 }]);
+    const kept = await sql`select reason, is_row, record from gmsi.rejected_records`.execute(db);
+    expect(kept.rows).toHaveLength(3);
+    expect(kept.rows[0]).toMatchObject({
+      reason: 'no readable headline_count',
+      is_row: true,
+      record: { headline_count: '1,234' },
+    });
   });
 });
 

@@ -69,13 +69,16 @@ export const it = test.extend<{ readonly folder: Awaited<ReturnType<typeof aFold
 });
 
 /** A ZIP file of these entries. */
-export async function aZip(entries: Readonly<Record<string, Buffer | Readable>>): Promise<Buffer> {
+export async function aZip(
+  entries: Readonly<Record<string, Buffer | Readable>>,
+  { comment = '', mtime = new Date() } = {},
+): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, content] of Object.entries(entries)) {
-    if (Buffer.isBuffer(content)) zip.addBuffer(content, name);
-    else zip.addReadStream(content, name);
+    if (Buffer.isBuffer(content)) zip.addBuffer(content, name, { mtime });
+    else zip.addReadStream(content, name, { mtime });
   }
-  zip.end();
+  zip.end({ comment, forceZip64Format: false });
   return buffer(zip.outputStream as Readable);
 }
 

@@ -4,9 +4,11 @@ import { tooManyRejected } from '../../src/load/rejected.ts';
 import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const clock = () => new Date('2026-11-20T12:00:00Z');
@@ -54,7 +56,12 @@ describe('records that drift', () => {
       totals: { records: served.length, records_rejected: 3 },
     });
     expect(await countRows(db, 'headlines')).toBe(served.length - 3);
-    expect(await countRows(db, 'rejected_records')).toBe(3);
+    // Infinity is no score; its record is a row without it.
+    expect(Object.fromEntries(result.rejectedValues)).toEqual({ directional_positive: 1 });
+    const { rows } = await sql`
+      select reason, count(*)::int as records from gmsi.rejected_records where is_row group by 1`.execute(db);
+    expect(rows).toEqual([{ reason: 'no readable directional_positive', records: 1 }]);
+    expect(await countRows(db, 'rejected_records')).toBe(4);
   });
 
   it.each(kept)('by %s are rows with everything that can be held', async (drift) => {
@@ -113,7 +120,7 @@ describe('a window of which too many records cannot be read', () => {
       expect(first.totals.rows_inserted).toBe(first.totals.records - 40);
       const { rows } = await sql<{ last_error: string }>`select last_error from gmsi.windows`.execute(db);
       expect(rows[0]!.last_error).toMatch(
-        /^40 of \d+ records could not be read, more than 1%\. gmsi\.rejected_records has the reasons/,
+        /^40 of \d+ records were rejected, more than 1%\. gmsi\.rejected_records has the reasons/,
       );
       expect(await coverageOf(warehouse)).toEqual([]);
 
@@ -142,13 +149,13 @@ describe('a window of which too many records cannot be read', () => {
 test.each([
   [0, 0, undefined],
   [3, 0, undefined],
-  [1, 1, '1 of 1 records could not be read, more than 1%'],
+  [1, 1, '1 of 1 records were rejected, more than 1%'],
   [40, 5, undefined],
   [6, 3, undefined],
-  [6, 4, '4 of 6 records could not be read, more than 1%'],
+  [6, 4, '4 of 6 records were rejected, more than 1%'],
   [600, 6, undefined],
-  [599, 6, '6 of 599 records could not be read, more than 1%'],
-  [1266, 237, '237 of 1,266 records could not be read, more than 1%'],
+  [599, 6, '6 of 599 records were rejected, more than 1%'],
+  [1266, 237, '237 of 1,266 records were rejected, more than 1%'],
 ])('of %i records, %i rejected ones are too many if it says so', (records, rejected, what) => {
   expect(tooManyRejected({ records, rejected }, 1)).toBe(what);
 });
@@ -177,6 +184,27 @@ it('field names that come or go are noted once per load, and not at all by the l
   ]);
   expect(await drain(['vanished-field'])).toEqual([]);
   expect(await drain(undefined)).toEqual([]);
+});
+
+it('times in digits alone are those of the calendar: as YYYYMMDDHHMM, not milliseconds of 1976', async ({
+  db,
+  sandbox,
+}) => {
+  const inDigits = (record: Record<string, unknown>, at: number) =>
+    at % 3 > 0
+      ? record
+      : { ...record, publication_time: String(record.publication_time).replace(/\D/g, '').slice(0, 12) };
+  await using proxy = await aRewritingProxy(sandbox, (page) => ({ ...page, data: page.data.map(inDigits) }));
+  const result = await runBackfill({ job, db, sandbox: proxy, clock });
+  expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 0, records_rejected: 0 } });
+  const { rows } = await sql<{ day: string }>`
+    select distinct (published_at at time zone 'UTC')::date::text as day from gmsi.headlines order by 1`.execute(
+    db,
+  );
+  expect(rows.map(({ day }) => day)).toEqual(
+    Array.from({ length: 10 }, (_, n) => `2026-09-${String(n + 1).padStart(2, '0')}`),
+  );
+  expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, scope).length);
 });
 
 const asDrifted: Partial<Record<DriftKind, object>> = {

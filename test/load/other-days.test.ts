@@ -43,6 +43,6 @@ it('one record of another day among many costs no day', async ({ db, sandbox }) 
 test('records that could not be read and those of other days count together', () => {
   expect(tooManyRejected({ records: 1000, rejected: 6, outside: 4 }, 1)).toBeUndefined();
   expect(tooManyRejected({ records: 1000, rejected: 6, outside: 5 }, 1)).toBe(
-    '11 of 1,000 records could not be read or are of days that were not requested (5), more than 1%',
+    '11 of 1,000 records were rejected or are of days that were not requested (5), more than 1%',
   );
 });

@@ -94,6 +94,99 @@ const nothing = { records: 0, rows: 0, superseded: 0, rowsFilled: 0, columnsFill
 
 const sandbox = await aSandboxForAll({ limits: null, volume, clock, tickerHistoryLimitDays: null });
 
+describe('values that were rejected', () => {
+  const counted = aJobOf('gmsi-index', {
+    ...exactDays,
+    countries: ['US'],
+    topics: ['Inflation-Food'],
+    start_date: scope.from,
+    end_date: scope.to,
+    parameters: { sentiment_type: 'directional' },
+  });
+  const index = feedNamed('gmsi-index');
+  /** Answers in which every tenth count cannot be read, and an eleventh that is sent under another name as well. */
+  const unreadable: Parameters<typeof aRewritingProxy>[1] = (page) => ({
+    ...page,
+    data: page.data.map((record, at) =>
+      at % 10 > 0 ? record : { ...record, headline_count: `1,${at}34`, counted: at },
+    ),
+  });
+
+  it('leave a row, and an hour that is in no mean, whatever else is retracted', async ({ db }) => {
+    await using drifting = await aRewritingProxy(sandbox, unreadable);
+    const result = await runBackfill({ job: counted, db, sandbox: drifting, clock });
+    const { rows_inserted, records } = result.totals;
+    const rejected = await countRows(db, 'rejected_records');
+    expect(rejected).toBeGreaterThan(3);
+    expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
+    expect(rows_inserted).toBe(records);
+    expect(Object.fromEntries(result.rejectedValues)).toEqual({ headline_count: rejected });
+    const { rows } = await sql`
+      select round((d.headline_count - s.count)::numeric, 6) as count, round((d.sentiment_sum - s.sum)::numeric, 6) as sum,
+             round((d.sentiment_mean - s.sum / s.count)::numeric, 6) as mean, d.hours - s.hours as others
+      from (select sum(headline_count) as headline_count, sum(sentiment_sum) as sentiment_sum, sum(hours) as hours,
+                   sum(sentiment_mean * headline_count) / sum(headline_count) as sentiment_mean from gmsi.index_daily) as d,
+           (select sum(headline_count) as count, sum(sentiment_sum) as sum, count(*) as hours from gmsi.gmsi_index
+            where headline_count is not null) as s`.execute(db);
+    expect(rows).toEqual([{ count: '0.000000', sum: '0.000000', mean: '0.000000', others: rejected }]);
+
+    // The next drain lacks a record, and meets the same values: only the record is retracted.
+    drifting.rewrite = (page) => {
+      const { data, ...rest } = unreadable(page) as typeof page;
+      return { ...rest, data: data.filter((_, at) => at !== 1) };
+    };
+    const again = await runBackfill({ job: counted, db, sandbox: drifting, clock, plan: refresh });
+    expect(again.totals).toMatchObject({ rows_changed: 0, rows_retracted: again.totals.pages });
+  });
+
+  it('are filled once they can be read, as read again, and their record is let go', async ({ db }) => {
+    await using drifting = await aRewritingProxy(sandbox, unreadable);
+    await runBackfill({ job: counted, db, sandbox: drifting, clock });
+    const rejected = await countRows(db, 'rejected_records');
+    const unread = { records: rejected, rows: 0, stillRejected: { 'no readable headline_count': rejected } };
+    const before = await stateOf(db);
+    expect(await repairAll(db, {}, { feed: index })).toMatchObject({ ...unread, rowsFilled: 0 });
+    expect(await stateOf(db), 'nothing has changed').toEqual(before);
+
+    const fields = { headline_count: ['counted'] };
+    expect(await repairAll(db, fields, { feed: index })).toMatchObject({
+      records: rejected,
+      rows: 0,
+      stillRejected: {},
+      columnsFilled: { headline_count: rejected },
+    });
+    expect(await countRows(db, 'rejected_records')).toBe(0);
+    const { rows } = await sql`select distinct reason from gmsi.revisions`.execute(db);
+    expect(rows).toEqual([{ reason: 'read again' }]);
+  });
+
+  it('are let go if the service has sent the row since, and never replace it', async ({ db }) => {
+    await using drifting = await aRewritingProxy(sandbox, unreadable);
+    await runBackfill({ job: counted, db, sandbox: drifting, clock });
+    const rejected = await countRows(db, 'rejected_records');
+    await runBackfill({ job: counted, db, sandbox, clock, plan: refresh });
+    const sent = await contentOf(db, 'gmsi_index');
+    const seen = { records: rejected, rows: 0, superseded: rejected, stillRejected: {} };
+    expect(await repairAll(db, {}, { feed: index, dryRun: true })).toMatchObject(seen);
+    expect(await repairAll(db, {}, { feed: index })).toMatchObject(seen);
+    expect(await contentOf(db, 'gmsi_index')).toEqual(sent);
+    expect(await countRows(db, 'rejected_records')).toBe(0);
+  });
+
+  it('stay rejected if the record itself becomes a row', async ({ db }) => {
+    await using drifting = await aRewritingProxy(sandbox, (page) =>
+      renaming(timeRenamed)(unreadable(page) as typeof page),
+    );
+    const { totals } = await runBackfill({ job: counted, db, sandbox: drifting, clock });
+    expect(totals).toMatchObject({ records_rejected: totals.records });
+    const { stillRejected, rows } = await repairAll(db, timeAlias, { feed: index });
+    expect(rows).toBe(totals.records);
+    const left = stillRejected['no readable headline_count']!;
+    expect(await countRows(db, 'rejected_records')).toBe(left);
+    expect(left).toBeGreaterThan(3);
+  });
+});
+
 describe('records that were rejected', () => {
   it('become the rows that the service serves once an alias is known, without a request', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));

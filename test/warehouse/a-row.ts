@@ -35,14 +35,14 @@ export function sorted(rows: readonly Row[]): SortedRows {
 export async function upsert(
   db: Warehouse,
   rows: readonly Row[],
-  { loadId = 1, isBackfilled = true, areLikelyNew = false } = {},
+  { loadId = 1, isBackfilled = true, areLikelyNew = false, windowId = null as number | null } = {},
 ): Promise<Upserted> {
   const ready = sorted(rows);
   await ensurePartitions(db, gmsiHeadlines.table, ready.times, new Set());
   const provenance = {
     series,
     loadId,
-    windowId: null,
+    windowId,
     backfilledBefore: isBackfilled ? 'always' : 'never',
   } as const;
   return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));

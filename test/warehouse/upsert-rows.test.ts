@@ -40,6 +40,37 @@ describe('rows of a page', () => {
     expect(await versions()).toEqual(['first', 'second']);
   });
 
+  it.each([
+    ['are the same at 32 bits', 0.123456789012, 0.12345679, 0],
+    ['are the same at 32 bits and above 1', -1234.5678901, -1234.5679, 0],
+    ['are not', 0.123456789012, 0.1234566, 1],
+    ['are not, as one of them is none', 0, null, 1],
+    ['are not, as one is larger than any', 0.5, Number.MAX_VALUE, 1],
+    ['are larger than any and the same', Number.MAX_VALUE, Number.MAX_VALUE, 0],
+    ['are smaller than any', -Number.MIN_VALUE, Number.MIN_VALUE, 0],
+  ])(
+    'of a file and of the service whose scores %s are versions of each other only if not',
+    async (_, service, file, changed) => {
+      const { db } = warehouse;
+      const sent = [aRow({ semantic_score: service })];
+      const read = [aRow({ semantic_score: file })];
+      for (const [first, second] of [
+        [read, sent],
+        [sent, read],
+      ] as const) {
+        const from = (rows: object) => ({ windowId: rows === sent ? 7 : null });
+        expect(await upsert(db, first, from(first))).toEqual({ inserted: 1, changed: 0 });
+        expect(await upsert(db, second, { ...from(second), loadId: 2 })).toEqual({ inserted: 0, changed });
+        expect(
+          await upsert(db, [aRow({ semantic_score: 0.75, source: 'x' })], { windowId: 8 }),
+        ).toMatchObject({
+          changed: 1,
+        });
+        await sql`delete from gmsi.headlines`.execute(db);
+      }
+    },
+  );
+
   it('that have the same key are versions after the one that is here', async () => {
     const { db } = warehouse;
     await upsert(db, [aRow({ headline: 'here' }), aRow({ headline_id: idOf(2) })]);
@@ -92,12 +123,11 @@ describe('rows of a page', () => {
     ['the address', { url: 'a' }, { url: 'b' }, 'other'],
     ['a field without a column', { extra: '{"rank": 1}' }, { extra: '{"rank": 2}' }, 'other'],
   ])('that change in %s keep the version before', async (_, old, now, reason) => {
-    await upsert(warehouse.db, [aRow(old)]);
+    const windowId = 7;
+    await upsert(warehouse.db, [aRow(old)], { windowId });
     const [first] = await held();
-    expect(await upsert(warehouse.db, [aRow(now)], { loadId: 2, isBackfilled: false })).toEqual({
-      inserted: 0,
-      changed: 1,
-    });
+    const again = await upsert(warehouse.db, [aRow(now)], { loadId: 2, isBackfilled: false, windowId });
+    expect(again).toEqual({ inserted: 0, changed: 1 });
     const [second] = await held();
     const { rows: revisions } = await sql`select * from gmsi.headline_revisions`.execute(warehouse.db);
     const { changed_at, ...rest } = first!;

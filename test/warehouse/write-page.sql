@@ -56,14 +56,27 @@ with written as (
     window_id = excluded.window_id,
     retracted_at = null,
     changed_at = greatest(now(), kept.changed_at + interval '1 microsecond')
-  where (kept.retracted_at is not null or (kept.headline, kept.language, kept.source,
-    kept.url, kept.topic_probability, kept.directional_positive, kept.directional_neutral,
-    kept.directional_negative, kept.directional_score, kept.semantic_positive, kept.semantic_neutral,
-    kept.semantic_negative, kept.semantic_score, kept.extra) is distinct from (excluded.headline,
-    excluded.language, excluded.source, excluded.url, excluded.topic_probability, excluded.directional_positive,
-    excluded.directional_neutral, excluded.directional_negative, excluded.directional_score,
-    excluded.semantic_positive, excluded.semantic_neutral, excluded.semantic_negative,
-    excluded.semantic_score, excluded.extra))
+  where (kept.retracted_at is not null
+      or (kept.headline, kept.language, kept.source, kept.url, kept.topic_probability,
+        kept.directional_positive, kept.directional_neutral, kept.directional_negative, kept.directional_score,
+        kept.semantic_positive, kept.semantic_neutral, kept.semantic_negative, kept.semantic_score,
+        kept.extra) is distinct from (excluded.headline, excluded.language, excluded.source,
+        excluded.url, excluded.topic_probability, excluded.directional_positive, excluded.directional_neutral,
+        excluded.directional_negative, excluded.directional_score, excluded.semantic_positive,
+        excluded.semantic_neutral, excluded.semantic_negative, excluded.semantic_score, excluded.extra)
+      and not ((kept.window_id is null and kept.is_backfilled) <> (excluded.window_id is null and excluded.is_backfilled)
+      and row(kept.headline, kept.language, kept.source, kept.url, coalesce(kept.extra,
+        '{}') - '{topic_name,ticker}'::text[]) is not distinct from row(excluded.headline,
+        excluded.language, excluded.source, excluded.url, coalesce(excluded.extra, '{}') - '{topic_name,ticker}'::text[])
+      and not exists (
+        select from unnest(array[kept.topic_probability, kept.directional_positive,
+          kept.directional_neutral, kept.directional_negative, kept.directional_score, kept.semantic_positive,
+          kept.semantic_neutral, kept.semantic_negative, kept.semantic_score]::float8[], array[excluded.topic_probability,
+          excluded.directional_positive, excluded.directional_neutral, excluded.directional_negative,
+          excluded.directional_score, excluded.semantic_positive, excluded.semantic_neutral,
+          excluded.semantic_negative, excluded.semantic_score]::float8[]) as pair (before, after)
+        where not coalesce(before between after - 1.2e-7 * greatest(1, least(abs(after),
+          1e200)) and after + 1.2e-7 * greatest(1, least(abs(after), 1e200)), before is null and after is null))))
   returning kept.first_seen_at = kept.changed_at as is_new
 )
 select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written;

@@ -3,6 +3,7 @@ import { type ImportResult, settlingDays } from '../../import/import-files.ts';
 import { firstUnsettledDayAt } from '../../plan/days.ts';
 import { count, counts, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
+import { describeRejected } from '../load-summary.ts';
 
 /** How many names are printed; `--json` has them all. */
 const shown = 20;
@@ -12,7 +13,18 @@ const shown = 20;
  * @param stated the days that the user has stated
  */
 export function describeImport(result: ImportResult, stated: Days | undefined, now: Date): string {
-  const { loads, loaded, loadedBefore, refused, superseded, ignored, covered, withoutDays, seconds } = result;
+  const {
+    loads,
+    loaded,
+    loadedBefore,
+    refused,
+    superseded,
+    ignored,
+    outside,
+    covered,
+    withoutDays,
+    seconds,
+  } = result;
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
   const [records, fresh, changed, rejected] = [
@@ -41,7 +53,13 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
         [records - fresh - changed - rejected, 'already loaded, or older than the loaded version'],
       ),
     ],
-    ['rejected', rejected > 0 ? `${count(rejected, 'record')}; see gmsi.rejected_records` : null],
+    ['rejected', describeRejected(rejected, loads)],
+    [
+      'other days',
+      outside > 0
+        ? `${count(outside, 'record')} of other days than --from and --to, or the file's name, say; loaded`
+        : null,
+    ],
     [
       'covered',
       covered.series > 0 ? `${count(covered.days, 'day')} of ${number(covered.series)} series` : 'nothing',

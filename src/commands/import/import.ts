@@ -1,7 +1,7 @@
 import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
-import { importFiles } from '../../import/import-files.ts';
+import { type ImportResult, importFiles } from '../../import/import-files.ts';
 import type { ImportProgress } from '../../import/load-files.ts';
 import { print, printJson } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
@@ -48,9 +48,13 @@ export async function importCommand(
     },
   });
   steps[Symbol.dispose]();
-  if (session.json) printJson(result);
+  if (session.json) printJson({ ...result, loads: result.loads.map(loadAsJson) });
   else print(describeImport(result, days, clock()));
   return exitCodeOfOutcome(result.outcome);
+}
+
+function loadAsJson({ rejectedValues, ...load }: ImportResult['loads'][number]) {
+  return { ...load, rejectedValues: Object.fromEntries(rejectedValues) };
 }
 
 /** `import  34%  3 min 20 s left  12/40 files  1,234,567 records` */

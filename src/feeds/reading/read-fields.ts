@@ -16,6 +16,8 @@ export interface Reading {
   isNested: boolean;
   /** Fields that filled no column; `undefined` if there are none. */
   extra: JsonObject | undefined;
+  /** Columns of fields whose value could not be read; `undefined` if there are none. Another field may have filled them. */
+  unread: Set<string> | undefined;
 }
 
 /** A row without values. Copying it for each record is much faster than adding columns one by one. */
@@ -36,7 +38,14 @@ export function readFields(
   nothing: NothingRead,
 ): Reading {
   const { row, filledBy } = nothing;
-  const reading = { record, row: { ...row }, filledBy: [...filledBy], isNested: false, extra: undefined };
+  const reading = {
+    record,
+    row: { ...row },
+    filledBy: [...filledBy],
+    isNested: false,
+    extra: undefined,
+    unread: undefined,
+  };
   readObject(record, names, tree, [], reading);
   return reading;
 }
@@ -62,6 +71,10 @@ function readField(field: Field, value: unknown, reading: Reading): void {
   const taken = field.target?.read(value);
   if (field.target === undefined || taken === undefined) {
     keep(reading, field.parents, field.name, value);
+    if (field.target && !isNotANumber(value)) {
+      reading.unread ??= new Set();
+      reading.unread.add(field.target.column);
+    }
     return;
   }
   const { column, place, rank } = field.target;
@@ -74,6 +87,11 @@ function readField(field: Field, value: unknown, reading: Reading): void {
   reading.row[column] = taken;
   reading.filledBy[place] = field;
   if (field.parents.length > 0) reading.isNested = true;
+}
+
+/** Returns true for NaN, which says that there is no number, as null does: a deviation of one score, for example. */
+function isNotANumber(value: unknown): boolean {
+  return typeof value === 'string' ? /^nan$/i.test(value) : Number.isNaN(value);
 }
 
 /** Puts the value of a field into `extra` as it was sent. */

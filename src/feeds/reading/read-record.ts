@@ -14,13 +14,14 @@ import { storableJson, storableText } from './storable-json.ts';
 
 /**
  * Makes a reader for one load of one feed. Each column gets the first of its aliases (`overrides` first) with a readable
- * value; null and "" count as missing. Everything else goes to `extra` as it was sent: fields without a column, values of
+ * value; null, NaN and "" count as missing. Everything else goes to `extra` as it was sent: fields without a column, values of
  * the wrong type, lower-ranked aliases, an id that is not a UUID, and unread fields of nested objects.
  */
 export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {
   const tree = buildFieldTree(shape.columns, shape.fields, overrides);
   const nothing = nothingRead(Object.keys(shape.columns));
   const fieldsSeen = new Map<string, 'column' | 'extra'>();
+  const rejectedValues = new Map<string, number>();
 
   function read(record: unknown): ReadResult {
     if (!isJsonObject(record)) return { rejected: 'not a JSON object' };
@@ -35,12 +36,16 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     const { row } = reading;
     if ('of' in shape.identity) row.entry_id = identityOfEntry(shape.identity.of.map((part) => row[part]!));
     else fillIdentity(shape.identity, reading);
-    reading.row.extra = reading.extra === undefined ? null : storableJson(reading.extra);
-    return { row: reading.row };
+    row.extra = reading.extra === undefined ? null : storableJson(reading.extra);
+    // Only now: another field, a difference or the identity may have filled the column.
+    const empty = [...(reading.unread ?? [])].filter((column) => row[column] === null);
+    if (empty.length === 0) return { row };
+    for (const column of empty) rejectedValues.set(column, (rejectedValues.get(column) ?? 0) + 1);
+    return { row, rejected: `no readable ${empty.sort().join(', ')}` };
   }
 
   const refill = (row: Row) => refillRow(shape, tree, nothing, row);
-  return { read, refill, knownFields: [...tree.keys()], fieldsSeen };
+  return { read, refill, knownFields: [...tree.keys()], fieldsSeen, rejectedValues };
 }
 
 function fillIdentity(identity: RecordIdentity, reading: Reading): void {

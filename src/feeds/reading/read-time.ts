@@ -1,6 +1,8 @@
 // No year below 1000: Date.UTC reads the years 0 to 99 as 1900 to 1999.
 const iso =
   /^([1-9]\d{3})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(?: ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?))?)?$/i;
+/** YYYYMMDD, YYYYMMDDHH, YYYYMMDDHHMM or YYYYMMDDHHMMSS. Programs that read a column with gaps write `.0` behind it. */
+const compact = /^(19[7-9]\d|20\d\d|2100)(\d\d)(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)?)?)?(?:\.0+)?$/;
 const epoch = /^\d{9,13}(?:\.\d+)?$/;
 
 const earliestYear = 1900;
@@ -8,29 +10,28 @@ const latestYear = 2100;
 
 /**
  * Reads a time in ISO 8601 with `T` or a space, to the day, minute, second or fraction, with a zone or in UTC
- * (docs/service.md, "Headline records"), or in seconds or milliseconds since 1970.
+ * (docs/service.md, "Headline records"); in digits alone, as `YYYYMMDDHHMM`, to the day, hour, minute or second, in UTC; or in
+ * seconds or milliseconds since 1970.
  *
  * Returns `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, cut to microseconds; `undefined` for any other value, for a day that does not
  * exist, or outside the years 1900 to 2100. Numbers of seconds before 1973 do not count either: they are probably a
- * placeholder such as 0, or a date such as 20260521.
+ * placeholder such as 0.
  */
 export function readTime(value: unknown): string | undefined {
-  if (typeof value === 'number') return readEpoch(value);
-  if (typeof value !== 'string') return undefined;
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string') return undefined;
   // Records of one page often share an hour.
-  if (value !== lastRead.value) lastRead = { value, time: readText(value) };
+  if (text !== lastRead.value) lastRead = { value: text, time: readText(text) };
   return lastRead.time;
 }
 
 let lastRead: { value: string; time: string | undefined } = { value: '', time: undefined };
 
 function readText(value: string): string | undefined {
-  const parts = iso.exec(value);
+  const parts = iso.exec(value) ?? compact.exec(value);
   if (parts === null) return epoch.test(value) ? readEpoch(Number(value)) : undefined;
 
-  const year = value.slice(0, 4);
-  const month = value.slice(5, 7);
-  const day = value.slice(8, 10);
+  const [, year, month, day] = parts as unknown as [string, string, string, string];
   const hour = parts[4] ?? '00';
   const minute = parts[5] ?? '00';
   const second = parts[6] ?? '00';
@@ -51,6 +52,9 @@ function readText(value: string): string | undefined {
 
 function readEpoch(value: number): string | undefined {
   if (!(value >= 1e8 && value < 1e13)) return undefined;
+  // Digits that begin with a year are never an epoch, not even if they are no day: it would be of 1976, or of 2032 to 2036.
+  const beginning = Math.floor(value / (value < 1e11 ? 1e6 : 1e8));
+  if (beginning >= 1970 && beginning <= latestYear) return undefined;
   // 1e11 seconds would be the year 5138, 1e11 milliseconds are March 1973.
   const microseconds = Math.round(value * (value < 1e11 ? 1e6 : 1e3));
   const seconds = new Date(Math.floor(microseconds / 1e6) * 1000).toISOString().slice(0, -5);

@@ -111,7 +111,7 @@ export interface IndexPoint {
   readonly count: number;
 }
 
-/** Returns an index as the service aggregates it: sums are added, then divided. */
+/** Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither. */
 export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Question<IndexPoint> {
   const of = parts[feed];
   const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);
@@ -121,7 +121,8 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Ques
       select coalesce(topic, '') as topic, ${of.matchType} as match_type, variant, ${of.kind} as kind, ${at} as at,
              sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean, coalesce(sum(${of.count}), 0)::int as count
       from ${of.table}
-      where ${within(of.subject, sql`published_at`, { subject, from, to })}
+      where ${of.count} is not null and (${of.count} = 0 or gmsi.summable(sentiment_sum) is not null)
+        and ${within(of.subject, sql`published_at`, { subject, from, to })}
       group by 1, 2, 3, 4, ${begins}
       order by 1, 2, 3, 4, ${begins}
       limit 50000`,

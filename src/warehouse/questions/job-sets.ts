@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { FeedTable, Series } from '../../feeds/feed.ts';
+import type { FeedTable, FieldAliases, Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import {
   askedSeries,
@@ -15,6 +15,8 @@ import {
 export interface CheckScope {
   readonly window: WindowScope;
   readonly table: FeedTable;
+  /** The names of the fields that fill the columns: the job's own, and the feed's. */
+  readonly fields: readonly FieldAliases[];
   /** The first day that is not settled yet. */
   readonly firstUnsettled: Day;
 }
@@ -26,7 +28,7 @@ const ofEveryRow = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfille
  * Returns the sets of rows that a check can read about its job. A set that its query does not name costs nothing, and filters
  * of the query use the tables' indexes and partitions.
  */
-export function jobSets({ window, table, firstUnsettled }: CheckScope): RawBuilder<unknown> {
+export function jobSets({ window, table, fields, firstUnsettled }: CheckScope): RawBuilder<unknown> {
   const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   // Not `kept.*`: a column that a user has added could hide a name that the check uses.
@@ -53,7 +55,7 @@ export function jobSets({ window, table, firstUnsettled }: CheckScope): RawBuild
     job_numbers as not materialized (${numbersOf(table, window)} ),
     job_models as not materialized (${modelsOf(table, window)}),
     job_sums as not materialized (${sumsOf(table, window)}),
-    job_filled as not materialized (${filledOf(table)})`;
+    job_filled as not materialized (${filledOf(table, fields)})`;
 }
 
 const columnsOf = (table: FeedTable) => Object.keys(table.columns).filter((column) => column !== 'extra');
@@ -151,15 +153,32 @@ function ofEach(
     cross join lateral ${each} as each (${sql.raw(columns.join(', '))})`;
 }
 
-/** Returns how many rows of each month have a value, by column. */
-function filledOf(table: FeedTable): RawBuilder<unknown> {
+/** Returns how many rows of each month have a value, and how many have it only in `extra`, as it was sent, by column. */
+function filledOf(table: FeedTable, fields: CheckScope['fields']): RawBuilder<unknown> {
   const columns = columnsOf(table).filter((column) => !table.key.includes(column));
-  const counts = columns.map((column, at) => sql`count(${kept(column)}) as ${sql.ref(`c${at}`)}`);
-  const pairs = columns.map((column, at) => sql`(${sql.lit(column)}, ${sql.ref(`months.c${at}`)})`);
-  return sql`select month, rows, "column", filled
+  const counts = columns.flatMap((column, at) => [
+    sql`count(${kept(column)}) as ${sql.ref(`c${at}`)}`,
+    sql`count(*) filter (where ${kept(column)} is null and kept.extra is not null
+          and ${isUnread(fields.flatMap((names) => names[column] ?? []))}) as ${sql.ref(`u${at}`)}`,
+  ]);
+  const pairs = columns.map(
+    (column, at) => sql`(${sql.lit(column)}, ${sql.ref(`months.c${at}`)}, ${sql.ref(`months.u${at}`)})`,
+  );
+  return sql`select month, rows, "column", filled, unread
     from (select date_trunc('month', ${kept(table.key[0]!)} at time zone 'UTC')::date as month, count(*) as rows, ${sql.join(counts)}
           from ${sql.ref(`job_${table.name}`)} as kept group by 1) as months
-    cross join lateral (values ${sql.join(pairs)}) as filled ("column", filled)`;
+    cross join lateral (values ${sql.join(pairs)}) as filled ("column", filled, unread)`;
+}
+
+/** True if `extra` has a value under one of these names. An object is none if other names are of fields within it. */
+function isUnread(names: readonly string[]): RawBuilder<unknown> {
+  const has = names.map((name) => {
+    const path = sql`array[${sql.join(name.split('.').map((part) => sql.lit(part)))}]::text[]`;
+    const isValue = sql`lower(kept.extra #>> ${path}) <> 'nan'`;
+    const isAround = names.some((other) => other.startsWith(`${name}.`));
+    return isAround ? sql`(${isValue} and jsonb_typeof(kept.extra #> ${path}) <> 'object')` : isValue;
+  });
+  return sql`(${sql.join([sql`false`, ...has], sql` or `)})`;
 }
 
 /**

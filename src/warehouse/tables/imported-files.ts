@@ -24,7 +24,11 @@ export interface FilePosition {
   readonly records: number;
   /** Those of them that were rejected. */
   readonly rejected: number;
+  /** The others, by day (UTC). */
+  readonly recordsByDay: RecordsByDay;
 }
+
+export type RecordsByDay = Readonly<Record<Day, number>>;
 
 /**
  * Claims a file for a load, at its checkpoint. If another load is reading the file, that load loses it and drops the batch in
@@ -35,30 +39,34 @@ export async function claimFile(
   { series, content, name, archive, madeAt }: FileToImport,
   loadId: number,
 ): Promise<FilePosition & { readonly isFinished: boolean }> {
-  const { rows } = await sql<{ fileId: number; records: number; rejected: number; isFinished: boolean }>`
+  const { rows } = await sql<Omit<FilePosition, 'loadId'> & { readonly isFinished: boolean }>`
     insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id)
     values (${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, ${loadId}::bigint)
     on conflict (${seriesColumns}, content) do update
       set name = excluded.name, error = null,
           load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end
-    returning file_id as "fileId", records, records_rejected as rejected, finished_at is not null as "isFinished"
+    returning file_id as "fileId", records, records_rejected as rejected, records_by_day as "recordsByDay",
+              finished_at is not null as "isFinished"
   `.execute(db);
   return { ...rows[0]!, loadId };
 }
 
 /**
  * Moves a file's checkpoint past a batch.
+ * @param after the file's position after the batch
  * @throws ClaimLost if the file is no longer this load's, or not at this position
  */
 export async function advanceFile(
   trx: Transaction<Database>,
   { fileId, loadId, records }: FilePosition,
-  batch: { readonly records: number; inserted: number; changed: number; rejected: number },
+  after: FilePosition,
+  batch: { readonly inserted: number; readonly changed: number },
 ): Promise<void> {
   const { numAffectedRows } = await sql`
     update gmsi.imported_files
-    set records = records + ${batch.records}::bigint, rows_inserted = rows_inserted + ${batch.inserted}::bigint,
-        rows_changed = rows_changed + ${batch.changed}::bigint, records_rejected = records_rejected + ${batch.rejected}::bigint
+    set records = ${after.records}::bigint, records_rejected = ${after.rejected}::bigint,
+        records_by_day = ${JSON.stringify(after.recordsByDay)}::jsonb,
+        rows_inserted = rows_inserted + ${batch.inserted}::bigint, rows_changed = rows_changed + ${batch.changed}::bigint
     where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
   `.execute(trx);
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');

@@ -14,15 +14,17 @@ import {
   type WindowScope,
 } from './series.ts';
 
-/** A record that could not be read. */
+/** A record that could not be read, or values of it. */
 export type RejectedRecord = {
   readonly record_hash: string;
   readonly reason: string;
+  /** True if the record is a row, and only values of it could not be read. */
+  readonly is_row: boolean;
   /** The whole record, as JSON that PostgreSQL can store. */
   readonly record: string;
 };
 
-/** Stores records that could not be read, once each. */
+/** Stores records that could not be read, or not whole, once each. */
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
@@ -30,12 +32,14 @@ export async function keepRejected(
 ): Promise<void> {
   if (records.length === 0) return;
   const { series, windowId, loadId } = from;
+  const texts = records.map(({ is_row: _, ...texts }) => texts);
   await sql`
-    insert into gmsi.rejected_records (${seriesColumns}, window_id, load_id, record_hash, reason, record)
+    insert into gmsi.rejected_records (${seriesColumns}, window_id, load_id, record_hash, reason, is_row, record)
     select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint,
-           unnest(${arrayParameter(records, 'record_hash', 'uuid')}::uuid[]),
-           unnest(${arrayParameter(records, 'reason', 'text')}::text[]),
-           unnest(${arrayParameter(records, 'record', 'jsonb')}::jsonb[])
+           unnest(${arrayParameter(texts, 'record_hash', 'uuid')}::uuid[]),
+           unnest(${arrayParameter(texts, 'reason', 'text')}::text[]),
+           unnest(${records.map(({ is_row }) => is_row)}::boolean[]),
+           unnest(${arrayParameter(texts, 'record', 'jsonb')}::jsonb[])
     on conflict do nothing
   `.execute(db);
 }
@@ -44,6 +48,7 @@ export interface Rejected extends Series {
   readonly record_hash: string;
   readonly record: unknown;
   readonly reason: string;
+  readonly is_row: boolean;
   /** With its microseconds, which a Date would drop. */
   readonly rejected_at: string;
 }
@@ -67,7 +72,7 @@ export async function rejectedAfter(
     ? sql`and (${order}) > (${after.rejected_at}::timestamptz, ${after.record_hash}::uuid, ${seriesValues(after)})`
     : sql.raw('');
   const { rows } = await sql<Rejected>`
-    select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.rejected_at::text
+    select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.is_row, r.rejected_at::text
     from gmsi.rejected_records r where r.feed = ${feed} ${ofJob} ${onwards}
     order by ${order} limit ${limit}
   `.execute(warehouse);
@@ -87,11 +92,11 @@ export async function takeRejected<Taken extends Rejected>(
   return records.filter((_, index) => taken.has(index + 1));
 }
 
-/** Stores why records still cannot be read. */
+/** Stores why records still cannot be read, or values of them. */
 export async function renewReasons(trx: Transaction<Database>, records: readonly Rejected[]): Promise<void> {
   if (records.length === 0) return;
   await sql`
-    update gmsi.rejected_records r set reason = sent.reason from ${sent(records)} where ${isSent}
+    update gmsi.rejected_records r set reason = sent.reason, is_row = sent.is_row from ${sent(records)} where ${isSent}
   `.execute(trx);
 }
 
@@ -129,9 +134,10 @@ function type(table: FeedTable, column: string): RawBuilder<unknown> {
 
 /** Rejected records as rows `sent`, with a `position` counted from 1. */
 function sent(records: readonly Rejected[]): RawBuilder<unknown> {
-  const column = (name: 'record_hash' | 'reason') => records.map((record) => record[name]);
-  return sql`unnest(${seriesArrays(records)}, ${column('record_hash')}::uuid[], ${column('reason')}::text[])
-    with ordinality as sent (${seriesColumns}, record_hash, reason, position)`;
+  const column = (name: 'record_hash' | 'reason' | 'is_row') => records.map((record) => record[name]);
+  return sql`unnest(${seriesArrays(records)}, ${column('record_hash')}::uuid[], ${column('reason')}::text[],
+      ${column('is_row')}::boolean[])
+    with ordinality as sent (${seriesColumns}, record_hash, reason, is_row, position)`;
 }
 
 const isSent = sql<boolean>`(${sameSeries('r', 'sent')} and r.record_hash = sent.record_hash)`;

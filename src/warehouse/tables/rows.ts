@@ -1,5 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
-import type { FeedTable, Series } from '../../feeds/feed.ts';
+import { addedFields, type FeedTable, type Series } from '../../feeds/feed.ts';
 import { microsecondsADay } from '../../feeds/reading/read-time.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
@@ -136,6 +136,22 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
     -- Few stored rows are near, if any: rows of the page before, from the same hour.
     where not exists (select from near where near."${id}" = any(${ids}))`;
+  // A row of a file is not another version of one from the service if their numbers are equal at 32 bits, which a file may have,
+  // and if one only lacks what the import has added. The margin is also that of the difference of two such numbers. No bound
+  // leaves the range of numbers, whatever was sent.
+  const isNumber = (column: string) => columns[column] === 'double precision';
+  const numbers = values.filter(isNumber);
+  const others = values.filter((column) => !isNumber(column) && column !== 'extra');
+  const added = `'{${Object.values(addedFields).join()}}'::text[]`;
+  const othersOf = (row: string) =>
+    `row(${[...others.map((column) => `${row}."${column}"`), `coalesce(${row}.extra, '{}') - ${added}`].join(', ')})`;
+  const margin = '1.2e-7 * greatest(1, least(abs(after), 1e200))';
+  const isOfFile = (row: string) => `(${row}.window_id is null and ${row}.is_backfilled)`;
+  const isSameInFile = `${isOfFile('kept')} <> ${isOfFile('excluded')}
+          and ${othersOf('kept')} is not distinct from ${othersOf('excluded')}
+          and not exists (
+            select from unnest(array[${list(numbers, 'kept.')}]::float8[], array[${list(numbers, 'excluded.')}]::float8[]) as pair (before, after)
+            where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))`;
   const upsert = (condition: string) => `
     with written as (${into}
       select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
@@ -145,7 +161,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
         window_id = excluded.window_id,
         retracted_at = null,
         changed_at = ${changedNow}
-      where (kept.retracted_at is not null or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})) ${condition}
+      where (kept.retracted_at is not null
+          or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})
+          and not (${isSameInFile})) ${condition}
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
