@@ -2,9 +2,8 @@ import { planRefresh } from '../plan/plan-refresh.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
-import { drainAll } from './drain-all.ts';
 import type { LoadEnd } from './ends.ts';
-import { endByEvidence } from './evidence.ts';
+import { drainToEnd } from './evidence.ts';
 import { type LoadContext, type LoadResult, openLoad } from './load.ts';
 import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
 
@@ -42,9 +41,8 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
 
   let end: LoadEnd = { outcome: 'failed', error: undefined };
   try {
-    end = await drainAll(opened.load, opened.end);
-    const wanted = context.plan === 'refresh' ? undefined : { ignoreCoverage: false };
-    end = await endByEvidence(opened.load, end, wanted);
+    const wanted = context.plan === 'refresh' ? undefined : { days: { ignoreCoverage: false } };
+    end = await drainToEnd(opened, wanted);
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);

@@ -1,49 +1,75 @@
 import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
+import { planGaps } from '../plan/plan-windows.ts';
 import { isListed } from '../warehouse/tables/loads.ts';
-import { findGaps, type WantedDays } from '../warehouse/tables/planning.ts';
+import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/planning.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
+import { drainAll } from './drain-all.ts';
 import type { LoadEnd } from './ends.ts';
-import type { Load } from './load.ts';
+import type { Load, OpenLoad } from './load.ts';
 
 /** The warehouse does not show what a load has done. */
 export class NotInWarehouse extends GmsiError {
   override readonly kind = 'retryable';
+}
 
-  constructor(what: string) {
-    super(
-      `${what} The warehouse has probably gone back in time, as after the restore of a backup or a failover that lost its last seconds.`,
-      { hint: 'Run it again: it loads what is missing.' },
-    );
-  }
+/** The days that a load was to load. */
+export interface Wanted {
+  /** What they were planned by. */
+  readonly days: WantedDays;
+  /** Those of the job if not set. */
+  readonly series?: readonly Series[];
 }
 
 /**
- * Asks the warehouse whether a load has done what it was asked for. That no window is open does not show it: a warehouse that has
- * gone back in time has no windows either.
- * @param wanted what its days were planned by; `undefined` if it was to load no missing days
- * @param series those that it was to load
- * @returns `incomplete` if the warehouse no longer lists the load, or if settled days are not covered
+ * Drains all open windows of a load, then asks the warehouse whether its settled days are covered. That no window is open does not
+ * show it: a warehouse that has gone back in time has no windows either. Days that are missing are planned and drained once more,
+ * such as those that settled since a window began.
+ * @param wanted `undefined` if it was to load no missing days
+ * @returns `incomplete` if the warehouse no longer lists the load, or if settled days are still not covered
  */
-export async function endByEvidence(
-  { warehouse, loadId, process, scope, clocks, startedAt, job }: Load,
-  end: LoadEnd,
-  wanted: WantedDays | undefined,
-  series?: readonly Series[],
-): Promise<LoadEnd> {
-  const mayBeDone = end.outcome === 'done' || (end.outcome === 'incomplete' && end.error === undefined);
-  if (!mayBeDone) return end;
-  if (!(await isListed(warehouse, loadId, process.processId)))
-    return { outcome: 'incomplete', error: new NotInWarehouse('The warehouse does not list this load.') };
-  if (end.outcome !== 'done' || !wanted) return end;
-  const asked = series && new Set(series.map(keyOfSeries));
+export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undefined): Promise<LoadEnd> {
+  for (let isAgain = false; ; isAgain = true) {
+    const drained = await drainAll(load, end);
+    const mayBeDone = drained.outcome === 'done' || (drained.outcome === 'incomplete' && !drained.error);
+    if (!mayBeDone) return drained;
+    if (!(await isListed(load.warehouse, load.loadId, load.process.processId)))
+      return { outcome: 'incomplete', error: forgotten() };
+    // If the clocks are too far apart, no day counts as covered.
+    if (drained.outcome !== 'done' || !wanted || load.clocks.apart) return drained;
+    const missing = await missingDays(load, wanted);
+    if (missing.length === 0) return drained;
+    if (isAgain) return { outcome: 'incomplete', error: stillMissing(missing, load) };
+    load.log.info({ windows: missing.length }, 'days are still missing, so they are loaded');
+    await planGaps(load.warehouse, load.job, missing, load.clock().toISOString().slice(0, 10), load);
+  }
+}
+
+/** Returns the settled days that are neither covered nor in windows. */
+async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]> {
+  const { warehouse, scope, clocks, startedAt, job } = load;
   const firstUnsettled = firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays);
-  const gaps = await findGaps(warehouse, scope, wanted);
-  const missing = gaps.filter((gap) => gap.from < firstUnsettled && (asked?.has(keyOfSeries(gap)) ?? true));
-  if (missing.length === 0) return end;
+  const lastSettled = new Date(Date.parse(firstUnsettled) - 86_400_000).toISOString().slice(0, 10);
+  const asked = series && new Set(series.map(keyOfSeries));
+  const gaps = await findGaps(warehouse, scope, days);
+  return gaps
+    .filter((gap) => gap.from <= lastSettled && (asked?.has(keyOfSeries(gap)) ?? true))
+    .map((gap) => (gap.to > lastSettled ? { ...gap, to: lastSettled } : gap));
+}
+
+function forgotten(): NotInWarehouse {
+  return new NotInWarehouse(
+    'The warehouse does not list this load any more: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.',
+    { hint: 'Run it again: it loads what is missing.' },
+  );
+}
+
+function stillMissing(missing: readonly Gap[], { job }: Load): NotInWarehouse {
   const { from, to, country, topic, ticker } = missing[0]!;
   const name = [country, topic, ticker].filter((part) => part !== '').join(' ');
-  const what = `Every window is drained, but not all days are covered, such as ${from} to ${to} of ${name || job.name}.`;
-  return { outcome: 'incomplete', error: new NotInWarehouse(what) };
+  return new NotInWarehouse(
+    `Every window is drained, but not all days are covered, such as ${from} to ${to} of ${name || job.name}.`,
+    { hint: 'Run it again: it loads what is missing.' },
+  );
 }

@@ -3,9 +3,8 @@ import { forLog } from '../warehouse/errors.ts';
 import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
-import { drainAll } from './drain-all.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
-import { endByEvidence } from './evidence.ts';
+import { drainToEnd } from './evidence.ts';
 import {
   countingTotals,
   type LoadContext,
@@ -60,12 +59,11 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   let end: LoadEnd = { outcome: 'failed', error: undefined };
   let read: LiveRead | undefined;
   try {
-    end = await drainAll(opened.load, opened.end);
+    end = await drainToEnd(opened, { days: plan, series: plan.series });
     if (live.length > 0 && mayContinue(end, opened)) {
       read = await readLive(opened.load, live, () => tried++);
       end = moreSevere(end, read.end);
     }
-    end = await endByEvidence(opened.load, end, plan, plan.series);
   } finally {
     end = endByClocks(end, resolved.clocks);
     await opened.close(end);

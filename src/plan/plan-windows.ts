@@ -57,6 +57,20 @@ export async function planWindows(
   });
 }
 
+/** Plans windows for gaps that are known. */
+export async function planGaps(
+  warehouse: Warehouse,
+  job: Job,
+  gaps: readonly Gap[],
+  today: Day,
+  waiting: Waiting = {},
+): Promise<void> {
+  await warehouse.transaction().execute(async (trx) => {
+    await lockPlanning(trx, job.feed, waiting);
+    for (const batch of batches(cutGaps(gaps, job, today))) await insertWindows(trx, batch);
+  });
+}
+
 /**
  * Cuts the gaps of all series into windows. Most series have the same gaps, so each set of gaps is cut only once.
  * @param gaps ordered by series, then by time
