@@ -35,7 +35,7 @@ describe('something beside a file that holds days', () => {
       'has all its records rejected',
       `${us}/2024-05.csv`,
       `${csv}1,2024-05-01,x,"0,5"\n`,
-      /1 of 1 records could/,
+      /1 of 1 records were rejected/,
       ofOthers,
     ],
     ['has an unsupported format', `${us}/2024-05.csv.zst`, 'x', /unsupported format/, nothing],
