@@ -138,7 +138,7 @@ async function loadWindow(
         nextToken,
         rowsMet: null,
         isDrained: nextToken === null,
-        backfilledBefore: 'always',
+        watched: '{}',
         firstUnsettled: undefined,
         now: new Date(),
       },

@@ -97,7 +97,7 @@ function whatHappened(versions: readonly Explanation[], at: number): string {
   if (at > 0) return versions[at - 1]!.replaced_because ?? '';
   const [{ version, command }] = versions as [Explanation];
   if (command === 'import') return 'imported';
-  return version.is_backfilled ? 'loaded by a backfill' : 'first seen';
+  return version.is_backfilled ? 'loaded with its day' : 'first seen';
 }
 
 /** Returns the request with which the window was last drained. */

@@ -149,7 +149,7 @@ async function commitBatch(
     recordsByDay: withRecords(at.recordsByDay, read),
   };
   const place: Place = {
-    of: { loadId, windowId: null, backfilledBefore: 'always', of: { madeAt, imports } },
+    of: { loadId, windowId: null, of: { madeAt, imports } },
     areLikelyNew: true,
     async advance(trx, counts) {
       await advanceFile(trx, at, after, counts);

@@ -32,7 +32,6 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     command: 'backfill',
     ...resolved,
     scope,
-    firstUnsettled: null,
     windowsPlanned: all,
   });
   // A window that restarts may count twice, so progress is capped.

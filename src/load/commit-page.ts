@@ -12,7 +12,7 @@ import {
   noteSightings,
   retractUnseen,
 } from '../warehouse/tables/retract.ts';
-import type { KnownPartitions, Provenance } from '../warehouse/tables/rows.ts';
+import { everyDay, type KnownPartitions, type Provenance } from '../warehouse/tables/rows.ts';
 import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
@@ -47,7 +47,7 @@ export interface DrainedPage extends ReadRecords {
 export interface PageToCommit extends DrainedPage {
   /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
   readonly isDrained: boolean;
-  readonly backfilledBefore: Provenance['backfilledBefore'];
+  readonly watched: Provenance['watched'];
   /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
   readonly firstUnsettled: Day | undefined;
   /** The time of the pipeline's clock. */
@@ -69,10 +69,10 @@ export function commitPage(
 }
 
 function windowOf(rules: DrainRules, page: PageToCommit): Place {
-  const { series, at, nextToken, backfilledBefore, rowsMet, firstUnsettled, isDrained, now } = page;
+  const { series, at, nextToken, watched, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
   return {
-    of: { loadId, windowId, backfilledBefore },
+    of: { loadId, windowId, watched },
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
@@ -129,7 +129,7 @@ export interface LiveToCommit extends ReadRecords {
   readonly polledAt: Date;
 }
 
-/** Commits a live answer. Its rows are loaded as they appear, so they do not count as backfilled. */
+/** Commits a live answer. Its rows are loaded as they appear, so none counts as backfilled. */
 export async function commitLive(
   warehouse: PatientWarehouse,
   live: LiveToCommit,
@@ -138,7 +138,7 @@ export async function commitLive(
   const { feed, series, loadId, rows, polledAt: at } = live;
   await noteLiveSightings(warehouse, feed, series, rows, at);
   const place: Place = {
-    of: { loadId, windowId: null, backfilledBefore: 'never' },
+    of: { loadId, windowId: null, watched: everyDay },
     areLikelyNew: false,
     async advance(trx, counts) {
       await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });

@@ -164,7 +164,7 @@ async function commit(load: Load, { rules, ...drain }: Drain, page: DrainedPage)
   const ready: PageToCommit = {
     ...page,
     isDrained: isLast && incomplete === undefined,
-    backfilledBefore: backfilledBefore(load, now),
+    watched: watchedSinceBegin(load, drain.window),
     firstUnsettled,
     now,
   };
@@ -191,12 +191,12 @@ function firstUnsettledByClocks(
 }
 
 /**
- * Returns the first day whose rows do not count as backfilled: the earlier of the load's and the present first unsettled day,
- * because a fast clock may have made one of them too late.
+ * Returns the watched days of a window, with those that may still change: they are loaded as their rows appear. By the earlier
+ * clock, because one that is ahead would make the first unsettled day too late.
  */
-function backfilledBefore({ firstUnsettled, job }: Load, now: Date): PageToCommit['backfilledBefore'] {
-  if (firstUnsettled === null) return 'always';
-  return [firstUnsettled, firstUnsettledDayAt(now, job.lookbackDays)].sort()[0]!;
+function watchedSinceBegin({ clocks, startedAt, job }: Load, { watched }: ClaimedWindow): string {
+  const unsettled = `[${firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays)},)`;
+  return watched === '{}' ? `{${unsettled}}` : `${watched.slice(0, -1)},${unsettled}}`;
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */

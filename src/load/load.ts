@@ -7,7 +7,7 @@ import type { ShortenedPeriod } from '../plan/days.ts';
 import type { Client } from '../service/client.ts';
 import type { PageCounts } from '../warehouse/commit.ts';
 import type { PatientWarehouse, Warehouse } from '../warehouse/connect.ts';
-import type { Day, LoadOutcome } from '../warehouse/database.ts';
+import type { LoadOutcome } from '../warehouse/database.ts';
 import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
@@ -28,11 +28,6 @@ export interface Load {
   readonly job: Job;
   readonly feed: Feed;
   readonly scope: WindowScope;
-  /**
-   * First unsettled day (UTC) of a sync: rows before it count as backfilled, because their `first_seen_at` does not show when
-   * they appeared. `null` for a backfill, whose rows all count as backfilled.
-   */
-  readonly firstUnsettled: Day | null;
   /** True to allow a window to retract most rows of its days; otherwise such a window fails. */
   readonly acceptRetractions: boolean;
   readonly client: Client;
@@ -144,7 +139,6 @@ export async function openLoad(
     readonly origin: Origin;
     readonly clocks: Clocks;
     readonly totals: LoadTotals;
-    readonly firstUnsettled: Load['firstUnsettled'];
     /** Windows to drain. */
     readonly windowsPlanned: number;
   },

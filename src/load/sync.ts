@@ -48,7 +48,6 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     command: 'sync',
     ...resolved,
     scope,
-    firstUnsettled: plan.firstUnsettled,
     windowsPlanned: open.free + open.held,
   });
   const all = open.free + open.held + live.length;

@@ -27,7 +27,7 @@ test('a row as it was loaded: its load, its window, its request', async () => {
   expect(output).toMatch(/row of +gmsi\.headlines\nkey +US · Inflation-Food · COMBINED · 2024-01-/);
   expect(output).toMatch(/standing +current, in this version since \d{4}-\d\d-\d\d/);
   expect(output).toMatch(
-    /loaded by a backfill .* 1 +backfill test +(\d+)\n\nwindow \1 +\/headlines\/feed\/historical\/gmsi\/US, 2024-01-01 to 2024-0[12]-\d\d, 1000 a page/,
+    /loaded with its day .* 1 +backfill test +(\d+)\n\nwindow \1 +\/headlines\/feed\/historical\/gmsi\/US, 2024-01-01 to 2024-0[12]-\d\d, 1000 a page/,
   );
 });
 
@@ -43,7 +43,7 @@ test('a row that was rescored and then retracted has all its versions, and why e
   await change('retracted_at = now()');
   const { output } = await why(id);
   expect(output).toMatch(
-    /loaded by a backfill[\s\S]*\n\S+ \S+ +rescored +0\.123[\s\S]*\n\S+ \S+ +retracted +0\.123/,
+    /loaded with its day[\s\S]*\n\S+ \S+ +rescored +0\.123[\s\S]*\n\S+ \S+ +retracted +0\.123/,
   );
   expect(output).toMatch(/standing +retracted \d{4}-.* UTC: the service no longer returned it/);
   const [row] = JSON.parse((await why(id, true)).output).rows;

@@ -54,10 +54,10 @@ async function repairAll(db: Warehouse, fields: FieldAliases, more: Partial<Repa
   });
 }
 
-/** All of a feed's table but when and by which load it came to be so. */
+/** All of a feed's table but when and by which load it came to be so: on a watched day, from the repair on. */
 async function contentOf(db: Warehouse, table: string): Promise<string[]> {
   const { rows } = await sql<{ row: object }>`
-    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
+    select to_jsonb(t) - array['first_seen_at', 'changed_at', 'is_backfilled', 'load_id', 'window_id'] as row from ${sql.table(`gmsi.${table}`)} t
   `.execute(db);
   return rows.map(({ row }) => JSON.stringify(row)).sort();
 }

@@ -52,15 +52,18 @@ describe('rows of a page', () => {
     'of a file and of the service whose scores %s are versions of each other only if not',
     async (_, service, file, changed) => {
       const { db } = warehouse;
+      await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
+        values (3, 'import', '', 'gmsi-headlines', 'test') on conflict do nothing`.execute(db);
       const sent = [aRow({ semantic_score: service })];
       const read = [aRow({ semantic_score: file })];
       for (const [first, second] of [
         [read, sent],
         [sent, read],
       ] as const) {
-        const from = (rows: object) => ({ windowId: rows === sent ? 7 : null });
+        const from = (rows: object) =>
+          rows === sent ? { windowId: 7, loadId: 1 } : { windowId: null, loadId: 3 };
         expect(await upsert(db, first, from(first))).toEqual({ inserted: 1, changed: 0 });
-        expect(await upsert(db, second, { ...from(second), loadId: 2 })).toEqual({ inserted: 0, changed });
+        expect(await upsert(db, second, from(second))).toEqual({ inserted: 0, changed });
         expect(
           await upsert(db, [aRow({ semantic_score: 0.75, source: 'x' })], { windowId: 8 }),
         ).toMatchObject({
@@ -97,7 +100,7 @@ describe('rows of a page', () => {
           series,
           loadId: 1,
           windowId: null,
-          backfilledBefore: 'always',
+          watched: '{}',
           of: { madeAt: new Date(madeAt), imports: [1] },
         }),
       );
@@ -167,7 +170,7 @@ describe('rows of a page', () => {
       series,
       loadId: 1,
       windowId: null,
-      backfilledBefore: 'always',
+      watched: '{}',
     });
     const failures: unknown[] = [];
     const { log, lines } = aLog();

@@ -12,10 +12,11 @@ with near as materialized (
     topic, match_type, headline_id, published_at, headline, language, source, url, topic_probability,
     directional_positive, directional_neutral, directional_negative, directional_score,
     semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra)
-select sent.published_at < $1::timestamptz, $2::bigint, $3::bigint, $4::text, $5::text,
-  $6::text, headline_id, published_at, headline, language, source, url, topic_probability,
-  directional_positive, directional_neutral, directional_negative, directional_score,
-  semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra
+select not (sent.published_at at time zone 'UTC')::date <@ $1::datemultirange, $2::bigint,
+  $3::bigint, $4::text, $5::text, $6::text, headline_id, published_at, headline, language,
+  source, url, topic_probability, directional_positive, directional_neutral, directional_negative,
+  directional_score, semantic_positive, semantic_neutral, semantic_negative, semantic_score,
+  extra
 from (select unnest($7::uuid[]) as headline_id, unnest($8::timestamptz[]) as published_at,
   unnest($9::text[]) as headline, unnest($10::text[]) as language, unnest($11::text[]) as source,
   unnest($12::text[]) as url, unnest($13::double precision[]) as topic_probability,
@@ -33,10 +34,11 @@ with written as (
     topic, match_type, headline_id, published_at, headline, language, source, url, topic_probability,
     directional_positive, directional_neutral, directional_negative, directional_score,
     semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra)
-  select sent.published_at < $1::timestamptz, $2::bigint, $3::bigint, $4::text, $5::text,
-    $6::text, headline_id, published_at, headline, language, source, url, topic_probability,
-    directional_positive, directional_neutral, directional_negative, directional_score,
-    semantic_positive, semantic_neutral, semantic_negative, semantic_score, extra
+  select not (sent.published_at at time zone 'UTC')::date <@ $1::datemultirange, $2::bigint,
+    $3::bigint, $4::text, $5::text, $6::text, headline_id, published_at, headline, language,
+    source, url, topic_probability, directional_positive, directional_neutral, directional_negative,
+    directional_score, semantic_positive, semantic_neutral, semantic_negative, semantic_score,
+    extra
   from (select unnest($7::uuid[]) as headline_id, unnest($8::timestamptz[]) as published_at,
     unnest($9::text[]) as headline, unnest($10::text[]) as language, unnest($11::text[]) as source,
     unnest($12::text[]) as url, unnest($13::double precision[]) as topic_probability,
@@ -64,7 +66,7 @@ with written as (
         excluded.url, excluded.topic_probability, excluded.directional_positive, excluded.directional_neutral,
         excluded.directional_negative, excluded.directional_score, excluded.semantic_positive,
         excluded.semantic_neutral, excluded.semantic_negative, excluded.semantic_score, excluded.extra)
-      and not ((kept.window_id is null and kept.is_backfilled) <> (excluded.window_id is null and excluded.is_backfilled)
+      and not ((kept.window_id is null and exists (select from gmsi.loads where load_id = kept.load_id and command = 'import')) <> (excluded.window_id is null and exists (select from gmsi.loads where load_id = excluded.load_id and command = 'import'))
       and row(kept.headline, kept.language, kept.source, kept.url, coalesce(kept.extra,
         '{}') - '{topic_name,ticker}'::text[]) is not distinct from row(excluded.headline,
         excluded.language, excluded.source, excluded.url, coalesce(excluded.extra, '{}') - '{topic_name,ticker}'::text[])

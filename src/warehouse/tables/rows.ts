@@ -3,7 +3,6 @@ import { addedFields, type FeedTable, type Series } from '../../feeds/feed.ts';
 import { microsecondsADay } from '../../feeds/reading/read-time.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
-import type { Day } from '../database.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
 import { seriesInTable } from './series.ts';
 
@@ -28,8 +27,11 @@ export interface Provenance {
   readonly loadId: number;
   /** The window that they are from; `null` for rows of the live feed, a repair or an import. */
   readonly windowId: number | null;
-  /** Rows of days before this one are backfilled; `always` if all are. */
-  readonly backfilledBefore: Day | 'always' | 'never';
+  /**
+   * The watched days, as a multirange: all of them was loaded before, so a row that comes only now was not there then. Rows of
+   * other days are backfilled.
+   */
+  readonly watched: string;
   /**
    * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
    * except rows that one of `imports` wrote.
@@ -51,16 +53,11 @@ export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: SortedRows,
-  { series, loadId, windowId, backfilledBefore, of }: Provenance,
+  { series, loadId, windowId, watched, of }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
   if (rows.length === 0) return { inserted: 0, changed: 0 };
-  const given = [
-    backfilledBounds[backfilledBefore] ?? `${backfilledBefore}T00:00:00Z`,
-    loadId,
-    windowId,
-    ...Object.values(seriesInTable(table, series)),
-  ];
+  const given = [watched, loadId, windowId, ...Object.values(seriesInTable(table, series))];
   const parameters = [...given, ...rows.columns];
   const ofFile = of ? [of.madeAt, [...of.imports]] : [];
   const { insert, upsert, upsertUnlessNewer, earlier, earlierUnlessNewer } = statementsFor(table);
@@ -85,8 +82,6 @@ export async function upsertRows(
 function earliestFirst({ earlier }: SortedRows): SortedRows[] {
   return earlier ? [...earliestFirst(earlier), earlier] : [];
 }
-
-const backfilledBounds: Readonly<Record<string, string>> = { always: 'infinity', never: '-infinity' };
 
 interface Statements {
   /** Inserts the rows if none of them is here. */
@@ -114,7 +109,7 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
   const [time, id] = key;
   const given = [
-    `sent."${time}" < $1::timestamptz`,
+    `not (sent."${time}" at time zone 'UTC')::date <@ $1::datemultirange`,
     '$2::bigint',
     '$3::bigint',
     ...ofSeries.map((_, i) => `$${i + 4}::text`),
@@ -146,7 +141,8 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const othersOf = (row: string) =>
     `row(${[...others.map((column) => `${row}."${column}"`), `coalesce(${row}.extra, '{}') - ${added}`].join(', ')})`;
   const margin = '1.2e-7 * greatest(1, least(abs(after), 1e200))';
-  const isOfFile = (row: string) => `(${row}.window_id is null and ${row}.is_backfilled)`;
+  const isOfFile = (row: string) =>
+    `(${row}.window_id is null and exists (select from gmsi.loads where load_id = ${row}.load_id and command = 'import'))`;
   const isSameInFile = `${isOfFile('kept')} <> ${isOfFile('excluded')}
           and ${othersOf('kept')} is not distinct from ${othersOf('excluded')}
           and not exists (
@@ -184,6 +180,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 2)}`),
   };
 }
+
+/** The watched days of rows that are loaded as they appear. */
+export const everyDay = '{(,)}';
 
 /** Partitions known to exist, so that a load creates each of them once. */
 export type KnownPartitions = Set<string>;

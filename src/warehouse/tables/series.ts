@@ -1,7 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { longestRequestDays } from '../../config/job.ts';
 import type { FeedTable, Series } from '../../feeds/feed.ts';
-import type { Day } from '../database.ts';
+import type { Database, Day } from '../database.ts';
 
 /** A job's series, which are all combinations of these lists, and its period. */
 export interface WindowScope {
@@ -80,6 +80,38 @@ export function sameSeries(one: string, other: string): RawBuilder<boolean> {
 /** Returns the condition that a row of the loads' own tables is of a series. */
 export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
+}
+
+/**
+ * Returns the days of a window, or of another row `of` with a series and `days`, that were loaded completely at least once, whether
+ * they were settled then or not: those of drained windows, and the covered ones.
+ */
+export function watchedDays(of: string): RawBuilder<string> {
+  const days = sql.ref(`${of}.days`);
+  return sql`(datemultirange(${days}) * (
+    coalesce((select range_agg(d.days) from gmsi.windows d
+      where ${sameSeries('d', of)} and d.state = 'drained' and d.days && ${days}
+        -- A window may be longer only if the service ignores end_date; its settled days are covered.
+        and d.first_day between lower(${days}) - ${longestRequestDays}::int and upper(${days})), '{}')
+    + coalesce((select c.days from gmsi.coverage c where ${sameSeries('c', of)}), '{}')))`;
+}
+
+/** Returns the watched days of a series among those of times in microseconds since 1970, in order; see `watchedDays`. */
+export async function watchedDaysOf(
+  db: Kysely<Database>,
+  series: Series,
+  times: ArrayLike<number> & { at(index: number): number | undefined },
+): Promise<string> {
+  if (times.length === 0) return '{}';
+  const [from, to] = [times.at(0)!, times.at(-1)!].map((time) =>
+    new Date(time / 1000).toISOString().slice(0, 10),
+  );
+  const { rows } = await sql<{ watched: string }>`
+    select ${watchedDays('asked')}::text as watched
+    from (select ${seriesValues(series)}, daterange(${from}::date, ${to}::date, '[]')) as asked (${seriesColumns}, days)`.execute(
+    db,
+  );
+  return rows[0]!.watched;
 }
 
 /** Returns every series of a job, as rows `asked`. */
