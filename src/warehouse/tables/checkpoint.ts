@@ -23,8 +23,8 @@ export interface PageProgress extends PageCounts {
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, and its
- * settled days are covered.
+ * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its days were
+ * watched, and the settled ones are covered.
  * @param nextToken cursor of the next page, `null` with the last one
  * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */
@@ -65,13 +65,14 @@ export async function advanceCheckpoint(
     .where('pages', '=', at.pages)
     .where('next_token', 'is not distinct from', at.nextToken);
   const covered = sql`, covered as (
-      insert into gmsi.coverage as kept (${seriesColumns}, days)
-      select ${seriesColumns}, datemultirange(settled) from advanced where not isempty(settled)
-      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
+      insert into gmsi.coverage as kept (${seriesColumns}, days, watched)
+      select ${seriesColumns}, datemultirange(settled), datemultirange(days) from advanced
+      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, watched = kept.watched + excluded.watched,
+        updated_at = case when isempty(excluded.days) then kept.updated_at else now() end
     )`;
   const { rows } = await sql`
     with advanced as (
-      ${advanced} returning ${seriesColumns}, days * daterange(null, first_unsettled) as settled
+      ${advanced} returning ${seriesColumns}, days, days * daterange(null, first_unsettled) as settled
     )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);

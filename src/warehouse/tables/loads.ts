@@ -65,18 +65,14 @@ export async function storeTotals(db: Kysely<Database>, loadId: number, totals: 
     .execute();
 }
 
-/**
- * Returns how many windows the warehouse shows as drained by a load; `undefined` if it does not list the load as one of its
- * process: a warehouse that went back in time may have given its number away.
- */
-export async function drainedBy(
-  db: Kysely<Database>,
-  { loadId, processId }: { readonly loadId: number; readonly processId: string },
-): Promise<number | undefined> {
-  const { rows } = await sql<{ windows: number }>`
-    select (select count(*) from gmsi.windows w where w.load_id = l.load_id and w.state = 'drained') as windows
-    from gmsi.loads l where l.load_id = ${loadId} and l.process_id = ${processId}`.execute(db);
-  return rows[0]?.windows;
+/** Returns true if the warehouse lists a load as the one of a process; a warehouse that went back in time may give its number away. */
+export async function isListed(db: Kysely<Database>, loadId: number, processId: string): Promise<boolean> {
+  const load = db
+    .selectFrom('gmsi.loads')
+    .select('load_id')
+    .where('load_id', '=', loadId)
+    .where('process_id', '=', processId);
+  return (await load.executeTakeFirst()) !== undefined;
 }
 
 /** Returns true if a load has stored so many committed pages. Locks the load. */

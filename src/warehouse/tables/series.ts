@@ -82,18 +82,10 @@ export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
 }
 
-/**
- * Returns the days of a window, or of another row `of` with a series and `days`, that were loaded completely at least once, whether
- * they were settled then or not: those of drained windows, and the covered ones.
- */
+/** Returns which days of a row `of`, with a series and `days`, were loaded completely at least once, settled or not. */
 export function watchedDays(of: string): RawBuilder<string> {
-  const days = sql.ref(`${of}.days`);
-  return sql`(datemultirange(${days}) * (
-    coalesce((select range_agg(d.days) from gmsi.windows d
-      where ${sameSeries('d', of)} and d.state = 'drained' and d.days && ${days}
-        -- A window may be longer only if the service ignores end_date; its settled days are covered.
-        and d.first_day between lower(${days}) - ${longestRequestDays}::int and upper(${days})), '{}')
-    + coalesce((select c.days from gmsi.coverage c where ${sameSeries('c', of)}), '{}')))`;
+  return sql`(datemultirange(${sql.ref(`${of}.days`)})
+    * coalesce((select c.days + c.watched from gmsi.coverage c where ${sameSeries('c', of)}), '{}'))`;
 }
 
 /** Returns the watched days of a series among those of times in microseconds since 1970, in order; see `watchedDays`. */
