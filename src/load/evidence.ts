@@ -2,6 +2,7 @@ import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import { planGaps } from '../plan/plan-windows.ts';
+import type { Day } from '../warehouse/database.ts';
 import { isListed } from '../warehouse/tables/loads.ts';
 import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/planning.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
@@ -49,7 +50,9 @@ export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undef
 /** Returns the settled days that are neither covered nor in windows. */
 async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]> {
   const { warehouse, scope, clocks, startedAt, job } = load;
-  const firstUnsettled = firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays);
+  const begun = firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays);
+  // A sync may have been planned on the day before it began.
+  const [firstUnsettled] = [begun, load.firstUnsettled ?? begun].sort() as [Day];
   const lastSettled = new Date(Date.parse(firstUnsettled) - 86_400_000).toISOString().slice(0, 10);
   const asked = series && new Set(series.map(keyOfSeries));
   const gaps = await findGaps(warehouse, scope, days);
