@@ -158,7 +158,10 @@ function headline(summary: LoadSummary): string {
         : 'done, every requested day is loaded';
     case 'incomplete':
       if (summary.error instanceof ClocksApart) return 'loaded, but no day counts as covered';
-      return openWindows(summary) > 0 ? `not complete, ${left} left` : 'complete, except for refused windows';
+      if (openWindows(summary) > 0) return `not complete, ${left} left`;
+      return summary.error || summary.windows.refused === 0
+        ? 'not complete'
+        : 'complete, except for refused windows';
     case 'budget':
       return `stopped at the request budget, ${left} left`;
     case 'interrupted':

@@ -28,8 +28,9 @@ export async function coverDays(
   const incomplete = new Set(missing.map(({ series }) => keyOfSeries(series)));
   for (const { series, files } of filesBySeries(loaded)) {
     if (incomplete.has(keyOfSeries(series))) continue;
-    covered.series++;
-    covered.days += await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files));
+    const days = await warehouse.transaction().execute((trx) => coverByFiles(trx, series, files));
+    if (days > 0) covered.series++;
+    covered.days += days;
   }
   return covered;
 }

@@ -1,8 +1,9 @@
 import { ConfigError } from '../errors.ts';
+import { goneBack } from '../load/evidence.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { newestVersion } from '../warehouse/tables/imported-files.ts';
+import { areFinished, newestVersion } from '../warehouse/tables/imported-files.ts';
 import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
@@ -87,6 +88,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const lastName = ({ file }: PlacedFile) => file.parts.at(-1)!;
   placed.sort((a, b) => (lastName(a) < lastName(b) ? -1 : lastName(a) > lastName(b) ? 1 : 0));
   const { whole, ...done } = await loadFiles({ ...context, listed, refuse }, placed);
+  if (!(await areFinished(warehouse, [...whole.values()]))) throw goneBack('these files');
   const covered =
     areAllPlaced && !done.isStopped ? await coverDays(warehouse, placed, whole) : { series: 0, days: 0 };
   return {

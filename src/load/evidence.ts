@@ -2,6 +2,7 @@ import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import { planGaps } from '../plan/plan-windows.ts';
+import type { Day } from '../warehouse/database.ts';
 import { isListed } from '../warehouse/tables/loads.ts';
 import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/planning.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
@@ -23,19 +24,18 @@ export interface Wanted {
 }
 
 /**
- * Drains all open windows of a load, then asks the warehouse whether its settled days are covered. That no window is open does not
- * show it: a warehouse that has gone back in time has no windows either. Days that are missing are planned and drained once more,
- * such as those that settled since a window began.
+ * Drains all open windows of a load, then asks the warehouse whether its settled days are covered and the others drained. That no
+ * window is open does not show it: a warehouse that has gone back in time has no windows either. Days that are missing are planned
+ * and drained once more, such as those that settled since a window began.
  * @param wanted `undefined` if it was to load no missing days
- * @returns `incomplete` if the warehouse no longer lists the load, or if settled days are still not covered
+ * @returns `incomplete` if the warehouse no longer lists the load, or if days are still missing
  */
 export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undefined): Promise<LoadEnd> {
   for (let isAgain = false; ; isAgain = true) {
     const drained = await drainAll(load, end);
     const mayBeDone = drained.outcome === 'done' || (drained.outcome === 'incomplete' && !drained.error);
     if (!mayBeDone) return drained;
-    if (!(await isListed(load.warehouse, load.loadId, load.process.processId)))
-      return { outcome: 'incomplete', error: forgotten() };
+    if (!(await isKnown(load))) return { outcome: 'incomplete', error: goneBack('this load') };
     // If the clocks are too far apart, no day counts as covered.
     if (drained.outcome !== 'done' || !wanted || load.clocks.apart) return drained;
     const missing = await missingDays(load, wanted);
@@ -46,21 +46,26 @@ export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undef
   }
 }
 
-/** Returns the settled days that are neither covered nor in windows. */
+/** Returns the settled days that are not covered and the unsettled days that were not drained, except days of windows. */
 async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]> {
-  const { warehouse, scope, clocks, startedAt, job } = load;
-  const firstUnsettled = firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays);
-  const lastSettled = new Date(Date.parse(firstUnsettled) - 86_400_000).toISOString().slice(0, 10);
+  const { warehouse, scope, clocks, startedAt, job, loadId } = load;
+  const begun = firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays);
+  // A sync may have been planned on the day before it began.
+  const [firstUnsettled] = [begun, 'firstUnsettled' in days ? days.firstUnsettled : begun].sort() as [Day];
   const asked = series && new Set(series.map(keyOfSeries));
-  const gaps = await findGaps(warehouse, scope, days);
-  return gaps
-    .filter((gap) => gap.from <= lastSettled && (asked?.has(keyOfSeries(gap)) ?? true))
-    .map((gap) => (gap.to > lastSettled ? { ...gap, to: lastSettled } : gap));
+  const gaps = await findGaps(warehouse, scope, days, { firstUnsettled, drainedBy: loadId });
+  return asked ? gaps.filter((gap) => asked.has(keyOfSeries(gap))) : gaps;
 }
 
-function forgotten(): NotInWarehouse {
+/** Returns true if the warehouse lists the load. */
+export function isKnown({ warehouse, loadId, process }: Load): Promise<boolean> {
+  return isListed(warehouse, loadId, process.processId);
+}
+
+/** Returns the error of a warehouse that no longer lists something that it had stored. */
+export function goneBack(what: string): NotInWarehouse {
   return new NotInWarehouse(
-    'The warehouse does not list this load any more: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.',
+    `The warehouse does not list ${what} any more: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.`,
     { hint: 'Run it again: it loads what is missing.' },
   );
 }
@@ -69,7 +74,7 @@ function stillMissing(missing: readonly Gap[], { job }: Load): NotInWarehouse {
   const { from, to, country, topic, ticker } = missing[0]!;
   const name = [country, topic, ticker].filter((part) => part !== '').join(' ');
   return new NotInWarehouse(
-    `Every window is drained, but not all days are covered, such as ${from} to ${to} of ${name || job.name}.`,
+    `Every window is drained, but the warehouse does not have all days, such as ${from} to ${to} of ${name || job.name}.`,
     { hint: 'Run it again: it loads what is missing.' },
   );
 }

@@ -4,7 +4,7 @@ import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { endByClocks } from './clocks.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
-import { drainToEnd } from './evidence.ts';
+import { drainToEnd, goneBack, isKnown } from './evidence.ts';
 import {
   countingTotals,
   type LoadContext,
@@ -62,6 +62,8 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
     if (live.length > 0 && mayContinue(end, opened)) {
       read = await readLive(opened.load, live, () => tried++);
       end = moreSevere(end, read.end);
+      if (!(await isKnown(opened.load)))
+        end = moreSevere(end, { outcome: 'incomplete', error: goneBack('this load') });
     }
   } finally {
     end = endByClocks(end, resolved.clocks);

@@ -108,9 +108,32 @@ describe('something beside a file that holds days', () => {
 });
 
 describe('a file', () => {
-  it('without a record covers its days only if its columns are known', async ({ db, folder }) => {
-    await folder.write(`${us}/2023.csv.gz`, csv);
-    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 365 } });
+  it('without a record covers its days only if other files of its series have records', async ({
+    db,
+    folder,
+  }) => {
+    for (const series of [us, de]) await folder.write(`${series}/2023.csv.gz`, csv);
+    await folder.write(`${us}/2024.ndjson`, manyRecords(2));
+    expect(await runImport(db, [folder.path])).toMatchObject({
+      outcome: 'done',
+      covered: { series: 1, days: 731 },
+    });
+    expect(Object.keys(await covered(db))).toEqual(['US']);
+  });
+
+  it('covers nothing if the warehouse goes back in time after it was loaded', async ({ db, folder }) => {
+    await sql`
+      create function gmsi.go_back() returns trigger language plpgsql as
+      ${sql.lit('begin delete from gmsi.headlines; delete from gmsi.imported_files; return null; end')};
+      create trigger go_back after update on gmsi.imported_files for each row
+        when (old.finished_at is null and new.finished_at is not null) execute function gmsi.go_back()`.execute(
+      db,
+    );
+    await folder.write(`${us}/2024.ndjson`, manyRecords(2));
+    await expect(runImport(db, [folder.path])).rejects.toThrow(/gone back in time/);
+    expect(await covered(db)).toEqual({});
+    await sql`drop trigger go_back on gmsi.imported_files`.execute(db);
+    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
   });
 
   it('with a few rejected records covers its days; with too many it does not', async ({ db, folder }) => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import type { Page } from '../../src/service/page.ts';
+import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
@@ -65,18 +65,27 @@ describe('a warehouse that goes back in time under a load', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('and lacks its last seconds is filled again, but for days that the next load asks for anyway', async ({
+  it('and has nothing of it is not called done, even if that happens while the live feed is read', async ({
     db,
     sandbox,
   }) => {
+    const aroundPage = async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
+      const page = await ask();
+      if (isLive) await restored(db);
+      return page;
+    };
+    expect(await runSync({ job, db, sandbox, clock, aroundPage })).toMatchObject({
+      outcome: 'incomplete',
+      error: { message: expect.stringContaining('does not list this load') },
+    });
+  });
+
+  it('and lacks its last seconds is filled again', async ({ db, sandbox }) => {
     const aroundPage = atPage(60, async () => {
       expect((await windowsOf(db)).filter(({ state }) => state === 'drained').length).toBeGreaterThan(2);
       await promoted(db);
     });
     expect(await runBackfill({ job, db, sandbox, clock, aroundPage })).toMatchObject(again);
-    const settled = { ...scope, to: '2026-11-16' };
-    expect(await heldBy(db, settled)).toEqual(servedBy(sandbox, settled));
-    await runSync({ job, db, sandbox, clock });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });

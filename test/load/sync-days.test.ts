@@ -9,6 +9,24 @@ import { watchRequests } from '../support/watch-requests.ts';
 
 const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-30' };
 const job = aJobFor(one, { end_date: 'today' });
+const servedSeries = [
+  'US',
+  'GB',
+  'DE',
+  'FR',
+  'IT',
+  'ES',
+  'JP',
+  'CN',
+  'IN',
+  'BR',
+  'CA',
+  'AU',
+  'MX',
+  'KR',
+  'SE',
+  'NO',
+];
 const noonOf = (day: number) => new Date(Date.UTC(2026, 10, day, 12));
 
 describe('the first sync of a day', () => {
@@ -38,6 +56,24 @@ describe('the first sync of a day', () => {
     const historical = requests.filter(({ path }) => path.includes('historical'));
     expect(historical.map(({ query }) => query.start_date)).toEqual(['2026-11-05']);
   });
+});
+
+it('a load is done whenever midnight comes, before it begins or meanwhile', async ({ db }) => {
+  const [before, after] = [new Date('2026-11-10T23:59:59Z'), new Date('2026-11-11T00:00:01Z')];
+  await using sandbox = await startSandbox({ limits: null, clock: () => after, volume: 0.1 });
+  const series = servedSeries.entries();
+  for (const run of [runSync, runBackfill])
+    for (let last = 1; last <= 8; last++) {
+      const [, country] = series.next().value!;
+      let read = 0;
+      const clock = () => (++read > last ? after : before);
+      const ofOne = aJobFor({ ...one, countries: [country] }, { end_date: 'today' });
+      const { outcome, error } = await run({ job: ofOne, db, sandbox, clock });
+      expect({ outcome, error }, `${run.name}, midnight after reading ${last}`).toEqual({
+        outcome: 'done',
+        error: undefined,
+      });
+    }
 });
 
 describe('a job that nothing but syncs load', () => {

@@ -81,12 +81,16 @@ export async function isFileAt(trx: Transaction<Database>, at: FilePosition): Pr
   return rows[0]?.is_at ?? false;
 }
 
-/** Marks a file as loaded, because it has no record after this position. */
+/**
+ * Marks a file as loaded, because it has no record after this position.
+ * @throws ClaimLost if the file is no longer this load's, or not at this position
+ */
 export async function finishFile(db: Kysely<Database>, at: FilePosition): Promise<void> {
-  await sql`
-    update gmsi.imported_files set finished_at = clock_timestamp()
-    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint and finished_at is null
+  const { numAffectedRows } = await sql`
+    update gmsi.imported_files set finished_at = coalesce(finished_at, clock_timestamp())
+    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint
   `.execute(db);
+  if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
 /** Stores why a file was not read to its end. */
@@ -103,8 +107,17 @@ export async function leaveFile(
 
 type Days = { readonly from: Day; readonly to: Day };
 
+/** Returns true if the warehouse shows all of these files as loaded. */
+export async function areFinished(db: Kysely<Database>, fileIds: readonly number[]): Promise<boolean> {
+  const { rows } = await sql<{ are: boolean }>`
+    select count(f.finished_at) = count(*) as are
+    from unnest(${fileIds}::bigint[]) as id left join gmsi.imported_files f on f.file_id = id
+  `.execute(db);
+  return rows[0]!.are;
+}
+
 /**
- * Counts the days of loaded files as covered. Removes planned windows of these days that have not begun, because nothing is
+ * Counts the days of loaded files as covered, unless none of the files has a record. Removes planned windows of these days that have not begun, because nothing is
  * left to request; half-drained ones stay.
  * @returns how many days the files cover
  */
@@ -113,20 +126,25 @@ export async function coverByFiles(
   series: Series,
   files: readonly { readonly fileId: number; readonly days: Days }[],
 ): Promise<number> {
-  const covered = multirange(files.map(({ days }) => days));
   const { rows } = await sql<{ days: number }>`
-    with told as (
-      update gmsi.imported_files f
-      set covers = coalesce(f.covers, '{}') + file.days::datemultirange
-      from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => multirange([days]))}::text[])
+    with stated as materialized (
+      select f.file_id, range_agg(file.days::daterange) as days, bool_or(f.records_by_day <> '{}') as has_records
+      from unnest(${files.map(({ fileId }) => fileId)}::bigint[], ${files.map(({ days }) => `[${days.from},${days.to}]`)}::text[])
         as file (file_id, days)
-      where f.file_id = file.file_id
+      join gmsi.imported_files f using (file_id)
+      where f.finished_at is not null
+      group by f.file_id
+    ), told as (
+      update gmsi.imported_files f set covers = coalesce(f.covers, '{}') + stated.days
+      from stated where f.file_id = stated.file_id
+    ), covered as (
+      select range_agg(days) as days from stated having bool_or(has_records)
     ), kept as (
       insert into gmsi.coverage as kept (${seriesColumns}, days)
-      values (${seriesValues(series)}, ${covered}::datemultirange)
+      select ${seriesValues(series)}, days from covered
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, updated_at = now()
     )
-    select sum(upper(range) - lower(range)) as days from unnest(${covered}::datemultirange) as range
+    select coalesce(sum(upper(range) - lower(range)), 0) as days from covered, unnest(covered.days) as range
   `.execute(db);
   await sql`
     delete from gmsi.windows w
@@ -134,10 +152,6 @@ export async function coverByFiles(
       and w.days <@ (select c.days from gmsi.coverage c where ${isOfSeries('c', series)})
   `.execute(db);
   return rows[0]!.days;
-}
-
-function multirange(days: readonly Days[]): string {
-  return `{${days.map(({ from, to }) => `[${from},${to}]`).join()}}`;
 }
 
 /** Returns the loads of a feed that were imports. */

@@ -40,8 +40,20 @@ export async function lockPlanning(
 /** The days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered. */
 export type WantedDays = { readonly ignoreCoverage: boolean } | { readonly firstUnsettled: Day };
 
+/** The unsettled days of a load, which are never covered. */
+export interface UnsettledDays {
+  readonly firstUnsettled: Day;
+  /** They are no gap if this load, or another one since it began, has drained them. */
+  readonly drainedBy: number;
+}
+
 /** Returns the wanted days minus covered days minus days of windows, per series, in the order of time. */
-export async function findGaps(db: Kysely<Database>, scope: WindowScope, wanted: WantedDays): Promise<Gap[]> {
+export async function findGaps(
+  db: Kysely<Database>,
+  scope: WindowScope,
+  wanted: WantedDays,
+  unsettled?: UnsettledDays,
+): Promise<Gap[]> {
   const series =
     'firstUnsettled' in wanted
       ? syncSince(scope, wanted.firstUnsettled)
@@ -49,12 +61,13 @@ export async function findGaps(db: Kysely<Database>, scope: WindowScope, wanted:
           case when ${wanted.ignoreCoverage}::boolean then '{}' else coalesce(c.days, '{}') end as covered
         from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}`;
   const { rows } = await sql<Gap>`
-    with standing as (${standingWindows(scope)}), wanted as (${series})
+    with standing as (${standingWindows(scope)}), wanted as (${series}), drained as (${drainedWindows(scope, unsettled)})
     select ${seriesOf('wanted')}, lower(gap)::text as from, (upper(gap) - 1)::text as to
     from wanted
     left join standing on ${sameSeries('standing', 'wanted')}
+    left join drained on ${sameSeries('drained', 'wanted')}
     cross join lateral unnest(
-      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}') - covered
+      datemultirange(daterange(since, ${scope.to}::date, '[]')) - coalesce(standing.days, '{}') - coalesce(drained.days, '{}') - covered
     ) as gap
     where since <= ${scope.to}::date
     order by ${seriesOf('wanted')}, gap
@@ -94,6 +107,16 @@ function standingWindows(scope: WindowScope): RawBuilder<unknown> {
       select ${seriesOf('w')}, range_agg(w.days) as days
       from gmsi.windows w
       where ${inScope(scope)} and w.state in ('pending', 'draining', 'failed', 'refused') and not ${isJoined(scope)}
+      group by ${seriesOf('w')}`;
+}
+
+/** Returns the unsettled days that a load, or another one since it began, has drained, per series. */
+function drainedWindows(scope: WindowScope, unsettled: UnsettledDays | undefined): RawBuilder<unknown> {
+  const { firstUnsettled = null, drainedBy = null } = unsettled ?? {};
+  return sql`
+      select ${seriesOf('w')}, range_agg(w.days * daterange(${firstUnsettled}::date, null)) as days
+      from gmsi.windows w join gmsi.loads l on l.load_id = ${drainedBy}::bigint
+      where ${inScope(scope)} and w.state = 'drained' and (w.load_id = l.load_id or w.finished_at >= l.started_at)
       group by ${seriesOf('w')}`;
 }
 
