@@ -32,11 +32,11 @@ async function listAll(session: Session, jobs: readonly Job[]) {
   const unresolved: JobFileError[] = [];
   if (jobs.length === 0) return { listed, unresolved };
   await using warehouse = await openWarehouse(session);
-  const lookups = await readLookups(warehouse.db);
+  const lookups = await readLookups(warehouse.patient);
   const when = { now: session.clock(), today: today(session) };
   for (const job of jobs) {
     try {
-      listed.push(await listJob(warehouse.db, lookups, job, when));
+      listed.push(await listJob(warehouse.patient, lookups, job, when));
     } catch (error) {
       if (!(error instanceof JobFileError)) throw error;
       unresolved.push(error);

@@ -21,11 +21,11 @@ const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'language
 export async function lookupsCommand(session: Session, words: string | undefined): Promise<number> {
   if (words === undefined) serviceAccess(session);
   await using warehouse = await openWarehouse(session);
-  const stored = words === undefined ? undefined : await readLookups(warehouse.db);
+  const stored = words === undefined ? undefined : await readLookups(warehouse.patient);
   const isStored = stored && stored.countries.length > 0 && stored.topics.length > 0;
   const { lookups, requests } = isStored
     ? { lookups: stored, requests: 0 }
-    : await refreshAll(session, warehouse.db);
+    : await refreshAll(session, warehouse.patient);
   const found = words === undefined ? lookups : matching(lookups, words);
   if (session.json) printJson(found);
   else print(describe(found, words, requests));

@@ -15,13 +15,13 @@ export async function migrateCommand(session: Session, what: string | undefined)
   await using warehouse = await openWarehouse(session, 'as-is');
   const applied: string[] = [];
   if (what !== 'status') {
-    applied.push(...(await migrate(warehouse.db, session)));
+    applied.push(...(await migrate(warehouse.patient, session)));
     // Even if the schema is current, because the roles may have been created since.
-    await checkOwner(warehouse.db, 'Only the owner of the schema can grant what is in it');
-    await grantRoles(warehouse.db);
+    await checkOwner(warehouse.patient, 'Only the owner of the schema can grant what is in it');
+    await grantRoles(warehouse.patient);
   }
-  const missing = await missingRoles(warehouse.db);
-  const migrations = (await migrationStatus(warehouse.db)).map(({ name, executedAt }) => ({
+  const missing = await missingRoles(warehouse.patient);
+  const migrations = (await migrationStatus(warehouse.patient)).map(({ name, executedAt }) => ({
     name,
     applied_at: executedAt?.toISOString() ?? null,
   }));

@@ -54,7 +54,7 @@ export async function planCommand(
   const plans = await forEachJob({ ...named, jobs }, (job) => {
     const show = (step: string) => steps.show(`${job.name}: ${step}`);
     show('planning');
-    return plan(session, warehouse.db, job, options, show);
+    return plan(session, warehouse.patient, job, options, show);
   });
   steps[Symbol.dispose]();
   if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });

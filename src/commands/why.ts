@@ -19,7 +19,7 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
   const found: Found[] = [];
   for (const one of tables.values()) {
     const rows = new Map<string, Explanation[]>();
-    for (const version of await provenanceOf(warehouse.db, one, id)) {
+    for (const version of await provenanceOf(warehouse.patient, one, id)) {
       const key = JSON.stringify(keyValues(one, version.version));
       rows.set(key, [...(rows.get(key) ?? []), version]);
     }

@@ -83,6 +83,8 @@ interface Drain extends WindowRequest {
   readonly begunAt: Date | undefined;
   /** The checkpoint at which it begins. */
   readonly from: Checkpoint;
+  /** The process's `silences` before the warehouse last said that the window is this load's; `undefined` if none is known. */
+  readonly silences: number | undefined;
   /** The rows of its pages so far. */
   readonly met: MetRows;
   readonly read: { records: number; rejected: number; outside: number };
@@ -91,8 +93,9 @@ interface Drain extends WindowRequest {
 /** Yields the pages of a drain, each requested with the token of the page before, up to the last one or until the load stops. */
 async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
   const acceptToken = cursorGuard(drain.from.nextToken);
+  let { silences } = drain;
   for (let at = drain.from; ; ) {
-    await refuseIfLost(load, at);
+    silences = await refuseIfLost(load, at, silences);
     const page = await onePage(load, drain, at);
     await load.origin.check(load.client.servedBy, load.client.answeredAt);
     refuseOtherDays(page, drain);
@@ -105,13 +108,20 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
 }
 
 /**
- * Asks the warehouse whether the window is still this load's, if its process has been silent for long; then no request is spent
- * on another load's window.
+ * Asks the warehouse whether the window is still this load's, if its process has been silent since that was last known; then no
+ * request is spent on another load's window. A process may have sent a heartbeat again after its silence.
+ * @returns the process's silences before the answer
  */
-async function refuseIfLost({ process, warehouse, loadId }: Load, at: Checkpoint): Promise<void> {
-  if (process.isFresh()) return;
+async function refuseIfLost(
+  { process, warehouse, loadId }: Load,
+  at: Checkpoint,
+  known: number | undefined,
+): Promise<number> {
+  if (process.silences === known) return known;
   await process.beat();
+  const { silences } = process;
   if (!(await ownsWindow(warehouse, at.windowId, loadId))) throw claimLost(at);
+  return silences;
 }
 
 /** Fetches a page and reads it at once: rows need much less memory than records while they wait for the commit. */
@@ -214,6 +224,7 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
   const series = seriesOnly(window);
   const rows = { table: feed.table, series };
+  const { silences } = load.process;
   const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled });
   if (!begun) throw claimLost(from);
   return {
@@ -222,6 +233,7 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
     rules: rulesOf(load, window, begun.isCompared),
     begunAt,
     from,
+    silences,
     met: rememberRows(window, job.service.maxPagesWithoutNews),
     read: { records: 0, rejected: 0, outside: 0 },
   };
@@ -247,6 +259,7 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
     rules: rulesOf(load, window, window.is_compared),
     begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
+    silences: undefined,
     met: rememberRows(window, job.service.maxPagesWithoutNews, { rows, perDay: window.rows_met }),
     read: {
       records: window.records,

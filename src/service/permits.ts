@@ -104,7 +104,8 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
       const askedAt = timer.now();
       const inBucket = await takeRequest(warehouse, { key, month, budget, rate: options.rate });
       if (inBucket === undefined) throw await monthSpent();
-      const permit = { cancel: () => cancelRequest(warehouse, key, month).catch(() => {}) };
+      // Tried once: repeated after a lost reply, it would cancel the booking of a request that was sent.
+      const permit = { cancel: () => cancelRequest(warehouse.plain, key, month).catch(() => {}) };
       const waitMs = waitFor(inBucket, options);
       try {
         await waitUntil(timer.now() + waitMs, signal);

@@ -7,6 +7,7 @@ import {
   forgetProcesses,
   type Owner,
   type ProcessIdentity,
+  registerProcess,
   stopProcess,
 } from './tables/processes.ts';
 
@@ -17,17 +18,17 @@ export interface KeptProcess extends Owner, AsyncDisposable {
   /** Sends a heartbeat now; registers the process again if the warehouse does not know it, as after a restore. */
   beat(): Promise<void>;
   /**
-   * Returns true if the last heartbeat is younger than half of the lease, so that nobody can have taken what the process owns.
-   * False after a suspended process, or an unreachable warehouse.
+   * How often it has sent no heartbeat for half of the lease, now included: suspended, or with an unreachable warehouse. While this
+   * stays the same, nobody can have taken what the process owns.
    */
-  isFresh(): boolean;
+  readonly silences: number;
   /** Does something else with each heartbeat, until the returned function is called. */
   withEachBeat(work: (warehouse: Warehouse) => Promise<unknown>): () => void;
 }
 
 /**
  * Registers a process that owns something, and sends a heartbeat every sixth of the lease, so that a few beats may fail.
- * @param onRestore called after the warehouse no longer knew the process
+ * @param onRestore called if the warehouse no longer knows the process, before that is registered again; may be called twice
  */
 export async function keepProcess(
   warehouse: PatientWarehouse,
@@ -40,22 +41,27 @@ export async function keepProcess(
 ): Promise<KeptProcess> {
   const processId = randomUUID();
   const beside = new Set<(warehouse: Warehouse) => Promise<unknown>>();
+  const identity = { ...about, process_id: processId };
+  await forgetProcesses(warehouse);
   let lastBeat = now();
+  await registerProcess(warehouse, identity);
+  let silencesOver = 0;
   let beating: Promise<void> | undefined;
+
+  const isSilent = () => since(lastBeat) >= (leaseSeconds * 1000) / 2;
 
   async function beat(by: Warehouse): Promise<void> {
     const sentAt = now();
-    const isUnknown = await beatProcess(by, { ...about, process_id: processId });
+    if (!(await beatProcess(by, processId))) {
+      // Comes first, so that it is done again if it fails: the process is listed only after it.
+      await onRestore?.();
+      if (await registerProcess(by, identity))
+        log.warn('the warehouse does not know this process, as after a restore; it is registered again');
+    }
+    if (isSilent()) silencesOver++;
     lastBeat = sentAt;
-    if (!isUnknown || !isRegistered) return;
-    log.warn('the warehouse does not know this process, as after a restore; it is registered again');
-    await onRestore?.();
   }
 
-  let isRegistered = false;
-  await forgetProcesses(warehouse);
-  await beat(warehouse);
-  isRegistered = true;
   const heart = setInterval(
     () => {
       beating ??= Promise.all([beat(warehouse.plain), ...[...beside].map((work) => work(warehouse.plain))])
@@ -72,7 +78,9 @@ export async function keepProcess(
     leaseSeconds,
     runBy: about.run_by,
     beat: () => beat(warehouse),
-    isFresh: () => since(lastBeat) < (leaseSeconds * 1000) / 2,
+    get silences() {
+      return silencesOver + (isSilent() ? 1 : 0);
+    },
     withEachBeat(work) {
       beside.add(work);
       return () => beside.delete(work);

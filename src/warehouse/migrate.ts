@@ -24,8 +24,11 @@ const folder = inPackage('migrations');
 export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Promise<readonly string[]> {
   if (await isCurrent(warehouse)) return [];
   await checkOwner(warehouse, "The warehouse's schema is older than this program");
+  let last: { readonly xid: string; readonly applied: readonly string[] } | undefined;
   const work = warehouse.transaction().execute(async (trx) => {
     await takeTurn(trx, 'migrating', waiting);
+    // The warehouse may repeat this after a lost reply.
+    if (last && (await isCommitted(trx, last.xid))) return last.applied;
     await sql.raw(namesNoOwnTablespace).execute(trx);
     await sql.raw(ledger).execute(trx);
     const status = await migrationStatus(trx);
@@ -46,11 +49,24 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
     if (unproven.length > 0) await proveSchema(trx);
     for (const { name, checksum } of unproven)
       await sql`update gmsi.kysely_migration set checksum = ${checksum} where name = ${name}`.execute(trx);
-    return missing.map(({ name }) => name);
+    const applied = missing.map(({ name }) => name);
+    last = { xid: await transactionId(trx), applied };
+    return applied;
   });
   return await work.catch((error: unknown) => {
     throw explained(error);
   });
+}
+
+async function transactionId(trx: Kysely<Database>): Promise<string> {
+  const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(trx);
+  return rows[0]!.xid;
+}
+
+async function isCommitted(db: Kysely<Database>, xid: string): Promise<boolean> {
+  const { rows } = await sql<{ yes: boolean }>`
+    select pg_xact_status(${xid}::xid8) = 'committed' as yes`.execute(db);
+  return rows[0]!.yes;
 }
 
 /**

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
@@ -34,5 +34,5 @@ test('the documented privileges of a loader are enough to load and to work', asy
     version: 'test',
     concurrency: 1,
   };
-  await beatProcess(loader.db, worker);
+  await registerProcess(loader.db, worker);
 });

@@ -3,7 +3,8 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { BudgetSpent, capRequests, openPermits } from '../../src/service/permits.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -22,6 +23,21 @@ function open(db: Warehouse, key: string, budget: number, at = clock) {
 const it = serving({ limits: null, clock, volume: 0.3 });
 
 describe('the request budget', () => {
+  it('counts no request less than was sent if the reply to a cancelled booking is lost', async ({
+    warehouse,
+    db,
+  }) => {
+    await using proxy = await aCuttingProxy(warehouse.url);
+    await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 2);
+    const permits = open(cut.patient({}), 'a key', 10);
+    await permits.take(signal);
+    const unused = await permits.take(signal);
+    proxy.loseReplyTo(/"api_usage"/);
+    await unused.cancel();
+    expect(proxy.lost).toBe(1);
+    expect(await usage(db)).toEqual({ '2026-11-01': 1 });
+  });
+
   it('is spent to the last and never passed', async ({ db, sandbox }) => {
     const least = 25;
     // The last page that is paid for is still under way when the next request finds the budget spent.

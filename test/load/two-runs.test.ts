@@ -95,41 +95,49 @@ describe('a load that falls silent', () => {
     },
   );
 
-  it('for as long as its lease asks the warehouse before it reads its cursor on', async ({ db, sandbox }) => {
-    const leaseSeconds = 2;
-    const reads: string[] = [];
-    const noted = (name: string) => (ask: () => Promise<Page>) => {
-      reads.push(name);
-      return ask();
-    };
-    let other: Promise<unknown> | undefined;
-    const silent = await runBackfill({
-      job: oneJob,
-      db,
-      sandbox,
-      clock,
-      leaseSeconds,
-      aroundPage: async (ask) => {
-        const page = await noted('silent')(ask);
-        if (reads.length === 2) {
-          // Whoever holds the row of the process keeps its heart from beating.
-          await db.transaction().execute(async (trx) => {
-            await sql`select from gmsi.processes for update`.execute(trx);
-            const run = { job: oneJob, db, sandbox, clock, leaseSeconds };
-            other = runBackfill({ ...run, aroundPage: noted('other') });
-            await untilTakenOver(db);
-          });
-        }
-        return page;
-      },
-    });
-    await other;
-    expect(silent.outcome).toBe('done');
-    expect(reads.slice(0, 3)).toEqual(['silent', 'silent', 'other']);
-    expect(reads.slice(3)).not.toContain('silent');
-    expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
-    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-  });
+  it.for([
+    ['before its heart beats again', false],
+    // As after SIGCONT: its timers run before the page that it waits for arrives.
+    ['although its heart has beaten again', true],
+  ] as const)(
+    'for as long as its lease asks the warehouse before it reads its cursor on, %s',
+    async ([, hasBeaten], { db, sandbox }) => {
+      const leaseSeconds = 2;
+      const reads: string[] = [];
+      const noted = (name: string) => (ask: () => Promise<Page>) => {
+        reads.push(name);
+        return ask();
+      };
+      let other: Promise<unknown> | undefined;
+      const silent = await runBackfill({
+        job: oneJob,
+        db,
+        sandbox,
+        clock,
+        leaseSeconds,
+        aroundPage: async (ask) => {
+          const page = await noted('silent')(ask);
+          if (reads.length === 2) {
+            // Whoever holds the row of the process keeps its heart from beating.
+            await db.transaction().execute(async (trx) => {
+              await sql`select from gmsi.processes for update`.execute(trx);
+              const run = { job: oneJob, db, sandbox, clock, leaseSeconds };
+              other = runBackfill({ ...run, aroundPage: noted('other') });
+              await untilTakenOver(db);
+            });
+            if (hasBeaten) await untilBeaten(db);
+          }
+          return page;
+        },
+      });
+      await other;
+      expect(silent.outcome).toBe('done');
+      expect(reads.slice(0, 3)).toEqual(['silent', 'silent', 'other']);
+      expect(reads.slice(3)).not.toContain('silent');
+      expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+      expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+    },
+  );
 });
 
 /** Lets a clock be an hour ahead until the test is over. */
@@ -137,6 +145,21 @@ function jump(clock: { now(): number }): void {
   const now = clock.now.bind(clock);
   const spy = vi.spyOn(clock, 'now').mockImplementation(() => now() + 3_600_000);
   onTestFinished(() => spy.mockRestore());
+}
+
+/** Waits until the process of the first load has sent two heartbeats. */
+async function untilBeaten(db: Warehouse): Promise<void> {
+  const last = async () => {
+    const { rows } = await sql<{ at: string }>`
+      select heartbeat_at::text as at from gmsi.processes join gmsi.loads using (process_id) where load_id = 1`.execute(
+      db,
+    );
+    return rows[0]!.at;
+  };
+  for (let beat = 0; beat < 2; beat++) {
+    const before = await last();
+    await vi.waitFor(async () => expect(await last()).not.toBe(before), { timeout: 20_000, interval: 20 });
+  }
 }
 
 async function untilTakenOver(db: Warehouse): Promise<void> {

@@ -5,7 +5,7 @@ import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { type KeptProcess, keepProcess } from '../../src/warehouse/keep-process.ts';
 import { startLoad } from '../../src/warehouse/tables/loads.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 
 const about = { command: 'test', run_by: 'test', version: 'test', concurrency: null };
 
@@ -23,7 +23,7 @@ export function aProcess(
 /** Registers a load of a process that sends one heartbeat. @returns the id of the load */
 export async function aLoad(db: Warehouse, run_by = 'test'): Promise<number> {
   const process_id = randomUUID();
-  await beatProcess(db, { ...about, process_id });
+  await registerProcess(db, { ...about, process_id });
   return startLoad(db, { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by, process_id });
 }
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { dueExports, markExportDue, takeExports } from '../../src/warehouse/tables/schedules.ts';
 import { claimPlace } from '../../src/warehouse/turns.ts';
 import { createExporter, exportJob } from '../../src/worker/export.ts';
@@ -52,7 +52,7 @@ afterAll(async () => {
 /** Lists a worker, as its first heartbeat does. */
 function isListed(process_id: string) {
   const about = { command: 'work', run_by: 'test', version: 'test', concurrency: 1 };
-  return beatProcess(warehouse.db, { process_id, ...about });
+  return registerProcess(warehouse.db, { process_id, ...about });
 }
 
 /** Of a worker that has the files of these jobs. */

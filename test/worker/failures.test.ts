@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
@@ -106,7 +106,7 @@ it('pauses for failures for an hour at most', async ({ db }) => {
     version: 'test',
     concurrency: 1,
   };
-  await beatProcess(db, { process_id: 'w', ...identity });
+  await registerProcess(db, { process_id: 'w', ...identity });
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);

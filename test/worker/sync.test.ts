@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { dueExports, takeJob } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import {
@@ -93,7 +93,7 @@ it('of a gmsi sync whose host is lost is continued by a worker after the lease',
   await registered(db, 'test', hourly, beforeNoon);
   const lost = { processId: 'lost', leaseSeconds: 10 };
   const about = { command: 'sync', run_by: 'far', version: 'test', concurrency: null };
-  await beatProcess(db, { process_id: 'lost', ...about });
+  await registerProcess(db, { process_id: 'lost', ...about });
   expect(await takeJob(db, { job: 'test', command: 'sync' }, lost)).toBe(true);
   await using _worker = aWorker({ warehouse, sandbox, clock });
   await aRound(db);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { registered } from '../support/a-worker.ts';
@@ -24,7 +24,7 @@ it('gives each due job to one worker, however many workers take jobs at once', a
       version: 'test',
       concurrency: 1,
     };
-    await beatProcess(db, { process_id: processId, ...identity });
+    await registerProcess(db, { process_id: processId, ...identity });
     for (let has = 0; ; has++) {
       const due = await takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
       if (due.length > has) continue;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
@@ -103,6 +103,6 @@ async function taken(db: Warehouse, processId: string) {
     version: 'test',
     concurrency: 1,
   };
-  await beatProcess(db, { process_id: processId, ...identity });
+  await registerProcess(db, { process_id: processId, ...identity });
   return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
 }

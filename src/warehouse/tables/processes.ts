@@ -35,9 +35,16 @@ export async function forgetProcesses(db: Kysely<Database>): Promise<void> {
 
 /**
  * Stores a heartbeat, which keeps what a process owns its own.
- * @returns true if the warehouse did not list the process: at its first heartbeat, or because the database was restored
+ * @returns false if the warehouse does not list the process, for example because the database was restored
  */
-export async function beatProcess(db: Kysely<Database>, process: ProcessIdentity): Promise<boolean> {
+export async function beatProcess(db: Kysely<Database>, processId: string): Promise<boolean> {
+  const beat = db.updateTable('gmsi.processes').set({ heartbeat_at: sql<Date>`now()` });
+  const { numUpdatedRows } = await beat.where('process_id', '=', processId).executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Lists a process, with its first heartbeat. @returns false if it was listed already */
+export async function registerProcess(db: Kysely<Database>, process: ProcessIdentity): Promise<boolean> {
   const { isNew } = await db
     .insertInto('gmsi.processes')
     .values(process)

@@ -1,0 +1,156 @@
+import { setTimeout as passing } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { expect, it, vi } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { expectNothingLost } from '../support/lost-rows.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { accessTo, aFolder, gmsi, type Running, startGmsi } from './gmsi.ts';
+import { jobFor, scope } from './jobs.ts';
+
+/* Two workers and a backfill of one job, with a lease of two seconds, while their leases are attacked. */
+
+/** Longer than the lease, in milliseconds. */
+const long = 3_000;
+
+interface Attack {
+  readonly name: string;
+  /** @param one of the processes; returned is what stands in its place */
+  readonly on: (one: Running, db: Warehouse, again: () => Running) => Promise<Running>;
+  /** True if a load that has lost a window knows it before its next request. */
+  readonly isKnown: boolean;
+}
+
+const attacks: readonly Attack[] = [
+  {
+    name: 'suspended for longer than the lease',
+    isKnown: true,
+    async on(one) {
+      one.kill('SIGSTOP');
+      await passing(long);
+      one.kill('SIGCONT');
+      return one;
+    },
+  },
+  {
+    name: 'killed',
+    isKnown: true,
+    async on(one, _, again) {
+      one.kill('SIGKILL');
+      await one.ended;
+      return again();
+    },
+  },
+  {
+    name: 'removed from the list of processes',
+    isKnown: false,
+    async on(one, db) {
+      await sql`delete from gmsi.processes`.execute(db);
+      return one;
+    },
+  },
+  {
+    name: 'listed with heartbeats of a clock that was wrong',
+    isKnown: false,
+    async on(one, db) {
+      await sql`update gmsi.processes set heartbeat_at = now() + interval '1 day'`.execute(db);
+      return one;
+    },
+  },
+];
+
+it.each(attacks)('nothing is lost, doubled or stuck if processes are $name', async ({ on, isKnown }) => {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ volume: 0.25, limits: null });
+  const { db } = warehouse;
+  const env = { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2', GMSI_METRICS_PORT: '0' };
+  const setting = { cwd: folder.path, env };
+  const service = { rate: 12, burst: 12, concurrency: 3, page_size: 25 };
+  const job = await folder.write('leased.yaml', jobFor(scope, { service, step: 'P30D' }));
+  expect(await gmsi(['backfill', job, '--enqueue'], setting)).toMatchObject({ code: 0 });
+  const commands = [['work'], ['work'], ['backfill', job]];
+  const start = (args: readonly string[]) => startGmsi(args, setting);
+  const fleet = commands.map(start);
+  const windows = async () =>
+    (await db.selectFrom('gmsi.windows').select('state').execute()).map(({ state }) => state);
+  const isOver = async () => {
+    const states = await windows();
+    return states.length > 0 && states.every((state) => state === 'drained');
+  };
+  try {
+    let hit = 0;
+    for (; hit < 12 && !(await isOver()); hit++) {
+      await passing(1_000);
+      const at = hit % fleet.length;
+      fleet[at] = await on(fleet[at]!, db, () => start(commands[at]!));
+    }
+    expect(hit).toBeGreaterThan(3);
+    expect(await fleet[2]!.ended).toMatchObject({ code: 0 });
+    await vi.waitFor(
+      async () => {
+        const owned =
+          await sql`select job from gmsi.schedules where due_at is not null or process_id is not null`.execute(
+            db,
+          );
+        expect(owned.rows).toEqual([]);
+      },
+      { timeout: 60_000, interval: 500 },
+    );
+    expect(await isOver()).toBe(true);
+    for (const worker of fleet) worker.kill('SIGTERM');
+    for (const worker of fleet.slice(0, 2)) expect(await worker.ended).toMatchObject({ code: 0 });
+  } finally {
+    for (const one of fleet) one.kill('SIGKILL');
+  }
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  await expectNothingLost(db);
+  const { rows } = await sql`select from gmsi.windows where attempts > 1`.execute(db);
+  expect(rows.length, 'windows that another load has taken over').toBeGreaterThan(0);
+  if (isKnown) expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+});
+
+it('a sync that is suspended loses its job to another one, and ends well', async () => {
+  await using folder = await aFolder();
+  await using warehouse = await aWarehouse();
+  await using sandbox = await startSandbox({ volume: 0.25, limits: null });
+  const { db } = warehouse;
+  const setting = { cwd: folder.path, env: { ...accessTo(warehouse, sandbox), GMSI_LEASE_SECONDS: '2' } };
+  const from = new Date(Date.now() - 20 * 86_400_000).toISOString().slice(0, 10);
+  const recent = { ...scope, from, to: 'today' };
+  const service = { rate: 8, burst: 4, concurrency: 2, page_size: 10 };
+  const job = await folder.write('recent.yaml', jobFor(recent, { service, lookback: 'P10D' }));
+  const owner = async () =>
+    (
+      await db
+        .selectFrom('gmsi.schedules')
+        .select('process_id')
+        .where('command', '=', 'sync')
+        .executeTakeFirst()
+    )?.process_id;
+  const suspended = startGmsi(['sync', job], setting);
+  await vi.waitFor(
+    async () => expect((await sql`select from gmsi.headlines`.execute(db)).rows.length).toBeGreaterThan(0),
+    { timeout: 60_000, interval: 50 },
+  );
+  const first = await owner();
+  expect(first).toEqual(expect.any(String));
+  suspended.kill('SIGSTOP');
+  try {
+    await passing(long);
+    const other = startGmsi(['sync', job], setting);
+    await vi.waitFor(async () => expect([first, undefined, null]).not.toContain(await owner()), {
+      timeout: 60_000,
+      interval: 20,
+    });
+    suspended.kill('SIGCONT');
+    expect(await other.ended).toMatchObject({ code: 0 });
+    expect(await suspended.ended).toMatchObject({ code: 0 });
+  } finally {
+    suspended.kill('SIGKILL');
+  }
+  expect(await owner()).toBeNull();
+  expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+  await expectNothingLost(db);
+});
