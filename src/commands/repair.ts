@@ -122,14 +122,14 @@ async function partsOfJobs(session: Session, db: Warehouse, jobs: readonly Job[]
 }
 
 function describe(results: readonly (RepairResult & { job: string })[], dryRun: boolean): string {
-  const met = results.filter(
+  const repaired = results.filter(
     ({ records, rowsFilled, rowsOfAnotherIdentity }) => records + rowsFilled + rowsOfAnotherIdentity > 0,
   );
   const isInterrupted = results.some(({ outcome }) => outcome === 'interrupted');
-  if (met.length === 0 && !isInterrupted)
+  if (repaired.length === 0 && !isInterrupted)
     return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
   const head = ['feed', 'job', 'rejected', 'now rows', 'superseded', 'rows filled', 'left alone'];
-  const rows = met.map((one) => [
+  const rows = repaired.map((one) => [
     one.feed,
     one.job,
     one.records,
@@ -138,7 +138,7 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
     one.rowsFilled,
     one.rowsOfAnotherIdentity,
   ]);
-  const reasons = met.flatMap(({ feed, stillRejected }) =>
+  const reasons = repaired.flatMap(({ feed, stillRejected }) =>
     Object.entries(stillRejected).map(([reason, many]) => [feed, reason, many]),
   );
   const blocks = [

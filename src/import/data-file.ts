@@ -88,7 +88,7 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   const files: DataFile[] = [];
   const refused: NotRead[] = [];
   const ignored: string[] = [];
-  const met = new Set<string>();
+  const seen = new Set<string>();
 
   const refuse = (path: string, why: string, cause?: unknown) =>
     refused.push({ name: path, error: new FileRefused(why, { cause }) });
@@ -113,8 +113,8 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
   }
 
   async function take(path: string, is: Stats): Promise<void> {
-    if (met.has(resolve(path))) return;
-    met.add(resolve(path));
+    if (seen.has(resolve(path))) return;
+    seen.add(resolve(path));
     const format = formatOf(path);
     const isZip = /\.zip$/i.test(path);
     if (!isData(basename(path))) ignored.push(path);

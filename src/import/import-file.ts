@@ -1,7 +1,7 @@
 import type { DuckDB } from '../duckdb.ts';
 import type { RecordReader, Series } from '../feeds/feed.ts';
 import type { ListedValues, OtherSeries } from '../feeds/reading/other-series.ts';
-import { endedBy } from '../load/ends.ts';
+import { endOf } from '../load/ends.ts';
 import { readPage } from '../load/read-page.ts';
 import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
@@ -73,8 +73,12 @@ export async function importFile(
   };
   const claimed = await claimFile(warehouse, about, loadId);
   let at: FilePosition = claimed;
-  const ends = (outcome: ImportedFile['outcome']): ImportedFile => ({ fileId: at.fileId, outcome, read: at });
-  if (claimed.isFinished) return ends('loaded before');
+  const withOutcome = (outcome: ImportedFile['outcome']): ImportedFile => ({
+    fileId: at.fileId,
+    outcome,
+    read: at,
+  });
+  if (claimed.isFinished) return withOutcome('loaded before');
 
   const batches = readGroups(
     load,
@@ -83,14 +87,14 @@ export async function importFile(
   );
   try {
     for await (const read of oneAhead(batches)) {
-      if (stop.aborted) return ends('stopped');
+      if (stop.aborted) return withOutcome('stopped');
       at = await commitBatch(load, placement, file, read, at);
       onCommit();
     }
     await finishFile(warehouse, at);
-    return ends('loaded');
+    return withOutcome('loaded');
   } catch (error) {
-    if (stop.aborted && !endedBy(error)) return ends('stopped');
+    if (stop.aborted && !endOf(error)) return withOutcome('stopped');
     // Stores the reason in the warehouse, too. If that fails, the thrown error still has it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;

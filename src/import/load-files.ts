@@ -2,7 +2,7 @@ import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
-import { endedBy } from '../load/ends.ts';
+import { endOf } from '../load/ends.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
@@ -117,7 +117,7 @@ export async function loadFiles(
           else counts.loadedBefore++;
         }
       } catch (error) {
-        if (endedBy(error)) {
+        if (endOf(error)) {
           fatal ??= error;
           return;
         }
@@ -173,7 +173,7 @@ export async function loadFiles(
   } catch (error) {
     fatal ??= error;
   }
-  const end = endedBy(fatal);
+  const end = endOf(fatal);
   for (const load of loads.values()) await close(context, load, end?.outcome ?? outcomeOf(load), end?.error);
   if (fatal !== undefined) throw fatal;
   const { loaded, loadedBefore, outside } = counts;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { claimWindow, countByState, countOpen, releaseWindows } from '../warehouse/tables/windows.ts';
+import { claimWindow, countByState, countOpen, leaveWindows } from '../warehouse/tables/windows.ts';
 import { drainWindow } from './drain.ts';
 import { type LoadEnd, moreSevere, type UnderWay } from './ends.ts';
-import type { WindowEnd } from './leave-window.ts';
+import type { LeftWindow } from './leave-window.ts';
 import type { Load } from './load.ts';
 import { WrongDays } from './other-days.ts';
 
@@ -24,7 +24,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
   let ended: LoadEnd | undefined;
   let otherDays: WrongDays | undefined;
 
-  function endEarly(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
+  function endLoad(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = moreSevere(ended ?? { outcome, error }, { outcome, error });
     end(underWay);
   }
@@ -39,10 +39,9 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
         return;
       }
       const left = await drainWindow(load, window);
-      if (left.is === 'given back' && left.ends)
-        endEarly(left.ends.outcome, left.ends.error, left.ends.underWay);
+      if (left.is === 'pending' && left.end) endLoad(left.end.outcome, left.end.error, left.end.underWay);
       if ('error' in left && left.error instanceof WrongDays) otherDays ??= left.error;
-      if (streak.count(left) && 'error' in left) endEarly('incomplete', left.error, 'abort soon');
+      if (streak.count(left) && 'error' in left) endLoad('incomplete', left.error, 'abort soon');
     }
   }
 
@@ -65,17 +64,17 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
   }
 
   const unlessBroken = (part: Promise<void>) =>
-    part.catch((error: unknown) => endEarly('incomplete', error, 'abort'));
+    part.catch((error: unknown) => endLoad('incomplete', error, 'abort'));
 
-  // If the reply to a claim was lost, this load owns a window that nobody drains. So this releases what is left, and goes round
+  // If the reply to a claim was lost, this load owns a window that nobody drains. So this leaves them pending, and goes round
   // again if there was anything.
   for (let owned = 1; owned > 0 && !load.stop.aborted; ) {
     owned = 0;
     await Promise.all(Array.from({ length: concurrency }, () => unlessBroken(work())));
     if (load.stop.aborted) break;
     await unlessBroken(
-      releaseWindows(load.warehouse, load.loadId).then((released) => {
-        owned = released;
+      leaveWindows(load.warehouse, load.loadId).then((windows) => {
+        owned = windows;
       }),
     );
   }
@@ -92,7 +91,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
 /** Counts windows that fail in a row. */
 interface FailureStreak {
   /** @returns true if so many have failed in a row that the load should send no more requests */
-  count(end: WindowEnd): boolean;
+  count(left: LeftWindow): boolean;
   /** Windows that the service has refused. */
   readonly refusals: number;
 }
@@ -107,11 +106,11 @@ function failureStreak(atOnce: number): FailureStreak {
   let failedInARow = 0;
   let refusals = 0;
   return {
-    count(end) {
-      if (end.is === 'drained') failedInARow = 0;
-      if (end.is !== 'failed' && end.is !== 'refused') return false;
-      if (end.error instanceof RequestRefused) refusals++;
-      if (end.concernsSeriesOnly) return false;
+    count(left) {
+      if (left.is === 'drained') failedInARow = 0;
+      if (left.is !== 'failed' && left.is !== 'refused') return false;
+      if (left.error instanceof RequestRefused) refusals++;
+      if (left.concernsSeriesOnly) return false;
       return ++failedInARow >= failuresInARow + atOnce;
     },
     get refusals() {

@@ -11,13 +11,13 @@ import { seriesOnly } from '../warehouse/tables/series.ts';
 import { beginDrain, type ClaimedWindow, forgetCursor, ownsWindow } from '../warehouse/tables/windows.ts';
 import { commitPage, type DrainedPage, type DrainRules, type PageToCommit } from './commit-page.ts';
 import { fetchPage, type WindowRequest } from './fetch-page.ts';
-import { giveBack, leaveAfter, type WindowEnd } from './leave-window.ts';
+import { type LeftWindow, leaveAfter, leavePending } from './leave-window.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { refuseOtherDays, timesRequested, warnOfOtherDays } from './other-days.ts';
 import { type ReadPage, readPage } from './read-page.ts';
 import { TooManyRejected, tooManyRejected } from './rejected.ts';
-import { presentParts, step } from './steps.ts';
+import { inStage, presentParts } from './stages.ts';
 import { refuseUnknownFields } from './unknown-fields.ts';
 
 // The states of a window (gmsi.windows.state); test/warehouse/window-states.test.ts tries every event in every state.
@@ -29,12 +29,12 @@ import { refuseUnknownFields } from './unknown-fields.ts';
 //   the lease ran out: another load claims it    a page and its checkpoint, in one transaction
 
 /** Drains a claimed window, counts it, and leaves it in its next state. */
-export async function drainWindow(load: Load, window: ClaimedWindow): Promise<WindowEnd> {
+export async function drainWindow(load: Load, window: ClaimedWindow): Promise<LeftWindow> {
   const { window_id, first_day, last_day } = window;
   const about = { window_id, first_day, last_day, ...presentParts(window) };
   try {
-    if ((await step('window', load, about, () => drainPages(load, window))) === 'stopped')
-      return giveBack(load, window);
+    if ((await inStage('window', load, about, () => drainPages(load, window))) === 'stopped')
+      return leavePending(load, window);
     load.totals.windows_drained++;
     return { is: 'drained' };
   } catch (error) {
@@ -56,7 +56,7 @@ async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' 
     const drain = isResumed ? await resume(load, window) : await begin(load, window);
     try {
       for await (const page of oneAhead(pagesOf(load, drain))) {
-        await commit(load, drain, page);
+        await commitNext(load, drain, page);
         if (page.nextToken === null) return 'drained';
       }
       return 'stopped';
@@ -132,11 +132,11 @@ async function onePage(
 ): Promise<ReadPage & Pick<DrainedPage, 'at' | 'nextToken'>> {
   const about = { window_id: at.windowId, page: at.pages + 1 };
   try {
-    const { records, nextToken } = await step('fetch', load, about, () =>
+    const { records, nextToken } = await inStage('fetch', load, about, () =>
       fetchPage(load.client, drain, at.nextToken, load.abort),
     );
     refuseUnknownFields(records, load.knownFields);
-    const read = await step('read', load, { ...about, records: records.length }, () =>
+    const read = await inStage('read', load, { ...about, records: records.length }, () =>
       readPage(
         records,
         { ...load, table: load.feed.table, series: drain.series },
@@ -160,7 +160,7 @@ class TokenRefused extends Error {
   }
 }
 
-async function commit(load: Load, { rules, ...drain }: Drain, page: DrainedPage): Promise<void> {
+async function commitNext(load: Load, { rules, ...drain }: Drain, page: DrainedPage): Promise<void> {
   const { read } = drain;
   const { at, records, nextToken } = page;
   read.records += records;
@@ -181,7 +181,7 @@ async function commit(load: Load, { rules, ...drain }: Drain, page: DrainedPage)
   const about = { window_id: at.windowId, page: at.pages + 1, records };
   countPage(
     load,
-    await step('commit', load, about, () => commitPage(load.warehouse, rules, ready, load.partitions)),
+    await inStage('commit', load, about, () => commitPage(load.warehouse, rules, ready, load.partitions)),
   );
   warnOfOtherDays(load, { window: at.windowId }, page.outside);
   if (incomplete !== undefined) throw new TooManyRejected(incomplete);

@@ -33,7 +33,7 @@ export function moreSevere(first: LoadEnd, second: LoadEnd): LoadEnd {
 }
 
 /** Returns how an error ends the whole load; `undefined` if it concerns only one window or series. */
-export function endedBy(error: unknown): (LoadEnd & { readonly underWay: UnderWay }) | undefined {
+export function endOf(error: unknown): (LoadEnd & { readonly underWay: UnderWay }) | undefined {
   if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
     return { outcome: 'incomplete', error, underWay: 'abort' };
   const kind = kindOf(error);

@@ -3,51 +3,51 @@ import { RequestRefused } from '../service/errors.ts';
 import { ClaimLost, forLog } from '../warehouse/errors.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
 import { type ClaimedWindow, type Leaving, leaveWindow } from '../warehouse/tables/windows.ts';
-import { endedBy, type LoadEnd, type UnderWay } from './ends.ts';
+import { endOf, type LoadEnd, type UnderWay } from './ends.ts';
 import type { Load } from './load.ts';
-import { presentParts } from './steps.ts';
+import { presentParts } from './stages.ts';
 
 /**
  * How the drain of a claimed window ended:
- * - `given back`: the window is free, at its checkpoint; `ends` is set if an error ends the whole load
- * - `taken over`: another load has claimed it
+ * - `pending`: the window is free, at its checkpoint; `end` is set if an error ends the whole load
+ * - `lost`: another load has claimed it
  * - `failed` or `refused`: the service or the warehouse returned `error`
  */
-export type WindowEnd =
-  | { readonly is: 'drained' | 'taken over' }
+export type LeftWindow =
+  | { readonly is: 'drained' | 'lost' }
   | {
       readonly is: 'failed' | 'refused';
       readonly error: unknown;
       /** True if the service refuses only this series, or old days of it, so that the next windows may succeed. */
       readonly concernsSeriesOnly: boolean;
     }
-  | { readonly is: 'given back'; readonly ends?: LoadEnd & { readonly underWay: UnderWay } };
+  | { readonly is: 'pending'; readonly end?: LoadEnd & { readonly underWay: UnderWay } };
 
 /** Leaves a window whose drain ended with an error; decides whether the error ends only the window or the whole load. */
-export async function leaveAfter(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
-  if (load.abort.aborted) return giveBack(load, window);
-  if (error instanceof ClaimLost) return takenOver(load, window);
-  const ends = endedBy(error);
-  if (ends) return giveBack(load, window, ends);
+export async function leaveAfter(load: Load, window: ClaimedWindow, error: unknown): Promise<LeftWindow> {
+  if (load.abort.aborted) return leavePending(load, window);
+  if (error instanceof ClaimLost) return leaveLost(load, window);
+  const end = endOf(error);
+  if (end) return leavePending(load, window, end);
   return error instanceof RequestRefused ? refuse(load, window, error) : fail(load, window, error);
 }
 
-function takenOver({ log }: Load, window: ClaimedWindow): WindowEnd {
+function leaveLost({ log }: Load, window: ClaimedWindow): LeftWindow {
   log.warn({ window: window.window_id }, 'another load has taken this window over');
-  return { is: 'taken over' };
+  return { is: 'lost' };
 }
 
 /** Frees a window at its checkpoint. */
-export async function giveBack(
+export async function leavePending(
   load: Load,
   window: ClaimedWindow,
-  ends?: LoadEnd & { readonly underWay: UnderWay },
-): Promise<WindowEnd> {
+  end?: LoadEnd & { readonly underWay: UnderWay },
+): Promise<LeftWindow> {
   await leave(load, window, { state: 'pending' });
-  return ends ? { is: 'given back', ends } : { is: 'given back' };
+  return end ? { is: 'pending', end } : { is: 'pending' };
 }
 
-async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<WindowEnd> {
+async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<LeftWindow> {
   load.totals.windows_failed++;
   const message = error instanceof Error ? error.message : String(error);
   await leave(load, window, { state: 'failed', error: message });
@@ -58,12 +58,12 @@ async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<
 }
 
 /** Stores that a window was refused; the warehouse decides which other windows of the series are refused with it. */
-async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<WindowEnd> {
+async function refuse(load: Load, window: ClaimedWindow, error: RequestRefused): Promise<LeftWindow> {
   const { warehouse, loadId, totals, log } = load;
   const at = { windowId: window.window_id, loadId };
   const refusal = { status: error.status, error: error.message };
   const left = await leaveRefused(warehouse, at, refusal);
-  if (!left) return takenOver(load, window);
+  if (!left) return leaveLost(load, window);
   totals.windows_failed += 1 + left.skipped;
   const about = { ...describeWindow(window), why: error.message };
   log.warn(about, left.state === 'failed' ? 'a window failed' : 'a window was refused');

@@ -18,7 +18,7 @@ import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
-import { type CommittedPage, type LoadClosed, published } from './steps.ts';
+import { type CommittedPage, type LoadClosed, published } from './stages.ts';
 import { knownFields as fieldsKnownTo } from './unknown-fields.ts';
 
 /** One load of one job. */
@@ -113,7 +113,7 @@ export interface OpenLoad {
   readonly load: Load;
   /** Fires the load's `stop` signal and, depending on `underWay`, its `abort` signal. */
   readonly end: (underWay: UnderWay) => void;
-  /** Stores how the load ended, and gives back its windows. */
+  /** Stores how the load ended, and leaves its windows. */
   close(end: LoadEnd): Promise<void>;
 }
 

@@ -2,12 +2,12 @@ import type { Series } from '../feeds/feed.ts';
 import { RequestRefused } from '../service/errors.ts';
 import { commitLive } from './commit-page.ts';
 import { failuresInARow } from './drain-all.ts';
-import { endedBy, type LoadEnd, moreSevere } from './ends.ts';
+import { endOf, type LoadEnd, moreSevere } from './ends.ts';
 import { fetchLive } from './fetch-page.ts';
 import { countPage, type Load } from './load.ts';
 import { timesOfLive, warnOfOtherDays } from './other-days.ts';
 import { readPage } from './read-page.ts';
-import { presentParts, step } from './steps.ts';
+import { inStage, presentParts } from './stages.ts';
 import { refuseUnknownFields } from './unknown-fields.ts';
 
 export interface LiveRead {
@@ -44,7 +44,7 @@ export async function readLive(
         if (load.abort.aborted) return;
         const isOfSeries = error instanceof RequestRefused && error.isOfKey;
         const isHopeless = !isOfSeries && ++failedInARow >= failuresInARow + load.job.service.concurrency;
-        const whole = endedBy(error) ?? {
+        const whole = endOf(error) ?? {
           outcome: 'incomplete' as const,
           error: isHopeless ? error : undefined,
         };
@@ -62,22 +62,22 @@ export async function readLive(
 }
 
 async function readOne(load: Load, series: Series): Promise<number> {
-  return step('live', load, presentParts(series), async () => {
+  return inStage('live', load, presentParts(series), async () => {
     const { loadId, feed, warehouse, client, job } = load;
-    const page = await step('fetch', load, {}, () =>
+    const page = await inStage('fetch', load, {}, () =>
       fetchLive(client, feed, series, job.service.parameters, load.abort),
     );
     await load.origin.check(client.servedBy, client.answeredAt);
     refuseUnknownFields(page.records, load.knownFields);
     const polledAt = load.clock();
-    const read = await step('read', load, { records: page.records.length }, () =>
+    const read = await inStage('read', load, { records: page.records.length }, () =>
       readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(polledAt)),
     );
     const { records } = read;
     const live = { ...read, feed, series, loadId, polledAt };
     countPage(
       load,
-      await step('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),
+      await inStage('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),
     );
     warnOfOtherDays(load, series, read.outside);
     return records;

@@ -2,7 +2,7 @@ import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
 import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
-import { commitOnce } from '../warehouse/commit.ts';
+import { writeOnce } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
@@ -253,7 +253,7 @@ async function commitBatch(
     rows_inserted: totals.rows_inserted + inserted,
     rows_changed: totals.rows_changed + changed,
   });
-  const done = await commitOnce(
+  const done = await writeOnce(
     warehouse,
     { isPast },
     async (trx) => {

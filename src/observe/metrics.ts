@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { catalog } from '../feeds/catalog.ts';
-import { type CommittedPage, published, type Step, stages } from '../load/steps.ts';
+import { type CommittedPage, pageStages, published, type StageContext } from '../load/stages.ts';
 import { version } from '../package.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
@@ -53,15 +53,15 @@ export function createMetrics() {
   for (const feed of catalog.keys()) for (const outcome of recordOutcomes) records.inc({ feed, outcome }, 0);
   for (const feed of [...catalog.keys(), lookups])
     for (const outcome of requestOutcomes) requests.inc({ feed, outcome }, 0);
-  for (const stage of stages) stageSeconds.zero({ stage });
+  for (const stage of pageStages) stageSeconds.zero({ stage });
 
-  const begunAt = new WeakMap<Step, number>();
-  const hearing = stages.flatMap((stage) => {
-    const { start, asyncEnd } = published.steps[stage];
+  const begunAt = new WeakMap<StageContext, number>();
+  const hearing = pageStages.flatMap((stage) => {
+    const { start, asyncEnd } = published.stages[stage];
     return [
-      hear<Step>(start, (step) => begunAt.set(step, performance.now())),
-      hear<Step>(asyncEnd, (step) => {
-        const since = begunAt.get(step);
+      hear<StageContext>(start, (context) => begunAt.set(context, performance.now())),
+      hear<StageContext>(asyncEnd, (context) => {
+        const since = begunAt.get(context);
         if (since !== undefined) stageSeconds.observe({ stage }, (performance.now() - since) / 1000);
       }),
     ];

@@ -9,7 +9,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type LoadClosed, type PublishedLoad, published, type Step } from '../load/steps.ts';
+import { type LoadClosed, type PublishedLoad, published, type StageContext } from '../load/stages.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { hear } from './hear.ts';
@@ -47,12 +47,12 @@ export async function startTracing({ isOn, log }: { isOn: boolean; log: Log }): 
 }
 
 /**
- * Makes a span for each load and step that is published; the span of a step is a child of the step or load around it.
+ * Makes a span for each load and stage that is published; the span of a stage is a child of the stage or load around it.
  * @returns a function that stops this
  */
 function makeSpans(tracer: Tracer): () => void {
   const loads = new WeakMap<PublishedLoad, Span>();
-  const spans = new WeakMap<Step, Span>();
+  const spans = new WeakMap<StageContext, Span>();
   const current = new AsyncLocalStorage<Span>();
   const ends = [
     hear<PublishedLoad>(published.opened, (load) => {
@@ -65,17 +65,17 @@ function makeSpans(tracer: Tracer): () => void {
       endSpan(span, end.error);
     }),
   ];
-  for (const [name, { start, asyncEnd }] of Object.entries(published.steps)) {
-    start.bindStore(current as AsyncLocalStorage<unknown>, (step) => {
-      const parent = current.getStore() ?? loads.get(step.load);
+  for (const [name, { start, asyncEnd }] of Object.entries(published.stages)) {
+    start.bindStore(current as AsyncLocalStorage<unknown>, (stage) => {
+      const parent = current.getStore() ?? loads.get(stage.load);
       const within = parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-      const span = tracer.startSpan(name, { attributes: attributesOf(step) }, within);
-      spans.set(step, span);
+      const span = tracer.startSpan(name, { attributes: attributesOf(stage) }, within);
+      spans.set(stage, span);
       return span;
     });
     ends.push(
       () => void start.unbindStore(current as AsyncLocalStorage<unknown>),
-      hear<Step & { error?: unknown }>(asyncEnd, (step) => endSpan(spans.get(step), step.error)),
+      hear<StageContext & { error?: unknown }>(asyncEnd, (stage) => endSpan(spans.get(stage), stage.error)),
     );
   }
   return () => {
@@ -92,7 +92,7 @@ function endSpan(span: Span | undefined, error: unknown): void {
   span?.end();
 }
 
-function attributesOf({ load, about }: Step): Attributes {
+function attributesOf({ load, about }: StageContext): Attributes {
   const own = Object.entries(about).map(([name, value]) => [`gmsi.${name}`, value]);
   return { ...idsOf(load), ...Object.fromEntries(own) };
 }

@@ -15,8 +15,8 @@ const longestToken = 8192;
  */
 export function cursorGuard(resumedWith: string | null): (nextToken: string) => void {
   // Stores hashes, because there can be many long tokens.
-  const met = new Set<string>();
-  if (resumedWith !== null) met.add(hash('sha1', resumedWith, 'base64'));
+  const seen = new Set<string>();
+  if (resumedWith !== null) seen.add(hash('sha1', resumedWith, 'base64'));
   return (nextToken) => {
     if (nextToken.length > longestToken) {
       throw new CursorBroken(
@@ -30,13 +30,13 @@ export function cursorGuard(resumedWith: string | null): (nextToken: string) => 
       );
     }
     const digest = hash('sha1', nextToken, 'base64');
-    if (met.has(digest)) {
+    if (seen.has(digest)) {
       throw new CursorBroken(
-        `The service sent a next_token for the second time, after ${met.size} different ones.`,
+        `The service sent a next_token for the second time, after ${seen.size} different ones.`,
         { hint },
       );
     }
-    met.add(digest);
+    seen.add(digest);
   };
 }
 

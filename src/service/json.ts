@@ -29,7 +29,7 @@ export function isSprawling(body: Buffer): boolean {
   if (body.length < 2 * mostObjects) return false;
   return ['{', '['].some((opening) => {
     let at = -1;
-    for (let met = 0; met <= mostObjects; met++) {
+    for (let found = 0; found <= mostObjects; found++) {
       at = body.indexOf(opening, at + 1);
       if (at === -1) return false;
     }

@@ -94,7 +94,7 @@ async function fetchEntries(
 ): Promise<unknown[]> {
   const accept = cursorGuard(null);
   const acceptNews = newsGuard(pagesWithoutNews, 'Run it again. If this happens again, tell the vendor.');
-  const met = new Set<string>();
+  const seen = new Set<string>();
   const entries: unknown[] = [];
   let token: string | null = null;
   for (;;) {
@@ -103,20 +103,20 @@ async function fetchEntries(
       if (!(error instanceof PageTooLarge)) throw error;
       throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });
     });
-    const before = met.size;
+    const before = seen.size;
     const sent = entriesOf(body, path, field);
     if (entries.length + sent.length > mostEntries) {
       throw new LookupUnreadable(`GET ${path} lists more than ${mostEntries} entries.`, { hint });
     }
     for (const entry of sent) {
       const text = textOf(entry, path);
-      if (!met.has(text)) entries.push(JSON.parse(storableJson(entry)));
-      met.add(text);
+      if (!seen.has(text)) entries.push(JSON.parse(storableJson(entry)));
+      seen.add(text);
     }
     token = nextToken(body);
     if (token === null) return entries;
     accept(token);
-    acceptNews(met.size > before);
+    acceptNews(seen.size > before);
   }
 }
 

@@ -39,7 +39,7 @@ export const unlimited: Permits = { take: async () => ({ cancel: async () => {} 
 /** Returns a limit for one run: all permits that it wraps together allow at most `most` requests, retries included. */
 export function capRequests(most: number): (permits: Permits) => Permits {
   let left = most;
-  const giveBack = () => {
+  const uncount = () => {
     left++;
   };
   return ({ take }) => ({
@@ -54,12 +54,12 @@ export function capRequests(most: number): (permits: Permits) => Permits {
         const permit = await take(signal);
         return {
           cancel() {
-            giveBack();
+            uncount();
             return permit.cancel();
           },
         };
       } catch (error) {
-        giveBack();
+        uncount();
         throw error;
       }
     },

@@ -73,7 +73,7 @@ export async function commitRecords(
   known: KnownPartitions,
 ): Promise<PageCounts> {
   for (const { rows } of read) await ensurePartitions(warehouse, table, rows.times, known);
-  return commitOnce(warehouse, place, async (trx, isFirst) =>
+  return writeOnce(warehouse, place, async (trx, isFirst) =>
     place.advance(trx, await writeRecords(trx, table, read, place, isFirst)),
   );
 }
@@ -83,7 +83,7 @@ export async function commitRecords(
  * lost. So a repetition first asks the place.
  * @returns what `write` returned when it was committed
  */
-export function commitOnce<Written>(
+export function writeOnce<Written>(
   warehouse: PatientWarehouse,
   { isPast }: Pick<Place, 'isPast'>,
   write: (trx: WriteTransaction, isFirst: boolean) => Promise<Written>,

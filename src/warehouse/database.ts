@@ -9,7 +9,7 @@ type GeneratedTimestamp = ColumnType<Date, Date | string | undefined, Date | str
 type Json = ColumnType<unknown, string | null, string | null>;
 
 /**
- * - `pending`: planned, or given back with its cursor
+ * - `pending`: planned, or left with its cursor
  * - `draining`: claimed under a lease
  * - `drained`: its last page and its coverage are committed
  * - `failed`: failed in this load; a rerun continues from its cursor

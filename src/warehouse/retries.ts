@@ -22,7 +22,7 @@ const triesOf: Readonly<Record<WriteFailed['why'], number>> = {
  * Repeats work while the warehouse is restarting, has no free connections, broke a deadlock, or others hold locks on its
  * rows: for about two minutes, then throws the error.
  * @throws WriteGivenUp if a write broke its connection three times, or was too slow eight times, so that it cannot crash the
- * server or keep it busy forever; the server's error if a write met another's rows eight times; the signal's reason if it
+ * server or keep it busy forever; the server's error if a write hit another's rows eight times; the signal's reason if it
  * fires meanwhile
  */
 export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {}): Promise<T> {

@@ -24,7 +24,7 @@ export function writeTransaction<T>(
     try {
       await sql.raw(begin(isolation)).execute(connection);
       const result = await work(connection as WriteTransaction);
-      await sql.raw(commit).execute(connection);
+      await sql.raw(commitInTime).execute(connection);
       return result;
     } catch (error) {
       // If the connection is gone, the server rolls back by itself.
@@ -44,4 +44,4 @@ function begin(isolation: string): string {
 }
 
 /** One message, so that this process cannot be late between check and COMMIT. If the check fails, the server skips the rest. */
-const commit = 'select gmsi.refuse_late_commit(); commit';
+const commitInTime = 'select gmsi.refuse_late_commit(); commit';

@@ -6,7 +6,7 @@ import { ClaimLost } from '../../src/warehouse/errors.ts';
 import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
-import { claimWindow, leaveWindow, releaseWindows } from '../../src/warehouse/tables/windows.ts';
+import { claimWindow, leaveWindow, leaveWindows } from '../../src/warehouse/tables/windows.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 
@@ -79,7 +79,7 @@ const happen: Record<WindowEvent, (db: Warehouse, loadId: number, other: number)
   'the load stops': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'pending' }),
   'an error': (db, loadId) => leaveWindow(db, { windowId, loadId }, { state: 'failed', error: 'broken' }),
   'a refusal': (db, loadId) => leaveRefused(db, { windowId, loadId }, { status: 422, error: 'too old' }),
-  'the load ends': (db, loadId) => releaseWindows(db, loadId),
+  'the load ends': (db, loadId) => leaveWindows(db, loadId),
 };
 
 function claim(db: Warehouse, loadId: number) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
-import { releaseWindows } from './windows.ts';
+import { leaveWindows } from './windows.ts';
 
 /** The totals of a load so far. */
 export interface LoadTotals {
@@ -85,7 +85,7 @@ export async function hasCommitted(
   return (await load.executeTakeFirst())?.pages === pages;
 }
 
-/** Ends a load: stores its final totals, and gives back its windows. */
+/** Ends a load: stores its final totals, and leaves its windows. */
 export async function finishLoad(
   db: Kysely<Database>,
   loadId: number,
@@ -93,7 +93,7 @@ export async function finishLoad(
   totals: LoadTotals,
   error: string | null,
 ): Promise<void> {
-  await releaseWindows(db, loadId);
+  await leaveWindows(db, loadId);
   await db
     .updateTable('gmsi.loads')
     .set({ ...totals, outcome, error, updated_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })

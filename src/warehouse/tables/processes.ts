@@ -5,7 +5,7 @@ import type { Database, ProcessesTable } from '../database.ts';
  * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a load (gmsi.loads) and so
  * the windows that name that. It is alive as long as it sends heartbeats, by the database's clock.
  *
- *                 │ taken by another       │ taken by the owner       │ given back by the owner
+ *                 │ taken by another       │ taken by the owner       │ left by the owner
  *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
  *   nobody's      │ that process's         │ its own                  │ nobody's
  *   of a living   │ refused                │ its own: the reply to    │ nobody's

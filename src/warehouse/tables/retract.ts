@@ -40,11 +40,11 @@ export async function noteLiveSightings(
       where ${isOfSeries('l', series)} and l.row_time < ${reachedFrom(feed, now)}
     )
     insert into gmsi.live_sightings (${seriesColumns}, row_time, row_id)
-    select ${seriesValues(series)}, met.*
-    from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
+    select ${seriesValues(series)}, sent.*
+    from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as sent
     where not exists (
       select from ${sql.table(`gmsi.${feed.table.name}`)} as kept
-      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'met')} and kept.retracted_at is null)
+      where ${isRowOfSeries('kept', feed.table, series)} and ${isSame(feed.table, 'sent')} and kept.retracted_at is null)
     on conflict do nothing
   `.execute(db);
 }
@@ -58,8 +58,8 @@ export async function hasLiveRows(
 ): Promise<boolean> {
   const [times, ids] = rows.key;
   const found = await sql`
-    select from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as met
-    join ${sql.table(`gmsi.${table.name}`)} as kept on ${isRowOfSeries('kept', table, series)} and ${isSame(table, 'met')}
+    select from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as sent
+    join ${sql.table(`gmsi.${table.name}`)} as kept on ${isRowOfSeries('kept', table, series)} and ${isSame(table, 'sent')}
     where kept.load_id = ${loadId}::bigint and kept.window_id is null limit 1
   `.execute(db);
   return found.rows.length > 0;

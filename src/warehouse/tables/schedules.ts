@@ -178,7 +178,7 @@ export async function endDue(
   return rows[0]?.resumes_at ?? undefined;
 }
 
-/** Gives back a job; if it is due, the next worker takes it. */
+/** Leaves a job; if it is due, the next worker takes it. */
 export async function leaveJob(
   db: Kysely<Database>,
   { job, command }: OfJob,
@@ -217,7 +217,7 @@ export async function takeExports(db: Kysely<Database>, job: string, owner: Owne
   return rows.length === 1;
 }
 
-/** Gives back the exports of a job. */
+/** Leaves the exports of a job. */
 export async function leaveExports(db: Kysely<Database>, job: string, processId: string): Promise<void> {
   const own = db.updateTable('gmsi.jobs').where('job', '=', job).where('export_process_id', '=', processId);
   await own.set({ export_process_id: null }).execute();

@@ -37,11 +37,11 @@ export interface ClaimedWindow extends Series {
 }
 
 /**
- * The order of draining. It has steps, so that each step is the head of an index scan, no matter how many windows are
+ * The order of draining. It has ranks, so that each rank is the head of an index scan, no matter how many windows are
  * pending. Windows that failed before come last: otherwise a load that ends after many failures would always try the same
  * windows.
  */
-const claimSteps: readonly RawBuilder<boolean>[] = [
+const claimRanks: readonly RawBuilder<boolean>[] = [
   sql`w.next_token is not null`,
   sql`w.next_token is null and w.state <> 'failed'`,
   sql`w.next_token is null and w.state = 'failed'`,
@@ -58,11 +58,11 @@ export async function claimWindow(
   claimant: Claimant & { order: 'newest-first' | 'oldest-first' },
 ): Promise<ClaimedWindow | undefined> {
   const direction = sql.raw(claimant.order === 'newest-first' ? 'desc' : 'asc');
-  // PostgreSQL looks for a step's window only if the steps before it have none.
-  const next = claimSteps.map(
-    (step) => sql`(
+  // PostgreSQL looks for a rank's window only if the ranks before it have none.
+  const next = claimRanks.map(
+    (rank) => sql`(
       select w.window_id from gmsi.windows w
-      where ${inScope(scope)} and ${isOpen} and ${step} and ${isFree(claimant)}
+      where ${inScope(scope)} and ${isOpen} and ${rank} and ${isFree(claimant)}
       order by w.last_day ${direction}, w.country ${direction}, w.topic ${direction}, w.ticker ${direction},
                w.variant ${direction}
       limit 1 for update of w skip locked)`,
@@ -164,8 +164,8 @@ export async function leaveWindow(
     .execute();
 }
 
-/** Gives back all windows of a load. @returns how many */
-export async function releaseWindows(db: Kysely<Database>, loadId: number): Promise<number> {
+/** Leaves all windows of a load at their checkpoints. @returns how many */
+export async function leaveWindows(db: Kysely<Database>, loadId: number): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('gmsi.windows')
     .set({ state: 'pending' })

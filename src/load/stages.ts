@@ -4,11 +4,10 @@ import type { PageCounts } from '../warehouse/commit.ts';
 import type { LoadEnd } from './ends.ts';
 
 /** The stages of a page. `fetch` includes waiting for the rate limit and between tries. */
-export const stages = ['fetch', 'read', 'commit'] as const;
-export type Stage = (typeof stages)[number];
+export const pageStages = ['fetch', 'read', 'commit'] as const;
 
 /** A window or a live answer, and the stages of its pages. */
-export type StepName = 'window' | 'live' | Stage;
+export type Stage = 'window' | 'live' | (typeof pageStages)[number];
 
 /** The parts of a load that listeners get. */
 export interface PublishedLoad {
@@ -20,13 +19,13 @@ export interface PublishedLoad {
   readonly totals: { readonly records: number };
 }
 
-export interface Step {
+export interface StageContext {
   readonly load: PublishedLoad;
   /** Its subject, such as a window or page. */
   readonly about: Readonly<Record<string, string | number>>;
 }
 
-/** A load publishes its steps here as they happen. `observe/` listens and makes spans and metrics. */
+/** A load publishes its stages here as they happen. `observe/` listens and makes spans and metrics. */
 export const published = {
   /** `PublishedLoad` */
   opened: channel('gmsi:load opened'),
@@ -34,13 +33,13 @@ export const published = {
   closed: channel('gmsi:load closed'),
   /** `CommittedPage` */
   committed: channel('gmsi:page committed'),
-  steps: {
-    window: tracingChannel<unknown, Step>('gmsi:window'),
-    live: tracingChannel<unknown, Step>('gmsi:live'),
-    fetch: tracingChannel<unknown, Step>('gmsi:fetch'),
-    read: tracingChannel<unknown, Step>('gmsi:read'),
-    commit: tracingChannel<unknown, Step>('gmsi:commit'),
-  } satisfies Record<StepName, TracingChannel<unknown, Step>>,
+  stages: {
+    window: tracingChannel<unknown, StageContext>('gmsi:window'),
+    live: tracingChannel<unknown, StageContext>('gmsi:live'),
+    fetch: tracingChannel<unknown, StageContext>('gmsi:fetch'),
+    read: tracingChannel<unknown, StageContext>('gmsi:read'),
+    commit: tracingChannel<unknown, StageContext>('gmsi:commit'),
+  } satisfies Record<Stage, TracingChannel<unknown, StageContext>>,
 };
 
 export interface LoadClosed {
@@ -54,18 +53,18 @@ export interface CommittedPage {
   readonly counts: PageCounts;
 }
 
-/** Runs one step of a load, and publishes its beginning, its end and its error. */
-export function step<T>(
-  name: StepName,
+/** Runs one stage of a load, and publishes its beginning, its end and its error. */
+export function inStage<T>(
+  name: Stage,
   load: PublishedLoad,
-  about: Step['about'],
+  about: StageContext['about'],
   work: () => T | Promise<T>,
 ): Promise<T> {
-  return published.steps[name].tracePromise(async () => work(), { load, about });
+  return published.stages[name].tracePromise(async () => work(), { load, about });
 }
 
 /** Returns the dimensions that the series has. */
-export function presentParts({ country, topic, ticker, match_type, variant }: Series): Step['about'] {
+export function presentParts({ country, topic, ticker, match_type, variant }: Series): StageContext['about'] {
   const all = Object.entries({ country, topic, ticker, match_type, variant });
   return Object.fromEntries(all.filter(([, value]) => value !== ''));
 }
