@@ -97,7 +97,10 @@ describe('clocks more than an hour apart', () => {
       });
   });
 
-  it('leave a window uncovered that they began, whoever ends it', async ({ db, sandbox }) => {
+  it('leave a window uncovered that they began, whoever ends it, so that its days are loaded again', async ({
+    db,
+    sandbox,
+  }) => {
     const apart = clocks({ machine: 6 * day });
     await runBackfill({ job, db, sandbox, ...apart, ...stoppedAt(1) });
     truth = new Date('2026-11-25T12:00:00Z');
