@@ -70,6 +70,7 @@ const landed = {
   '0009_both_parts': 'a9f9f25eb12e791dbf820d2dc2ebab700b992d686fc9d5eb58723a9518187f5f',
   '0010_service': '9236cfbd0454cee650319738094db79cbba7614978e1ee89fc1a22136612b2d5',
   '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
+  '0012_for_analysts': '98d20ebcf3eadd52e7f4d09b5d40605df5e1665c24662c34fee5068831749803',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {
