@@ -52,6 +52,26 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
   return rows.map(({ missing }) => missing);
 }
 
+/** Returns the logins of readers whose queries the server compiles by default (JIT); names are quoted for SQL. */
+export async function compiledLogins(db: Kysely<Database>): Promise<string[]> {
+  return db.transaction().execute(async (trx) => {
+    // pg_jit_available() is false in a session that has it off, as those of the program do.
+    await sql`set local jit = on`.execute(trx);
+    const { rows } = await sql<{ name: string }>`
+      select quote_ident(rolname) as name
+      from pg_roles r
+      join pg_database d on datname = current_database()
+      join pg_namespace on nspname = 'gmsi'
+      join pg_settings s on s.name = 'jit' and reset_val = 'on' and pg_jit_available()
+      where rolcanlogin and not rolsuper and pg_has_role(r.oid, to_regrole('gmsi_reader'), 'USAGE')
+        and not pg_has_role(r.oid, nspowner, 'USAGE')
+        and not exists (select from pg_db_role_setting, unnest(setconfig) as one
+                        where setdatabase in (d.oid, 0) and setrole in (r.oid, 0) and one ~* '^jit=(off|false|no|0)$')
+      order by 1`.execute(trx);
+    return rows.map(({ name }) => name);
+  });
+}
+
 /** Returns what the current user may do in the database; names are quoted for SQL. */
 export async function readStanding(db: Kysely<Database>) {
   const { rows } = await sql<{

@@ -15,6 +15,8 @@ const settings = {
   idle_in_transaction_session_timeout: '10min',
   // So that days in a user's own SQL are the same as in the tables.
   TimeZone: 'UTC',
+  // A plan over all months looks so expensive that PostgreSQL would compile it, for a minute. Not inherited from gmsi_reader.
+  jit: 'off',
 };
 
 /**
@@ -54,7 +56,7 @@ export async function makeReader(
         });
       if (is_there && !is_ours)
         throw new ConfigError(`The server has a role ${name} that gmsi reader did not make.`, {
-          hint: `Choose another name; or, if that role should read: grant gmsi_reader to ${name};`,
+          hint: `Choose another name; or, if that role should read: grant gmsi_reader to ${name}; alter role ${name} set jit = off;`,
         });
       if (!is_there) await sql`create role ${role}`.execute(trx);
       await sql`alter role ${role} with login connection limit 20 password ${sql.lit(verifierOf(password))}`.execute(
@@ -74,7 +76,7 @@ export async function makeReader(
     if (code === undefined || (named !== error && code !== '42501')) throw named;
     throw new ConfigError(`The login cannot be made: ${message}`, {
       cause: error,
-      hint: `Let a user who may create roles run: create role ${name} login password '…'; grant gmsi_reader to ${name};`,
+      hint: `Let a user who may create roles run: create role ${name} login password '…'; alter role ${name} set jit = off; grant gmsi_reader to ${name};`,
     });
   }
 }

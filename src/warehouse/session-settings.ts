@@ -35,6 +35,8 @@ const settings: Readonly<Record<string, string>> = {
   tcp_keepalives_interval: '10',
   tcp_keepalives_count: '3',
   idle_session_timeout: '0',
+  // Compiling a plan over all months takes longer than most answers.
+  jit: 'off',
   // Without triggers, revisions and rollups would not be updated.
   session_replication_role: 'origin',
 };

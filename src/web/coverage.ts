@@ -5,7 +5,7 @@ import {
   failuresByCause,
   windowsOfSeries,
 } from '../warehouse/questions/coverage.ts';
-import { endpoint, pastMoment, period, several, text, time } from './endpoint.ts';
+import { endpoint, exactTime, pastMoment, period, several, text } from './endpoint.ts';
 
 const feed = text(100).describe('A feed, such as gmsi-headlines.');
 const matchType = text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
@@ -88,7 +88,7 @@ export const coverageEndpoints = [
       records: z.int(),
       attempts: z.int(),
       is_half_drained: z.boolean(),
-      finished_at: time.nullable(),
+      finished_at: exactTime.nullable(),
       last_error: z.string().nullable(),
       job: z.string().nullable(),
     }),

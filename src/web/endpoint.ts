@@ -98,7 +98,7 @@ export const exactMoment = z.iso
 export const moment = exactMoment.transform((value) => new Date(value));
 
 /** A past moment, or the name of one. */
-export const pastMoment = z.union([z.string().regex(momentName, aMoment), moment], aMoment);
+export const pastMoment = z.union([z.string().regex(momentName, aMoment), exactMoment], aMoment);
 
 /** Accepts a list as a repeated parameter, because names of topics contain commas. */
 export function several(what: string, atMost: number) {
@@ -113,3 +113,4 @@ export const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
 
 export const score = z.number().nullable();
 export const time = z.date();
+export const exactTime = z.string().describe('To the microsecond.');

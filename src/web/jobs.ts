@@ -22,6 +22,10 @@ const row = z.object({
   to: z.string().nullable().describe('The last day of its period so far.'),
   series: count.describe('null if the lists of the service were never fetched.'),
   complete: count.describe('Series that have all days that no longer change.'),
+  own_series: count.describe(
+    'Series that no job before it in this list has, so that a sum counts each once.',
+  ),
+  own_complete: count.describe('Those of them that have all these days.'),
   complete_to: z.string().nullable().describe('The last day that all of these have.'),
   covered: count.describe('Days of all series together that no longer change; null if there are none yet.'),
   wanted: count,
@@ -62,7 +66,10 @@ export function jobsEndpoint(
     const lookups = await readLookups(warehouse);
     const lastLoads = await lastLoadOfJobs(warehouse);
 
-    async function shown({ job, scope, budget }: JobStanding): Promise<JobShown> {
+    async function shown(
+      { job, scope, budget }: JobStanding,
+      before: readonly JobStanding[],
+    ): Promise<JobShown> {
       const listed = await listJob(warehouse, lookups, job, { now, today });
       const lastLoad = lastLoads.get(job.name) ?? null;
       return {
@@ -70,7 +77,15 @@ export function jobsEndpoint(
         job: job.name,
         feed: job.feed,
         last_load_at: lastLoad,
-        ...(scope && (await loaded(warehouse, job, scope, today, lastLoad !== null))),
+        ...(scope &&
+          (await loaded(
+            warehouse,
+            job,
+            scope,
+            today,
+            lastLoad !== null,
+            before.flatMap(({ scope }) => scope ?? []),
+          ))),
         covered: listed.covered,
         wanted: listed.wanted,
         next_run: listed.nextRun?.at ?? null,
@@ -83,8 +98,11 @@ export function jobsEndpoint(
       };
     }
     const unusable = (job: string, { message }: Error) => ({ ...unknown, job, problem: message });
-    const rows = (await standings(jobs)).map((standing) =>
-      shown(standing).catch((error) => {
+    const isNeverLoaded = ({ job }: JobStanding) => Number(!lastLoads.has(job.name));
+    // Series count for the first job that has them, and the page does not count jobs that were never loaded.
+    const listed = (await standings(jobs)).toSorted((a, b) => isNeverLoaded(a) - isNeverLoaded(b));
+    const rows = listed.map((standing, index, all) =>
+      shown(standing, all.slice(0, index)).catch((error) => {
         // The job names something that the service does not list.
         if (!(error instanceof JobFileError)) throw error;
         return unusable(standing.job.name, error);
@@ -110,12 +128,13 @@ async function loaded(
   scope: WindowScope,
   today: Temporal.PlainDate,
   isPlanned: boolean,
+  others: readonly WindowScope[],
 ) {
   const { days } = plannedDays(job, today);
   if (!days) return undefined;
   const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
   const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  const completeness = await completenessOf(warehouse, planned, firstUnsettled);
+  const completeness = await completenessOf(warehouse, planned, firstUnsettled, others);
   const { complete, failed, refused } = completeness;
   const series = seriesIn(planned);
   const isComplete = complete === series && failed + refused === 0;

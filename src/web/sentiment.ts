@@ -13,6 +13,7 @@ import {
   day,
   endpoint,
   exactMoment,
+  exactTime,
   moment,
   pastMoment,
   period,
@@ -78,7 +79,7 @@ export const sentimentEndpoints = [
   }),
   endpoint(
     'sentiment/changes',
-    'What changed against the 90 days before, the most unusual first (500 at most)',
+    'What changed against the 90 days or 12 weeks before, the most unusual first (500 at most)',
     {
       takes: z.object({
         match_type: text(100).default('COMBINED'),
@@ -113,7 +114,7 @@ export const sentimentEndpoints = [
     }),
     row: z.object({
       headline_id: z.string(),
-      published_at: z.string().describe('To the microsecond.'),
+      published_at: exactTime,
       headline: z.string().nullable(),
       language: z.string().nullable(),
       source: z.string().nullable(),
@@ -121,9 +122,9 @@ export const sentimentEndpoints = [
       topic_probability: score,
       directional_score: score,
       semantic_score: score,
-      first_seen_at: time,
-      changed_at: time,
-      retracted_at: time.nullable(),
+      first_seen_at: exactTime,
+      changed_at: exactTime,
+      retracted_at: exactTime.nullable(),
       earlier: z.int(),
       later: z.int(),
     }),
@@ -161,13 +162,13 @@ export const sentimentEndpoints = [
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
     takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),
     row: z.object({
-      known_from: time,
-      known_to: time.nullable(),
+      known_from: exactTime,
+      known_to: exactTime.nullable(),
       headline: z.string().nullable(),
       directional_score: score,
       semantic_score: score,
       topic_probability: score,
-      retracted_at: time.nullable(),
+      retracted_at: exactTime.nullable(),
       reason: z.string().nullable(),
     }),
     ask: ({ match_type, ...key }) => versionsOf({ ...key, matchType: match_type }),

@@ -36,7 +36,7 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(10).fill('✓'));
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(11).fill('✓'));
   expect(stdout).toMatch(/; set: DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
@@ -154,7 +154,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     sign: '✗',
     fix: expect.stringContaining('Is the server running?'),
   });
-  for (const check of ['encryption', 'schema', 'privileges', 'clock', 'fields'])
+  for (const check of ['encryption', 'schema', 'privileges', 'logins', 'clock', 'fields'])
     expect(lines[check]).toMatchObject({ sign: '–' });
   expect(code).toBe(2);
 
@@ -168,6 +168,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
     ['encryption', null],
     ['schema', null],
     ['privileges', null],
+    ['logins', null],
     ['clock', null],
     ['fields', null],
   ]);

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readerCommand } from '../../src/commands/reader.ts';
+import { compiledLogins } from '../../src/warehouse/health.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
@@ -85,7 +86,7 @@ test('a new login is printed with all that a program asks for, and its password 
   expect((await reader.query('select current_user::text as name')).rows).toEqual([{ name: login.user }]);
 });
 
-test('the server stores the password as it would itself, and its sessions begin read-only, with time limits, in UTC', async () => {
+test('the server stores the password as it would itself, and its sessions begin read-only, with time limits, in UTC, without JIT', async () => {
   const [kept] = await namesOf(
     `select rolpassword as name from pg_authid where rolname = '${made.login.user}'`,
   );
@@ -95,6 +96,7 @@ test('the server stores the password as it would itself, and its sessions begin 
     statement_timeout: '10min',
     idle_in_transaction_session_timeout: '10min',
     timezone: 'UTC',
+    jit: 'off',
   }))
     expect((await reader.query(`show ${setting}`)).rows[0]).toEqual(
       Object.fromEntries([[setting === 'timezone' ? 'TimeZone' : setting, value]]),
@@ -116,6 +118,22 @@ test('it has no power but that of gmsi_reader, also in a session that it has mad
     'set role gmsi_loader',
   ])
     expect(await refusalOf(statement), statement).toMatch(/permission denied|admin option/);
+});
+
+test('doctor lists a login of somebody else that lacks jit = off (skipped if the server cannot compile)', async ({
+  skip,
+}) => {
+  await reader.query('set jit = on');
+  const { rows } = await reader.query('select pg_jit_available() as can');
+  await reader.query('reset jit');
+  if (!rows[0].can) skip();
+  const name = aName();
+  await sql.raw(`create role ${name} login in role gmsi_reader`).execute(warehouse.db);
+  const listed = await compiledLogins(warehouse.db);
+  expect(listed).toContain(name);
+  expect(listed).not.toContain(made.login.user);
+  await sql.raw(`alter role ${name} set jit = off`).execute(warehouse.db);
+  expect(await compiledLogins(warehouse.db)).not.toContain(name);
 });
 
 test('a command that needs more than it may read says so', async () => {
@@ -194,7 +212,7 @@ describe('a user who is no superuser, as on a managed server', () => {
     const reader = aName();
     await expect(makeReader(reader, { url })).rejects.toMatchObject({
       message: expect.stringMatching(/^The login cannot be made: permission denied to create role/),
-      hint: `Let a user who may create roles run: create role ${reader} login password '…'; grant gmsi_reader to ${reader};`,
+      hint: `Let a user who may create roles run: create role ${reader} login password '…'; alter role ${reader} set jit = off; grant gmsi_reader to ${reader};`,
     });
     roles.pop();
   });

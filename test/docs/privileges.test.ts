@@ -12,7 +12,7 @@ import { sqlMarked } from './pages.ts';
 /** A user of the test's own with the privileges that docs/operating.md grants to `mark`, and a connection as it. */
 async function aUser(warehouse: TestWarehouse, mark: 'loader' | 'reader') {
   const login = await aLogin(warehouse);
-  const grants = sqlMarked(mark).replace(mark === 'loader' ? 'etl' : 'analyst', login.name);
+  const grants = sqlMarked(mark).replaceAll(mark === 'loader' ? 'etl' : 'analyst', login.name);
   for (const statement of grants.split(';').filter((text) => text.trim() !== ''))
     await sql.raw(statement).execute(warehouse.db);
   return login;

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { catalog } from '../../src/feeds/catalog.ts';
@@ -53,6 +54,23 @@ test('docs/loading.md has a job and a query for every feed', () => {
   const ofFeeds = queries.filter(({ place }) => place.startsWith('docs/loading.md'));
   const asked = ofFeeds.map(({ text }) => text).join();
   expect([...catalog.values()].filter(({ table }) => !asked.includes(`gmsi.${table.name}`))).toEqual([]);
+});
+
+const analyses = docPages()
+  .filter(({ path }) => path === 'docs/analysis.md')
+  .flatMap(fencesOf)
+  .filter(({ language, marks }) => language === 'sql' && marks.includes('analysis'));
+
+test('every query answers in a session with the settings that PostgreSQL has by default', async () => {
+  const client = new pg.Client({ connectionString: warehouse.url });
+  await client.connect();
+  // The tests' own server is one of the program's, which has it off. Without a compiler, `on` changes nothing.
+  await client.query('set jit = on; set statement_timeout = 10000');
+  const failed: [string, string][] = [];
+  for (const { place, text } of [...queries, ...analyses])
+    await client.query(text).catch(({ message }) => failed.push([place, message]));
+  await client.end();
+  expect(failed).toEqual([]);
 });
 
 test.for(queries)('$place runs as it is printed', async ({ text, marks }) => {

@@ -106,7 +106,6 @@ describe('clocks more than an hour apart', () => {
     truth = new Date('2026-11-25T12:00:00Z');
     const ended = { ...job, endDate: job.startDate.with({ day: 20 }) };
     const run = { job: ended, db, sandbox, ...clocks({}) };
-    // So its days are loaded once more.
     expect((await runBackfill(run)).totals.windows_drained).toBe(2);
     expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-11-01,2026-11-21)}' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));

@@ -208,7 +208,10 @@ it('headlines that say the same have the same story key', async ({ db }) => {
     `“${oil}…”`,
     'Ｏｉｌ　ｐｒｉｃｅｓ　climb as exporters cut output',
     `${oil} - Reuters`,
-    `${oil} | The Wall Street Journal`.replace('The ', ''),
+    `${oil} | The Wall Street Journal`,
+    `${oil} - Voice of America`,
+    `${oil} - ft.com`,
+    `${oil} - 日本経済新聞`,
     `${oil} – FT.com `,
     `${oil} — Yahoo! Finance UK`,
   ])
@@ -218,6 +221,8 @@ it('headlines that say the same have the same story key', async ({ db }) => {
     `${oil} in 2025`,
     `${oil} - and demand falls further behind`,
     `Wars - ${oil}`,
+    `${oil} - rates cut`,
+    `${oil} - FTSE at 8,000`,
   ])
     expect([other, (await keyOf(other)) === key]).toEqual([other, false]);
   // Scripts without case or spaces, also where the locale of the database knows only ASCII.
@@ -242,7 +247,8 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
     return rows.map(({ key }) => key);
   };
   const different = [
-    ['GDP 0.3%', 'GDP -0.3%', 'GDP +0.3%', 'GDP 3%', 'GDP 0 3%', 'GDP 0.3', 'GDP 0.3-3%', 'GDP 0.3 %'],
+    ['GDP 0.3%', 'GDP -0.3%', 'GDP +0.3%', 'GDP 3%', 'GDP 0 3%', 'GDP 0.3', 'GDP 0.3-3%'],
+    ['Fed decision looms over markets - rates cut', 'Fed decision looms over markets - rates hike'],
     ['Payrolls +250k', 'Payrolls -250k', 'Payrolls: 250k'],
     ['Inflation <2%', 'Inflation >2%', 'Inflation 2%'],
     ['Aid of $5bn approved', 'Aid of £5bn approved', 'Aid of €5bn approved', 'Aid of -$5bn approved'],
@@ -260,6 +266,9 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
     ['Stocks up, bonds down - again', 'Stocks up; bonds down – again'],
     ['Fed holds... 5 things to know', 'Fed holds: 5 things to know', 'Fed holds… 5 things to know'],
     ['Rates at 5.', 'Rates at 5'],
+    ['Rates at 5%', 'Rates at 5 %', 'Rates at 5\u00a0%'],
+    ['U.S. and U.K. in talks', 'US and UK in talks', 'u.s. and u.k in talks'],
+    ['U.S.-China trade', 'US-China trade'],
     [`${oil} – Reuters`, oil],
   ];
   for (const texts of same) expect(new Set(await keysOf(texts)).size, texts.join(' / ')).toBe(1);

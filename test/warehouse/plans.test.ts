@@ -123,12 +123,32 @@ test.for([
   expect(tables).toEqual([byTheKey('headlines_2025_11'), byTheKey('headline_revisions')]);
 });
 
+test('gmsi.signal_at of ten years of days is never compiled, because its plan looks cheap and compiles nothing itself', async () => {
+  const { rows } = await sql<{ settings: string[] }>`
+    select proconfig as settings from pg_proc where oid = 'gmsi.signal_at'::regproc`.execute(warehouse.db);
+  expect(rows[0]!.settings).toContain('jit=off');
+  const planned = await sql
+    .raw<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(`
+    explain (format json) select moment, s.*
+    from generate_series(timestamptz '2016-01-01 21:00+00', '2025-12-31 21:00+00', interval '1 day') as moment
+    cross join lateral gmsi.signal_at(moment, 'US', 'Market Stress') as s`)
+    .execute(warehouse.db);
+  // The default of jit_above_cost.
+  expect(planned.rows[0]!['QUERY PLAN'][0].Plan['Total Cost']).toBeLessThan(100_000);
+});
+
 test.for(['true', 'false'])(
   'gmsi.signal_at of many moments, assume_backfilled %s, reads by the key, of each the months of its time alone',
   async (assumed) => {
+    // EXPLAIN does not look into a function, so one without its settings, which is inlined.
+    await sql`
+      do $$ begin
+        execute regexp_replace(replace(pg_get_functiondef('gmsi.signal_at'::regproc), 'gmsi.signal_at(', 'public.signal_at('),
+                               '\n SET [^\n]+', '', 'g');
+      end $$`.execute(warehouse.db);
     const reads = await readsOf(`
       select moment, s.* from (values (timestamptz '2025-03-05 21:00+00'), ('2025-10-01 09:00+00')) as m (moment)
-      cross join lateral gmsi.signal_at(moment, 'US', 'Market Stress', assume_backfilled => ${assumed}) as s`);
+      cross join lateral public.signal_at(moment, 'US', 'Market Stress', assume_backfilled => ${assumed}) as s`);
     // No headline that counts is older than a year, and most months have none that was not backfilled.
     const byWitness =
       /^headline(s_20(24|25)_\d\d_country_topic_match_type_greatest_idx|_revisions_witnessed)$/;

@@ -143,11 +143,15 @@ it('has days of 24 hours, wherever the session is', async () => {
 });
 
 it.for([
-  ['model', sql`sentiment_type => 'semantic'`, 'no sentiment_type: semantic'],
-  ['rounding', sql`rounding => 'hours'`, 'no rounding: hours'],
-])('fails for a %s that there is not', async ([_, argument, message], { db }) => {
+  ['model', sql`now()`, sql`, sentiment_type => 'semantic'`, 'no sentiment_type: semantic'],
+  ['model', sql`now()`, sql`, sentiment_type => null`, 'no sentiment_type: null'],
+  ['rounding', sql`now()`, sql`, rounding => 'hours'`, 'no rounding: hours'],
+  ['moment', sql`null`, sql``, 'no moment: null'],
+  ['time before it', sql`now()`, sql`, over => '-1 day'`, 'no time before a moment: -1 days'],
+  ['time before it', sql`now()`, sql`, over => null`, 'no time before a moment: null'],
+] as const)('fails for a %s that there is not: %#', async ([_, moment, argument, message], { db }) => {
   await expect(
-    sql`select * from gmsi.signal_at(now(), 'US', 'Inflation-Food', ${argument})`.execute(db),
+    sql`select headline_count from gmsi.signal_at(${moment}, 'US', 'Inflation-Food' ${argument})`.execute(db),
   ).rejects.toThrow(message);
 });
 

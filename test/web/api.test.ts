@@ -437,6 +437,24 @@ describe('the API', () => {
     expect(now!.semantic_error).toBeCloseTo(then!.semantic_error as number, 9);
   });
 
+  it('answers with times that, given back as a moment, name the version that they are of', async () => {
+    const ofNovember = `headlines?${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=1`;
+    const [shown] = await rowsOf(ofNovember);
+    await sql`
+      update gmsi.headlines set semantic_score = -1, changed_at = date_trunc('milliseconds', clock_timestamp()) + interval '456 microseconds'
+      where ${ofOctober} and headline_id = ${shown!.headline_id}`.execute(warehouse.db);
+    const [changed] = await rowsOf(ofNovember);
+    expect(changed!.changed_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}456Z$/);
+    const versions = await rowsOf(
+      `headlines/versions?${series}&published_at=${shown!.published_at}&headline_id=${shown!.headline_id}`,
+    );
+    expect(versions.length).toBeGreaterThan(1);
+    for (const { known_from, semantic_score } of versions) {
+      const [then] = await rowsOf(`${ofNovember}&as_of=${known_from}`);
+      expect(then).toMatchObject({ changed_at: known_from, semantic_score });
+    }
+  });
+
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {
     const { paths } = (await (await get('openapi.json')).json()) as {
       paths: Record<string, { get: { parameters?: { name: string }[] } }>;

@@ -543,6 +543,15 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(await today.page.locator('.causes').count()).toBe(0);
   });
 
+  it('counts a series once that two jobs load', async () => {
+    await using today = await aToday({ food: {}, 'food-again': { topics: ['Inflation-Food', 'Wars'] } });
+    await today.load('food');
+    await today.load('food-again');
+    await today.open();
+    const summary = today.page.locator('.summary');
+    await expect.poll(() => summary.innerText()).toMatch(/^2 of 2 series complete/);
+  });
+
   it('says how complete all is without a file of a job, and from each answer as it comes', async () => {
     await using today = await aToday({});
     await today.load('food');

@@ -11,7 +11,13 @@ import { count, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { takesNoWrites } from '../../warehouse/errors.ts';
-import { clockDifference, isReadOnly, missingPrivileges, readStanding } from '../../warehouse/health.ts';
+import {
+  clockDifference,
+  compiledLogins,
+  isReadOnly,
+  missingPrivileges,
+  readStanding,
+} from '../../warehouse/health.ts';
 import { isUnproven, migrationStatus, proveSchema } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
 import { schemaDrift } from '../../warehouse/schema-objects.ts';
@@ -82,6 +88,7 @@ const named = 3;
 export const warehouseChecks: Readonly<Record<string, (db: Warehouse) => Promise<Told>>> = {
   schema,
   privileges,
+  logins,
   clock,
   fields,
 };
@@ -142,6 +149,15 @@ async function privileges(db: Warehouse): Promise<string> {
     missing: `As ${owner}, who must be allowed to create roles: gmsi migrate. Then: ${grant}`,
   };
   throw new ToFix(found, fixes[loader_role]);
+}
+
+async function logins(db: Warehouse): Promise<Told> {
+  const names = await compiledLogins(db);
+  if (names.length === 0) return 'none reads with plans that PostgreSQL compiles (JIT)';
+  return {
+    found: `queries of ${firstOf(names, ', ')} may take minutes, because PostgreSQL compiles their plans (JIT)`,
+    fix: names.map((name) => `alter role ${name} set jit = off;`).join(' '),
+  };
 }
 
 async function clock(db: Warehouse): Promise<string> {

@@ -3,7 +3,7 @@ import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import { skippedFor } from '../tables/refusals.ts';
 import { inScope, isOfSeries, nameOfSeries, type WindowScope } from '../tables/series.ts';
-import { type Moment, momentSql, momentText } from './moment.ts';
+import { exactTime, type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
@@ -106,7 +106,8 @@ export interface WindowShown {
   readonly records: number;
   readonly attempts: number;
   readonly is_half_drained: boolean;
-  readonly finished_at: Date | null;
+  /** As text (UTC), to the microsecond. */
+  readonly finished_at: string | null;
   readonly last_error: string | null;
   /** The job that last requested it. */
   readonly job: string | null;
@@ -122,7 +123,8 @@ export function windowsOfSeries(
     about: `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
     query: sql<WindowShown>`
       select window_id, first_day, last_day, state, w.pages, w.records, attempts,
-             next_token is not null as is_half_drained, w.finished_at, last_error, nullif(l.job, '') as job
+             next_token is not null as is_half_drained, ${exactTime('w.finished_at')} as finished_at,
+             last_error, nullif(l.job, '') as job
       from gmsi.windows w left join gmsi.loads l using (load_id)
       where ${isOfSeries('w', series)} and w.days && daterange(${from}::date, ${to}::date, '[]')
       order by first_day desc, window_id desc
@@ -208,7 +210,7 @@ export function coveredDays(
                                = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
                              and w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}), '{}')`;
   return {
-    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${momentText(asOf)}`}`,
+    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${asOf}`}`,
     query: sql<CoveredDays>`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
       from gmsi.coverage c

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Moment, momentSql, momentText } from './moment.ts';
+import { exactTime, type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 export interface HeadlinesAsked {
@@ -20,7 +20,7 @@ export interface HeadlinesAsked {
 
 export interface HeadlineShown {
   readonly headline_id: string;
-  /** As text (UTC), to the microsecond. */
+  /** Times as texts (UTC), to the microsecond. */
   readonly published_at: string;
   readonly headline: string | null;
   readonly language: string | null;
@@ -29,9 +29,9 @@ export interface HeadlineShown {
   readonly topic_probability: number | null;
   readonly directional_score: number | null;
   readonly semantic_score: number | null;
-  readonly first_seen_at: Date;
-  readonly changed_at: Date;
-  readonly retracted_at: Date | null;
+  readonly first_seen_at: string;
+  readonly changed_at: string;
+  readonly retracted_at: string | null;
   /** Number of earlier versions. */
   readonly earlier: number;
   /** Number of later versions, since `asOf`. */
@@ -48,9 +48,10 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
   return {
     about: `Headlines of ${country} ${topic} (${matchType})${knownAt(asked)}`,
     query: sql<HeadlineShown>`
-      select headline_id, to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as published_at,
+      select headline_id, ${exactTime('published_at')} as published_at,
              headline, language, source, url, topic_probability, directional_score, semantic_score,
-             first_seen_at, changed_at, retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
+             ${exactTime('first_seen_at')} as first_seen_at, ${exactTime('changed_at')} as changed_at,
+             ${exactTime('retracted_at')} as retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
         select * from ${within(asked)} ${afterThat} and ${says(asked)}
         order by published_at desc, headline_id desc
@@ -82,7 +83,7 @@ function says({ find }: Within): RawBuilder<boolean> {
 }
 
 function knownAt({ asOf }: Within): string {
-  return asOf === null ? '' : `, as known at ${momentText(asOf)}`;
+  return asOf === null ? '' : `, as known at ${asOf}`;
 }
 
 export interface StoriesAsked extends Within {
@@ -150,14 +151,15 @@ export interface HeadlineKey {
 }
 
 export interface HeadlineVersion {
-  readonly known_from: Date;
+  /** As text (UTC), to the microsecond, as are the other times. */
+  readonly known_from: string;
   /** `null` for the current version. */
-  readonly known_to: Date | null;
+  readonly known_to: string | null;
   readonly headline: string | null;
   readonly directional_score: number | null;
   readonly semantic_score: number | null;
   readonly topic_probability: number | null;
-  readonly retracted_at: Date | null;
+  readonly retracted_at: string | null;
   /** Why it was replaced; `null` for the current version. */
   readonly reason: string | null;
 }
@@ -169,11 +171,13 @@ export function versionsOf(key: HeadlineKey): Question<HeadlineVersion> {
   return {
     about: `Versions of headline ${key.headline_id}`,
     query: sql<HeadlineVersion>`
-      select known_from, known_to, headline, directional_score, semantic_score, topic_probability, retracted_at, reason
+      select ${exactTime('known_from')} as known_from, ${exactTime('known_to')} as known_to, headline, directional_score, semantic_score,
+             topic_probability, ${exactTime('retracted_at')} as retracted_at, reason
       from gmsi.headline_revisions
       where ${isIt}
       union all
-      select changed_at, null, headline, directional_score, semantic_score, topic_probability, retracted_at, null
+      select ${exactTime('changed_at')}, null, headline, directional_score, semantic_score, topic_probability,
+             ${exactTime('retracted_at')}, null
       from gmsi.headlines
       where ${isIt}
       order by known_from`,

@@ -1,12 +1,16 @@
 import { type RawBuilder, sql } from 'kysely';
 
-/** A past moment: a time, or the name of one (`gmsi.moments`). */
-export type Moment = Date | string;
+/** A past moment: a time as text with its zone, or the name of one (`gmsi.moments`), which begins with a letter. */
+export type Moment = string;
 
 export function momentSql(moment: Moment): RawBuilder<Date> {
-  return typeof moment === 'string' ? sql`gmsi.moment(${moment})` : sql`${moment.toISOString()}::timestamptz`;
+  return /^\d/.test(moment) ? sql`${moment}::timestamptz` : sql`gmsi.moment(${moment})`;
 }
 
-export function momentText(moment: Moment): string {
-  return typeof moment === 'string' ? moment : moment.toISOString();
+/**
+ * Returns a time as text (UTC) to the microsecond. A `Date` would be cut to the millisecond: as the moment of a further question, it
+ * would be before the version that it is of.
+ */
+export function exactTime(column: string): RawBuilder<string> {
+  return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }

@@ -21,10 +21,8 @@ export async function whileReading<Result>(
 ): Promise<Result> {
   return inOneSnapshot(warehouse, { timeout: longest, rights }, async (snapshot) => {
     await sql`
-      -- Compiling a plan over all partitions takes longer than most answers.
-      select set_config('jit', 'off', true),
-             case when pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
-                  then set_config('work_mem', ${workMemory}, true) end
+      select set_config('work_mem', ${workMemory}, true)
+      where pg_size_bytes(current_setting('work_mem')) < pg_size_bytes(${workMemory})
     `.execute(snapshot);
     return read(snapshot);
   });

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { type Moment, momentSql, momentText } from './moment.ts';
+import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
@@ -41,7 +41,7 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
   const { held, time, means, errorOf } = sourceOf(asked);
   const { begins, at } = bucketOf(by, time);
   return {
-    about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${momentText(asOf)}`}`,
+    about: `Mean sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
     query: sql<Sentiment>`
       select country, topic, match_type, ${at} as at, ${means},
              ${errorOf('directional')} as directional_error,
@@ -172,7 +172,7 @@ export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment
 export interface ChangesAsked {
   readonly matchType: string;
   readonly model: 'directional' | 'semantic';
-  /** The last day of the period that is compared with the 90 days before it. */
+  /** The last day of the period that is compared with the 90 days or 12 weeks before it. */
   readonly to: Day;
   /** The length of the period: a day or a week. */
   readonly days: 1 | 7;
@@ -180,7 +180,7 @@ export interface ChangesAsked {
   readonly of: 'series' | 'country' | 'topic';
 }
 
-/** The mean score of a period, compared with periods of the same length in the 90 days before it. */
+/** The mean score of a period, compared with the 90 days or 12 weeks before it. */
 export interface Change {
   /** `null` for a topic over all countries. */
   readonly country: string | null;
@@ -197,13 +197,13 @@ export interface Change {
   readonly z: number | null;
 }
 
-/** Days before a period that it is compared with. */
-const daysBefore = 90;
+/** How many periods of so many days are before the one that is compared with them: 90 days, or the whole weeks in them. */
+const periodsBefore = { 1: 90, 7: 12 };
 
 /** Returns what changed most, by the amount of its z-score. */
 export function sentimentChanges({ matchType, model, to, days, of }: ChangesAsked): Question<Change> {
   const type = model === 'semantic' ? 'semantic_sentiment' : model;
-  const periods = Math.floor(daysBefore / days);
+  const periods = periodsBefore[days];
   const country = of === 'topic' ? sql`null::text` : sql`country`;
   const topic = of === 'country' ? sql`null::text` : sql`topic`;
   return {

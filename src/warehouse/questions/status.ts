@@ -137,6 +137,9 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
 export interface Completeness {
   /** Series that have every settled day of the period. */
   readonly complete: number;
+  /** Series that no other job has, and those of them that are complete. */
+  readonly own_series: number;
+  readonly own_complete: number;
   /** The last day that all of these series have, settled or not; `null` if there are none. */
   readonly complete_to: Day | null;
   /** Windows. */
@@ -144,12 +147,17 @@ export interface Completeness {
   readonly refused: number;
 }
 
-/** @param firstUnsettled the first day that may still change: a series is complete without it */
+/**
+ * @param firstUnsettled the first day that may still change: a series is complete without it
+ * @param others other jobs, whose series are not the job's own
+ */
 export async function completenessOf(
   db: Kysely<Database>,
   scope: WindowScope,
   firstUnsettled: Day,
+  others: readonly WindowScope[] = [],
 ): Promise<Completeness> {
+  const isOfOthers = others.map((other) => isOfJob('asked', other));
   const { rows } = await sql<Completeness>`
     with standing as (
       select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
@@ -158,11 +166,13 @@ export async function completenessOf(
       from gmsi.windows w where ${inScope(scope)} and ${isUncovered} group by ${seriesOf('w')}
     ), series as (
       select failed, refused, greatest(least(upper(c.days) - 1, ${scope.to}::date), standing.last) as loaded_to,
-             isempty(datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date)) - coalesce(c.days, '{}')) as is_complete
+             isempty(datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date)) - coalesce(c.days, '{}')) as is_complete,
+             not (${sql.join([sql`false`, ...isOfOthers], sql` or `)}) as is_own
       from ${askedSeries(scope)}
       left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
     )
     select count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
+           count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete,
            coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
     from series
   `.execute(db);

@@ -279,8 +279,9 @@ function completeness(
 ): string | undefined {
   const loaded = jobs.filter((job) => job.series !== null && !isNeverLoaded(job));
   if (loaded.length === 0) return completenessOfAll(feeds);
-  const sum = (of: 'series' | 'complete') => loaded.reduce((total, job) => total + job[of]!, 0);
-  const others = feeds.reduce((total, { series }) => total + series, 0) > sum('series');
+  // Two jobs may have the same series.
+  const sum = (of: 'own_series' | 'own_complete') => loaded.reduce((total, job) => total + job[of]!, 0);
+  const others = feeds.reduce((total, { series }) => total + series, 0) > sum('own_series');
   // Jobs whose period has ended would say nothing about how current the others are.
   const latest = loaded
     .map(({ to }) => to!)
@@ -288,7 +289,7 @@ function completeness(
     .at(-1);
   const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
   const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
-  const said = `${number(sum('complete'))} of ${number(sum('series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
+  const said = `${number(sum('own_complete'))} of ${number(sum('own_series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
   return others ? `${said}; in all, ${completenessOfAll(feeds)}` : said;
 }
 

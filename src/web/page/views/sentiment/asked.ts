@@ -63,7 +63,7 @@ export function askedFor(usual: {
     /** Days of the trailing mean; 1 for none. */
     smooth: smoothing === 'none' ? 1 : Number(smoothing),
     /** A moment, or `null` for now. Date.parse would read the year of an unknown name, such as paper-2026. */
-    asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? new Date(asOf).toISOString() : null,
+    asOf: asOf && /^\d/.test(asOf) && !Number.isNaN(Date.parse(asOf)) ? exactTime(asOf) : null,
     /** Whether two lines are compared by a third one. */
     difference: text('difference') !== null,
     /** Whether lines have a band of uncertainty. */
@@ -86,4 +86,10 @@ export function seriesOf({ countries, topics, matches }: Asked): SeriesKey[] {
 
 export function newsOf({ matches: [match] }: Asked): string {
   return match === undefined || match === 'COMBINED' ? '' : `, ${match.toLowerCase()} headlines only`;
+}
+
+/** Writes a moment as answers do: in UTC, to the microsecond, which a `Date` would lose. */
+function exactTime(text: string): string {
+  const finer = /\.\d{3}(\d{1,3})/.exec(text)?.[1] ?? '';
+  return `${new Date(text).toISOString().slice(0, -1)}${finer.padEnd(3, '0')}Z`;
 }
