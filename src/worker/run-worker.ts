@@ -46,6 +46,9 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     warehouse,
     stop,
     fail(error) {
+      // Once stopped, it repeats nothing, so that a connection that breaks is no reason to fail: what it has is free with its end.
+      if (setting.stop.aborted)
+        return log.debug(forLog(error), 'the worker was stopped while it asked the warehouse');
       failure ??= { error };
       failing.abort();
     },

@@ -115,7 +115,7 @@ test('a series that the warehouse does not know yet cannot be checked', async ()
 
 test('the rights of an analyst are enough', async () => {
   await using analyst = await aLogin(warehouse);
-  await sql.raw(sqlMarked('reader').replace('analyst', analyst.name)).execute(warehouse.db);
+  await sql.raw(sqlMarked('reader').replaceAll('analyst', analyst.name)).execute(warehouse.db);
   const byOwner = await run('check', 'month');
   const byAnalyst = await gmsiHere(['check', 'month'], {
     cwd: folder.path,

@@ -50,14 +50,6 @@ const attacks: readonly Attack[] = [
       return one;
     },
   },
-  {
-    name: 'listed with heartbeats of a clock that was wrong',
-    isKnown: false,
-    async on(one, db) {
-      await sql`update gmsi.processes set heartbeat_at = now() + interval '1 day'`.execute(db);
-      return one;
-    },
-  },
 ];
 
 it.each(attacks)('nothing is lost, doubled or stuck if processes are $name', async ({ on, isKnown }) => {

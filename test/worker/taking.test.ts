@@ -32,6 +32,8 @@ it('gives each due job to one worker, however many workers take jobs at once', a
       return;
     }
   };
+  const nobody = { processId: 'not listed', leaseSeconds: 30, atMost: 1 };
+  expect(await takeDueJobs(db, 'backfill', nobody), 'before it is registered again').toEqual([]);
   await Promise.all(Array.from({ length: 5 }, takeUntilNoneIsLeft));
   expect(taken.toSorted()).toEqual(jobs.toSorted());
 });

@@ -73,6 +73,14 @@ export function mayTake(owner: string, { processId, leaseSeconds }: Owner): RawB
     or (select not ${isAlive(leaseSeconds)} from gmsi.processes p where p.process_id = ${column}))`;
 }
 
+/**
+ * Returns the condition that the warehouse lists a process. A worker takes nothing before it is registered again after a restore:
+ * nothing can name a process that is not listed.
+ */
+export function isRegistered({ processId }: Owner): RawBuilder<boolean> {
+  return sql`exists (select from gmsi.processes p where p.process_id = ${processId})`;
+}
+
 /** Returns the condition that `owner` names a process that is alive. */
 export function hasLivingProcess(owner: string, leaseSeconds: number): RawBuilder<boolean> {
   return sql`exists (select from gmsi.processes p where p.process_id = ${sql.ref(owner)} and ${isAlive(leaseSeconds)})`;

@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Database, JobCommand, SchedulesTable } from '../database.ts';
-import { mayTake, type Owner } from './processes.ts';
+import { isRegistered, mayTake, type Owner } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -119,7 +119,7 @@ export async function takeDueJobs(
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
       where s.due_at is not null and s.command = ${command} and s.process_id is distinct from ${owner.processId}
-        and ${mayTake('s.process_id', owner)}
+        and ${mayTake('s.process_id', owner)} and ${isRegistered(owner)}
       order by s.due_at limit ${atMost} for update of s skip locked
     ), taken as (
       update gmsi.schedules s set process_id = ${owner.processId}
@@ -211,7 +211,7 @@ export async function dueExports(db: Kysely<Database>): Promise<{ job: string; e
 export async function takeExports(db: Kysely<Database>, job: string, owner: Owner): Promise<boolean> {
   const { rows } = await sql`
     update gmsi.jobs j set export_process_id = ${owner.processId}
-    where job = ${job} and export_due_at is not null and ${mayTake('j.export_process_id', owner)}
+    where job = ${job} and export_due_at is not null and ${mayTake('j.export_process_id', owner)} and ${isRegistered(owner)}
     returning 1
   `.execute(db);
   return rows.length === 1;
