@@ -80,6 +80,7 @@ const load = ({ warehouse, sandbox }: Omit<Setting, 'db' | 'url'>) =>
 
 const kinds: Readonly<Record<string, Kind>> = {
   'a backfill': {
+    oneIn: 2,
     work: async ({ db, sandbox }) =>
       expect(await runBackfill({ job, db, sandbox })).toMatchObject({
         outcome: 'done',
@@ -91,6 +92,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   'a refresh': {
+    oneIn: 2,
     before: load,
     work: async ({ db, sandbox }) =>
       expect(
@@ -130,6 +132,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   'a repair': {
+    oneIn: 2,
     async before({ warehouse, sandbox }) {
       await using renamed = await aRewritingProxy(sandbox, renaming({ publication_time: 'pubTime' }));
       await runBackfill({ job, db: warehouse.db, sandbox: renamed });
@@ -166,6 +169,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'check_results')).toBe(2),
   },
   'gmsi export': {
+    oneIn: 2,
     before: load,
     async work(setting) {
       await using folder = await aFolder();
@@ -191,7 +195,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   'gmsi migrate': {
-    oneIn: 3,
+    oneIn: 6,
     given: anEmptyDatabase,
     work: async (setting) => {
       const missing = await migrationStatus(setting.warehouse.db);
@@ -206,7 +210,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
   },
   'a worker': {
-    oneIn: 3,
+    oneIn: 6,
     before: ({ warehouse }) => registered(warehouse.db, 'small', workerJob, new Date('2026-11-19T20:00:00Z')),
     async work({ warehouse, db, sandbox, url }) {
       await using worker = aWorker({ warehouse: { db, url }, sandbox });
