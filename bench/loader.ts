@@ -138,7 +138,7 @@ async function loadWindow(
         nextToken,
         rowsMet: null,
         isDrained: nextToken === null,
-        watched: '{}',
+        witnessed: '{}',
         firstUnsettled: undefined,
         now: new Date(),
       },

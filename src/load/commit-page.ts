@@ -47,7 +47,7 @@ export interface DrainedPage extends ReadRecords {
 export interface PageToCommit extends DrainedPage {
   /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
   readonly isDrained: boolean;
-  readonly watched: Provenance['watched'];
+  readonly witnessed: Provenance['witnessed'];
   /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
   readonly firstUnsettled: Day | undefined;
   /** The time of the pipeline's clock. */
@@ -69,14 +69,14 @@ export function commitPage(
 }
 
 function windowOf(rules: DrainRules, page: PageToCommit): Place {
-  const { series, at, nextToken, watched, rowsMet, firstUnsettled, isDrained, now } = page;
+  const { series, at, nextToken, witnessed, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
   return {
-    of: { loadId, windowId, watched },
+    of: { loadId, windowId, witnessed },
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
-      const retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
+      const retracted = rules.isCompared ? await compare(trx, rules, page) : 0;
       const counts = { ...written, retracted };
       if (at.pages === 0) await takeBackRefusals(trx, windowId);
       await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
@@ -104,7 +104,6 @@ async function compare(
   trx: WriteTransaction,
   { feed, job, acceptRetractions }: DrainRules,
   page: PageToCommit,
-  { inserted }: PageCounts,
 ): Promise<number> {
   const { series, rows, at, now } = page;
   const { windowId, loadId, pages } = at;
@@ -113,12 +112,7 @@ async function compare(
   const acceptAll = acceptRetractions;
   const rejected = page.rejectedCount;
   const retracted = await retractUnseen(trx, feed, series, { windowId, loadId, rejected, now, acceptAll });
-  await balanceRetractions(trx, job, {
-    windowId,
-    retracted,
-    confirmed: rows.length - inserted,
-    acceptAll,
-  });
+  await balanceRetractions(trx, job, { series, windowId, retracted, sent: rows.length, acceptAll });
   return retracted;
 }
 
@@ -138,7 +132,7 @@ export async function commitLive(
   const { feed, series, loadId, rows, polledAt: at } = live;
   await noteLiveSightings(warehouse, feed, series, rows, at);
   const place: Place = {
-    of: { loadId, windowId: null, watched: everyDay },
+    of: { loadId, windowId: null, witnessed: everyDay },
     areLikelyNew: false,
     async advance(trx, counts) {
       await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });

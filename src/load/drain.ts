@@ -174,7 +174,7 @@ async function commitNext(load: Load, { rules, ...drain }: Drain, page: DrainedP
   const ready: PageToCommit = {
     ...page,
     isDrained: isLast && incomplete === undefined,
-    watched: watchedSinceBegin(load, drain.window),
+    witnessed: witnessedDays(load, drain.window),
     firstUnsettled,
     now,
   };
@@ -201,12 +201,12 @@ function firstUnsettledByClocks(
 }
 
 /**
- * Returns the watched days of a window, with those that may still change: they are loaded as their rows appear. By the earlier
- * clock, because one that is ahead would make the first unsettled day too late.
+ * Returns the days of a window that were loaded before, with those that may still change: they are loaded as their rows appear. By the
+ * earlier clock, because one that is ahead would make the first unsettled day too late.
  */
-function watchedSinceBegin({ clocks, startedAt, job }: Load, { watched }: ClaimedWindow): string {
+function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before }: ClaimedWindow): string {
   const unsettled = `[${firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays)},)`;
-  return watched === '{}' ? `{${unsettled}}` : `${watched.slice(0, -1)},${unsettled}}`;
+  return loaded_before === '{}' ? `{${unsettled}}` : `${loaded_before.slice(0, -1)},${unsettled}}`;
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */

@@ -24,7 +24,7 @@ import {
   takeRejected,
 } from '../warehouse/tables/rejected-records.ts';
 import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
-import { keyOfSeries, type WindowScope, watchedDaysOf } from '../warehouse/tables/series.ts';
+import { keyOfSeries, loadedBeforeOf, type WindowScope } from '../warehouse/tables/series.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 
 export interface RepairContext {
@@ -216,8 +216,8 @@ async function write(run: Repair, readable: readonly Readable[], renewed: readon
       const current = records.filter((record) => !superseded.has(record) && isNew(record));
       const found = current.map(({ row }) => row);
       const rows = sortedRows(feed.table, found);
-      const watched = await watchedDaysOf(trx, series, rows.times);
-      const from = { series, loadId, windowId: null, watched };
+      const witnessed = await loadedBeforeOf(trx, series, rows.times);
+      const from = { series, loadId, windowId: null, witnessed };
       const upserted = await upsertRows(trx, feed.table, rows, from);
       done.rows += current.length;
       done.superseded += [...superseded].filter((record) => taken.has(record)).length;

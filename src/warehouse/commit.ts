@@ -9,7 +9,7 @@ import {
   type Provenance,
   upsertRows,
 } from './tables/rows.ts';
-import { watchedDaysOf } from './tables/series.ts';
+import { loadedBeforeOf } from './tables/series.ts';
 import { type WriteTransaction, writeTransaction } from './write-transaction.ts';
 
 /** What a commit has written. */
@@ -43,8 +43,8 @@ export interface ReadRecords {
  * so it also tells whether they were committed.
  */
 export interface Place {
-  /** Without `watched`, the warehouse is asked for it. */
-  readonly of: Omit<Provenance, 'series' | 'watched'> & Partial<Pick<Provenance, 'watched'>>;
+  /** Without `witnessed`, the warehouse is asked for it. */
+  readonly of: Omit<Provenance, 'series' | 'witnessed'> & Partial<Pick<Provenance, 'witnessed'>>;
   /** True if the table probably has none of the rows. */
   readonly areLikelyNew: boolean;
   /**
@@ -114,8 +114,8 @@ async function writeRecords(
   for (const { series, records, rows, rejected, rejectedCount, outside } of read) {
     if (!isFirst) await ensurePartitionsAgain(trx, table, rows.times);
     // If rows that should be new meet others after all, the second attempt upserts.
-    const watched = of.watched ?? (await watchedDaysOf(trx, series, rows.times));
-    const from = { ...of, watched, series };
+    const witnessed = of.witnessed ?? (await loadedBeforeOf(trx, series, rows.times));
+    const from = { ...of, witnessed, series };
     const upserted = await upsertRows(trx, table, rows, from, areLikelyNew && isFirst);
     await keepRejected(trx, rejected, from);
     counts.records += records;

@@ -1,9 +1,11 @@
+import { sql } from 'kysely';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
+import { sqlMarked } from './pages.ts';
 import { asPsqlPrints } from './psql-table.ts';
 
 const countries = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'];
@@ -24,6 +26,7 @@ beforeAll(async () => {
     aJob({ ...food, ...december, countries: ['US'], feed: 'gmsi-index' }),
   ])
     expect(await runBackfill({ job, db, sandbox, clock: later })).toMatchObject({ outcome: 'done' });
+  await sql.raw(sqlMarked('closes')).execute(db);
 
   let now = new Date('2026-01-03T12:00:00Z');
   const clock = () => now;

@@ -90,6 +90,7 @@ export const sources: Readonly<Record<string, Source>> = {
   topics: {},
   lookups: {},
   coverage: {},
+  closes: {},
   sentiment_by_day: {
     notNull: ['country', 'topic', 'match_type', 'day', 'state'],
     key: ['country', 'topic', 'match_type', 'day'],

@@ -6,7 +6,7 @@ import { catalog } from '../../src/feeds/catalog.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { docPages, fencesOf } from './pages.ts';
+import { docPages, fencesOf, sqlMarked } from './pages.ts';
 
 /**
  * Queries of the documentation, run against a part of what `npm start` loads and what the jobs in docs/loading.md load. A
@@ -65,6 +65,7 @@ test('every query answers in a session with the settings that PostgreSQL has by 
   const client = new pg.Client({ connectionString: warehouse.url });
   await client.connect();
   // The tests' own server is one of the program's, which has it off. Without a compiler, `on` changes nothing.
+  await client.query(sqlMarked('closes'));
   await client.query('set jit = on; set statement_timeout = 10000');
   const failed: [string, string][] = [];
   for (const { place, text } of [...queries, ...analyses])

@@ -76,7 +76,7 @@ test('z-scores compare a day with loaded days before it alone', () => {
   expect(rows).toEqual(
     daysFrom('2025-10-30', '2025-11-08').map((day) => ({
       day,
-      state: 'covered',
+      state: 'assumed',
       mean: printed(means.get(day) ?? null, 3),
       z_10: printed(zScore(means, day, 10), 2),
       z_21: printed(zScore(means, day, 21), 2),

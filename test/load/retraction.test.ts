@@ -154,7 +154,7 @@ describe('a drain that ends without most of the rows of its days', () => {
       });
       const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
       expect(failed.last_error).toMatch(
-        /^With these days, 12 more rows of this job would be retracted than the service has confirmed since/,
+        /^With these days, 12 more rows of this job's series would be retracted than the service has sent of them since/,
       );
       // However many loads the outage lasts, and whatever they begin with.
       for (const plan of [refresh, resume, refresh]) {
@@ -173,6 +173,35 @@ describe('a drain that ends without most of the rows of its days', () => {
       expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     },
   );
+
+  it('fails windows of quiet series that are all gone, even if a busy series answers', async () => {
+    const countries = ['AU', 'BR', 'CA', 'DE', 'FR', 'GB', 'US'];
+    await using service = await aService({ withdrawn: 0 });
+    const { db } = service;
+    const run = {
+      ...service.run,
+      job: aJobFor({ ...scope, countries }, { lookback: 'P0D', service: { end_date: 'inclusive' } }),
+    };
+    const isBusy = ({ path }: ServiceRequest) => path.includes('US');
+    const three = only((index) => index < 3);
+    await runBackfill({
+      ...run,
+      aroundPage: (ask, request) => (isBusy(request) ? ask() : three(ask, request)),
+    });
+    const held = await countRows(db, 'headlines');
+    expect(held).toBeGreaterThan(50);
+    const outage: AroundPage = (ask, request) => (isBusy(request) ? ask() : nothing(ask, request));
+    const first = await runBackfill({ ...run, plan: refresh, aroundPage: outage });
+    expect(first).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 9 } });
+    const later = await runBackfill({ ...run, plan: refresh, aroundPage: outage });
+    expect(later).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 0 } });
+
+    // Once they answer again, each may lose a few rows again.
+    const back: AroundPage = (ask, request) => (isBusy(request) ? ask() : three(ask, request));
+    await runBackfill({ ...run, plan: refresh, aroundPage: back });
+    const again = await runBackfill({ ...run, plan: refresh, aroundPage: outage });
+    expect(again).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 9 } });
+  });
 
   it.each([
     { had: 40, has: 20, outcome: 'done' },

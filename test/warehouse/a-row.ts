@@ -43,7 +43,7 @@ export async function upsert(
     series,
     loadId,
     windowId,
-    watched: isBackfilled ? '{}' : '{(,)}',
+    witnessed: isBackfilled ? '{}' : '{(,)}',
   } as const;
   return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));
 }

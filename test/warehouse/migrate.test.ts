@@ -72,6 +72,8 @@ const landed = {
   '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
   '0012_for_analysts': '98d20ebcf3eadd52e7f4d09b5d40605df5e1665c24662c34fee5068831749803',
   '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
+  '0014_unconfirmed_series': 'f4e5b13074556142560e955ae27891af7e6b8a69fe118a02fbac775502d3e9e2',
+  '0015_known': '08cdab46c6b935f896f1159bc5bdf35a395fe24771e07dbcc81e878f31e78f29',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

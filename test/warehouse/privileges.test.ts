@@ -93,14 +93,14 @@ const named = (...names: string[]) =>
 const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
-    'alerts api_usage cadence countries coverage headline_revisions imported_files jobs learned_facts',
+    'alerts api_usage cadence closes countries coverage headline_revisions imported_files jobs learned_facts',
     'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration sentiment_by_day sentiment_daily sentiment_hourly',
   'gmsi_loader: usage on schema gmsi',
   `gmsi_reader: select on table ${named(
-    'check_results countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
+    'check_results closes countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
     'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes rejected_records revisions sentiment_by_day',
     'sentiment_daily sentiment_hourly topics windows',
     ...feedTables,
@@ -131,6 +131,9 @@ describe('the catalog', () => {
     expect(forAll.toSorted()).toEqual(
       [
         'as_of_delay()',
+        'known_state(daterange,datemultirange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean)',
+        'sentiment_daily_as_known(interval,text,text,date,date,text,text,boolean,text)',
+        'signals(timestamp with time zone[],text,text,interval,text,text,boolean,text,interval,double precision,boolean)',
         'published_by(timestamp with time zone,text)',
         'series_days(text,text,text,text,text,text)',
         'moment(text)',

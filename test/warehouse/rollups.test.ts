@@ -40,7 +40,7 @@ it.for([
       aRow({ headline_id: idOf(number), published_at, directional_score });
     // So that there is a partition, and a sum of the day that both change.
     await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
-    const provenance = { series, loadId: 1, windowId: null, watched: '{}' } as const;
+    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
     // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
     const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
       upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
@@ -70,7 +70,7 @@ it('a transaction that cannot see the hours of a later one is tried again', asyn
     // Takes the snapshot.
     await sql`select from gmsi.headlines`.execute(trx);
     if (++attempts === 1) await upsert(db, [rows[0]!]);
-    const provenance = { series, loadId: 1, windowId: null, watched: '{}' } as const;
+    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
     await upsertRows(trx, gmsiHeadlines.table, sorted([rows[1]!]), provenance);
   };
   await writeTransaction(db.patient({}), work, 'repeatable read');
@@ -114,7 +114,7 @@ it('a transaction that is rolled back leaves no trace in the rollups', async ({ 
   const before = await versionsOfRollups(db);
   const attempt = writeTransaction(db, async (trx) => {
     const row = aRow({ headline_id: idOf(2) });
-    const provenance = { series, loadId: 1, windowId: null, watched: '{}' } as const;
+    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
     await upsertRows(trx, gmsiHeadlines.table, sorted([row]), provenance);
     throw new Error('not this time');
   });

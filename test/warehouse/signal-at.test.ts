@@ -31,6 +31,18 @@ async function signals(db: Warehouse, asked: readonly Asked[]) {
   return rows as { n: number; signal: Record<string, number> }[];
 }
 
+/** The same, with all moments of a question at once. */
+async function signalsAtOnce(db: Warehouse, asked: readonly Asked[]) {
+  const { rows } = await sql`
+    select a.n, to_jsonb(s) - 'state' - 'moment' as signal
+    from (select over, sentiment_type, assume_backfilled, array_agg(moment) as moments from ${askedAt(asked)} group by 1, 2, 3) as g
+    cross join lateral gmsi.signals(g.moments, 'US', 'Inflation-Food', over => g.over,
+      sentiment_type => g.sentiment_type, assume_backfilled => g.assume_backfilled) as s
+    join ${askedAt(asked)} using (moment, over, sentiment_type, assume_backfilled)
+    order by n`.execute(db);
+  return rows;
+}
+
 /** The same from the versions of the headlines, by a plain join. */
 async function joined(db: Warehouse, asked: readonly Asked[]) {
   const { rows } = await sql`
@@ -80,6 +92,7 @@ it('says of any moment what the headlines added up to that were known then, as a
       );
       const found = await signals(db, asked);
       expect(found).toEqual(await joined(db, asked));
+      expect(await signalsAtOnce(db, asked)).toEqual(found);
       for (const { signal } of found) {
         met.witnessed += signal.witnessed_count!;
         met.assumed += signal.headline_count! - signal.witnessed_count!;
@@ -137,18 +150,22 @@ it('has days of 24 hours, wherever the session is', async () => {
   await sql`set time zone 'America/New_York'`.execute(db);
   const { rows } = await sql`
     select s.headline_count from unnest(array['2025-03-10 03:29+00', '2025-03-10 03:30+00']::timestamptz[]) as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s
+    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s
     order by moment`.execute(db);
   expect(rows).toEqual([{ headline_count: 1 }, { headline_count: 0 }]);
 });
 
 it.for([
-  ['model', sql`now()`, sql`, sentiment_type => 'semantic'`, 'no sentiment_type: semantic'],
-  ['model', sql`now()`, sql`, sentiment_type => null`, 'no sentiment_type: null'],
+  [
+    'model',
+    sql`now()`,
+    sql`, sentiment_type => 'semantic'`,
+    'neither directional nor semantic_sentiment: semantic',
+  ],
+  ['model', sql`now()`, sql`, sentiment_type => null`, 'neither directional nor semantic_sentiment: null'],
   ['rounding', sql`now()`, sql`, rounding => 'hours'`, 'no rounding: hours'],
-  ['moment', sql`null`, sql``, 'no moment: null'],
-  ['time before it', sql`now()`, sql`, over => '-1 day'`, 'no time before a moment: -1 days'],
-  ['time before it', sql`now()`, sql`, over => null`, 'no time before a moment: null'],
+  ['moment', sql`null`, sql``, 'a moment is null'],
+  ['time before it', sql`now()`, sql`, over => '-1 day'`, 'over is negative: -1 days'],
 ] as const)('fails for a %s that there is not: %#', async ([_, moment, argument, message], { db }) => {
   await expect(
     sql`select headline_count from gmsi.signal_at(${moment}, 'US', 'Inflation-Food' ${argument})`.execute(db),
@@ -160,10 +177,11 @@ it('counts each headline in one daily decision, the first after it came', async 
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
   const { rows: decisions } = await sql<{ moment: Date; headline_count: number; state: string }>`
-    select moment, s.headline_count, s.state
-    from generate_series(timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day') as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s
-    order by moment`.execute(db);
+    select moment, headline_count, state
+    from gmsi.signals(array(select * from generate_series(
+      timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day')), 'US', 'Inflation-Food')`.execute(
+    db,
+  );
   const { rows: headlines } = await sql<{ published_at: Date }>`
     select published_at from gmsi.headlines where directional_score is not null and published_at < '2024-04-01'`.execute(
     db,
@@ -185,8 +203,85 @@ it('counts each headline in one daily decision, the first after it came', async 
   expect(ofPeriod.map(({ moment, headline_count }) => [moment.getTime(), headline_count])).toEqual(
     [...counted].slice(0, -1),
   );
-  expect(new Set(ofPeriod.slice(1).map(({ state }) => state))).toEqual(new Set(['covered']));
+  expect(new Set(ofPeriod.slice(1).map(({ state }) => state))).toEqual(new Set(['assumed']));
   expect(decisions.at(-1)!.state).toBe('partial');
+});
+
+it('counts each headline in one decision if it is not told how long before each', async ({ db }) => {
+  const hour = (at: number) =>
+    `2026-03-0${1 + Math.floor(at / 24)}T${String(at % 24).padStart(2, '0')}:30:00Z`;
+  await upsert(
+    db,
+    [3, 9, 30, 31, 60].map((at) =>
+      aRow({ headline_id: idOf(at), published_at: hour(at), directional_score: at }),
+    ),
+  );
+  const { rows } = await sql<{ moment: string; sentiment_sum: number }>`
+    select to_char(moment at time zone 'UTC', 'DD HH24') as moment, sentiment_sum from gmsi.signals(
+      array['2026-03-03 12:00+00', '2026-03-01 10:00+00', '2026-03-02 07:00+00', '2026-03-01 10:00+00', '2026-03-03 13:00+00']::timestamptz[],
+      'US', 'Inflation-Food')`.execute(db);
+  expect(rows.map(({ moment, sentiment_sum }) => [moment, sentiment_sum])).toEqual([
+    ['01 10', 3 + 9],
+    ['02 07', 30],
+    ['03 12', 31],
+    ['03 13', 60],
+  ]);
+});
+
+it('weighs headlines by their age, omits those below a probability, and counts a story once, as when computed here', async ({
+  db,
+}) => {
+  const headlines = [
+    { age: 1, score: 0.5, probability: 0.9, text: 'Prices of food rise again - Reuters' },
+    { age: 5, score: -0.2, probability: 0.3, text: 'PRICES OF FOOD RISE AGAIN' },
+    { age: 7, score: 0.1, probability: 0.8, text: 'Wages fall' },
+    { age: 20, score: -0.7, probability: 0.6, text: 'Prices of food rise again' },
+    { age: 23, score: 0.4, probability: null, text: null },
+  ];
+  const moment = Date.UTC(2026, 2, 4, 12, 30);
+  await upsert(
+    db,
+    headlines.map(({ age, score, probability, text }, n) =>
+      aRow({
+        headline_id: idOf(n),
+        published_at: new Date(moment - age * 3_600_000).toISOString(),
+        directional_score: score,
+        topic_probability: probability,
+        headline: text,
+      }),
+    ),
+  );
+  for (const halfLife of [null, 3, 24])
+    for (const least of [null, 0.5])
+      for (const ofStories of [false, true]) {
+        const about = JSON.stringify({ halfLife, least, ofStories });
+        const { rows } = await sql<Record<string, number>>`
+          select headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean, weighted_mean from gmsi.signals(
+            array[${new Date(moment)}::timestamptz], 'US', 'Inflation-Food', half_life => ${halfLife && `${halfLife} hours`}::interval,
+            least_probability => ${least}, of_stories => ${ofStories})`.execute(db);
+        const counted = headlines
+          .filter(({ probability }) => least === null || (probability ?? 0) >= least)
+          .filter(
+            ({ text, age }, _, all) =>
+              !ofStories ||
+              !text?.toLowerCase().startsWith('prices') ||
+              !all.some((other) => other.text?.toLowerCase().startsWith('prices') && other.age > age),
+          )
+          .map((row) => ({ ...row, weight: halfLife === null ? 1 : 0.5 ** (row.age / halfLife) }));
+        const sumOf = (value: (row: (typeof counted)[number]) => number) =>
+          counted.reduce((sum, row) => sum + value(row) * row.weight, 0);
+        const expected = {
+          headline_count: counted.length,
+          sentiment_sum: sumOf(({ score }) => score),
+          sentiment_abs_sum: sumOf(({ score }) => Math.abs(score)),
+          sentiment_mean: sumOf(({ score }) => score) / sumOf(() => 1),
+          weighted_mean:
+            sumOf(({ score, probability }) => score * (probability ?? 0)) /
+            sumOf(({ probability }) => probability ?? 0),
+        };
+        for (const [name, value] of Object.entries(expected))
+          expect(rows[0]![name], `${name} ${about}`).toBeCloseTo(value, 12);
+      }
 });
 
 describe('says why there are no headlines', () => {
@@ -208,8 +303,8 @@ describe('says why there are no headlines', () => {
   });
 
   it('of days', async ({ db }) => {
-    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days, watched)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}', '{[2026-03-06, 2026-03-13)}')`.execute(
       db,
     );
     await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
@@ -218,16 +313,21 @@ describe('says why there are no headlines', () => {
     );
     await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
     const at = (moment: string, others = sql``) => ask(db, moment, others);
-    expect(await at('2026-03-03 21:00+00'), 'silence').toEqual(['covered', 0]);
-    expect(await at('2026-03-02 00:00+00'), 'a day to its end').toEqual(['covered', 0]);
+    const strict = sql`, assume_backfilled => false`;
+    expect(await at('2026-03-03 21:00+00'), 'loaded after the fact').toEqual(['assumed', 0]);
+    expect(await at('2026-03-04 21:00+00'), 'with a headline').toEqual(['assumed', 1]);
+    expect(await at('2026-03-03 21:00+00', strict)).toEqual(['backfilled', 0]);
+    expect(await at('2026-03-04 21:00+00', strict)).toEqual(['backfilled', 0]);
+    expect(await at('2026-03-06 21:00+00'), 'the day before was not watched').toEqual(['assumed', 0]);
+    expect(await at('2026-03-07 21:00+00'), 'silence').toEqual(['covered', 0]);
+    expect(await at('2026-03-07 21:00+00', strict)).toEqual(['covered', 0]);
+    expect(await at('2026-03-07 00:00+00'), 'a day to its end').toEqual(['covered', 0]);
     expect(await at('2026-03-01 21:00+00'), 'the day before was not loaded').toEqual(['partial', 0]);
-    expect(await at('2026-03-04 21:00+00'), 'loaded after the fact').toEqual(['backfilled', 0]);
-    expect(await at('2026-03-04 21:00+00', sql`, assume_backfilled => true`)).toEqual(['covered', 1]);
     expect(await at('2026-03-11 21:00+00')).toEqual(['settling', 0]);
     expect(await at('2026-03-13 21:00+00')).toEqual(['partial', 0]);
     expect(await at('2026-04-13 21:00+00')).toEqual(['not loaded', 0]);
-    expect(await at('2026-04-13 21:00+00', sql`, over => '38 days'`)).toEqual(['partial', 0]);
-    expect(await at('2026-03-03 21:00+00', sql`, over => '0'`)).toEqual(['covered', 0]);
+    expect(await at('2026-04-13 21:00+00', sql`, over => '35 days'`)).toEqual(['partial', 0]);
+    expect(await at('2026-03-07 21:00+00', sql`, over => '0'`)).toEqual(['covered', 0]);
   });
 });
 
@@ -253,9 +353,7 @@ it('uses no headline before it was published, though times are rounded down', as
   const { rows: signals } = await sql<{ moment: Date; headline_count: number }>`
     select moment, s.headline_count
     from generate_series(timestamptz '2024-01-02 00:30+00', '2024-01-14 23:30+00', interval '1 hour') as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food', assume_backfilled => true) as s`.execute(
-    db,
-  );
+    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s`.execute(db);
   for (const { moment, headline_count } of signals) {
     const published = rows.filter(
       ({ headline_id, published_at }) =>
@@ -284,7 +382,7 @@ it.for([
                = case when headline_id = ${idOf(1)}::uuid then ${onTheHour}::interval else ${other}::interval end as is_right,
              array(select headline_count from unnest(array[interval '-1 microsecond', '0', '24 hours']) as after
                    cross join lateral gmsi.signal_at(gmsi.published_by(published_at, ${rounding}) + after, 'US', 'Inflation-Food',
-                     over => '1 minute', assume_backfilled => true, rounding => ${rounding}) as s) as counts
+                     over => '1 minute', rounding => ${rounding}) as s) as counts
       from gmsi.headlines`.execute(db);
     const enters = { is_right: true, counts: [0, 1, 0] };
     expect(rows).toEqual([enters, enters]);

@@ -100,7 +100,7 @@ describe('rows of a page', () => {
           series,
           loadId: 1,
           windowId: null,
-          watched: '{}',
+          witnessed: '{}',
           of: { madeAt: new Date(madeAt), imports: [1] },
         }),
       );
@@ -170,7 +170,7 @@ describe('rows of a page', () => {
       series,
       loadId: 1,
       windowId: null,
-      watched: '{}',
+      witnessed: '{}',
     });
     const failures: unknown[] = [];
     const { log, lines } = aLog();

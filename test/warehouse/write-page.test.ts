@@ -27,7 +27,7 @@ test('a page of headlines is written by the statements of write-page.sql, the fi
     },
   } as unknown as WriteTransaction;
   const rows = sorted([aRow()]);
-  const provenance = { series, loadId: 1, windowId: 1, watched: '{}' } as const;
+  const provenance = { series, loadId: 1, windowId: 1, witnessed: '{}' } as const;
   await upsertRows(trx, gmsiHeadlines.table, rows, provenance, true);
 
   const [insert, upsert] = sent.map(readable);

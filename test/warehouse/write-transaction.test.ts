@@ -34,7 +34,7 @@ async function aWarehouseOfItsOwn() {
 }
 
 function write(trx: WriteTransaction, headline: number) {
-  const provenance = { series, loadId: 1, windowId: null, watched: '{}' } as const;
+  const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
   return upsertRows(trx, gmsiHeadlines.table, sorted([aRow({ headline_id: idOf(headline) })]), provenance);
 }
 

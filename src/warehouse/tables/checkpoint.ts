@@ -23,8 +23,8 @@ export interface PageProgress extends PageCounts {
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its days were
- * watched, and the settled ones are covered.
+ * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its settled days
+ * are covered, and the others are watched.
  * @param nextToken cursor of the next page, `null` with the last one
  * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */
@@ -66,8 +66,9 @@ export async function advanceCheckpoint(
     .where('next_token', 'is not distinct from', at.nextToken);
   const covered = sql`, covered as (
       insert into gmsi.coverage as kept (${seriesColumns}, days, watched)
-      select ${seriesColumns}, datemultirange(settled), datemultirange(days) from advanced
-      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days, watched = kept.watched + excluded.watched,
+      select ${seriesColumns}, datemultirange(settled), datemultirange(days) - datemultirange(settled) from advanced
+      on conflict (${seriesColumns}) do update set days = kept.days + excluded.days,
+        watched = kept.watched + (excluded.watched - kept.days),
         updated_at = case when isempty(excluded.days) then kept.updated_at else now() end
     )`;
   const { rows } = await sql`

@@ -6,7 +6,7 @@ import type { SortedRows } from '../arrays.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { changedNow } from './rows.ts';
-import { isOfSeries, isRowOfSeries, seriesColumns, seriesValues } from './series.ts';
+import { isOfSeries, isRowOfSeries, keyOfSeries, seriesColumns, seriesValues } from './series.ts';
 
 /** Stores the rows of a page of a compared window, until the window's drain ends. */
 export async function noteSightings(
@@ -164,39 +164,45 @@ export async function retractUnseen(
 }
 
 /**
- * Counts what a drain has retracted and confirmed in its job. A quiet window has too few rows to show an outage, and an outage may
- * last for several loads, so this counts all windows of a job, for as long as the service confirms less than it withdraws. Drains
- * that retract at the same time wait for each other here.
- * @param of.confirmed rows of the last page that were loaded before; those of earlier pages are counted with the window
+ * Counts what a drain has retracted and what the service has sent, by series. A quiet window has too few rows to show an outage, an
+ * outage may last for several loads, and other series may answer meanwhile. So this counts all windows of a job, and those of a
+ * series for as long as the service sends less than it withdraws. Drains of a job that retract at the same time wait for each other
+ * here.
+ * @param of.sent rows of the last page; those of earlier pages are counted with the window
  * @throws TooManyRetractions; the caller must roll back
  */
 export async function balanceRetractions(
   trx: WriteTransaction,
   job: string,
   of: {
+    readonly series: Series;
     readonly windowId: number;
     readonly retracted: number;
-    readonly confirmed: number;
+    readonly sent: number;
     readonly acceptAll: boolean;
   },
 ): Promise<void> {
-  const change = sql`(select ${of.acceptAll ? 0 : of.retracted}::bigint - ${of.confirmed}::bigint
-    - (w.records - w.rows_inserted - w.records_rejected - w.records_outside)
+  const key = sql`${keyOfSeries(of.series)}::text`;
+  const retracted = of.acceptAll ? 0 : of.retracted;
+  const change = sql`(select ${retracted}::bigint - ${of.sent}::bigint - (w.records - w.records_rejected - w.records_outside)
     from gmsi.windows w where w.window_id = ${of.windowId})`;
-  if (of.retracted === 0 || of.acceptAll) {
+  const balance = sql`jsonb_build_object(${key}, nullif(greatest(0, coalesce((known.by_series ->> ${key})::bigint, 0) + ${change}), 0))`;
+  if (retracted === 0) {
     await sql`
-      update gmsi.unconfirmed set rows = greatest(0, rows + ${change}), updated_at = now()
-      where job = ${job} and rows > 0`.execute(trx);
+      update gmsi.unconfirmed as known set by_series = jsonb_strip_nulls(known.by_series || ${balance}), updated_at = now()
+      where job = ${job} and known.by_series ? ${key}`.execute(trx);
     return;
   }
   const { rows } = await sql<{ rows: number }>`
-    insert into gmsi.unconfirmed as known (job, rows) values (${job}, greatest(0, ${change}))
-    on conflict (job) do update set rows = greatest(0, known.rows + ${change}), updated_at = now()
-    returning known.rows`.execute(trx);
+    insert into gmsi.unconfirmed as known (job, by_series)
+    values (${job}, jsonb_strip_nulls(jsonb_build_object(${key}, nullif(greatest(0, ${change}), 0))))
+    on conflict (job) do update set by_series = jsonb_strip_nulls(known.by_series || ${balance}), updated_at = now()
+    returning (select coalesce(sum(of_series.rows::bigint), 0)::bigint
+               from jsonb_each_text(known.by_series) as of_series (series, rows)) as rows`.execute(trx);
   const unconfirmed = rows[0]!.rows;
   if (unconfirmed > fewRetractions)
     throw new TooManyRetractions(
-      `With these days, ${unconfirmed} more rows of this job would be retracted than the service has confirmed since, as in an outage, so none of these days was retracted`,
+      `With these days, ${unconfirmed} more rows of this job's series would be retracted than the service has sent of them since, as in an outage, so none of these days was retracted`,
     );
 }
 

@@ -28,10 +28,10 @@ export interface Provenance {
   /** The window that they are from; `null` for rows of the live feed, a repair or an import. */
   readonly windowId: number | null;
   /**
-   * The watched days, as a multirange: all of them was loaded before, so a row that comes only now was not there then. Rows of
-   * other days are backfilled.
+   * Days, as a multirange, of which a row that comes now was not there before, because they were loaded before or are not settled.
+   * Rows of other days are backfilled.
    */
-  readonly watched: string;
+  readonly witnessed: string;
   /**
    * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
    * except rows that one of `imports` wrote.
@@ -53,11 +53,11 @@ export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: SortedRows,
-  { series, loadId, windowId, watched, of }: Provenance,
+  { series, loadId, windowId, witnessed, of }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
   if (rows.length === 0) return { inserted: 0, changed: 0 };
-  const given = [watched, loadId, windowId, ...Object.values(seriesInTable(table, series))];
+  const given = [witnessed, loadId, windowId, ...Object.values(seriesInTable(table, series))];
   const parameters = [...given, ...rows.columns];
   const ofFile = of ? [of.madeAt, [...of.imports]] : [];
   const { insert, upsert, upsertUnlessNewer, earlier, earlierUnlessNewer } = statementsFor(table);
@@ -181,7 +181,7 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   };
 }
 
-/** The watched days of rows that are loaded as they appear. */
+/** The days of rows that are loaded as they appear. */
 export const everyDay = '{(,)}';
 
 /** Partitions known to exist, so that a load creates each of them once. */

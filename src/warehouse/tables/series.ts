@@ -82,14 +82,14 @@ export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
 }
 
-/** Returns which days of a row `of`, with a series and `days`, were loaded completely at least once, settled or not. */
-export function watchedDays(of: string): RawBuilder<string> {
+/** Returns which days of a row `of`, with a series and `days`, were loaded completely before, settled or not. */
+export function loadedBefore(of: string): RawBuilder<string> {
   return sql`(datemultirange(${sql.ref(`${of}.days`)})
     * coalesce((select c.days + c.watched from gmsi.coverage c where ${sameSeries('c', of)}), '{}'))`;
 }
 
-/** Returns the watched days of a series among those of times in microseconds since 1970, in order; see `watchedDays`. */
-export async function watchedDaysOf(
+/** Does the same for the days of times, in microseconds since 1970 and in order. */
+export async function loadedBeforeOf(
   db: Kysely<Database>,
   series: Series,
   times: ArrayLike<number> & { at(index: number): number | undefined },
@@ -98,12 +98,12 @@ export async function watchedDaysOf(
   const [from, to] = [times.at(0)!, times.at(-1)!].map((time) =>
     new Date(time / 1000).toISOString().slice(0, 10),
   );
-  const { rows } = await sql<{ watched: string }>`
-    select ${watchedDays('asked')}::text as watched
+  const { rows } = await sql<{ days: string }>`
+    select ${loadedBefore('asked')}::text as days
     from (select ${seriesValues(series)}, daterange(${from}::date, ${to}::date, '[]')) as asked (${seriesColumns}, days)`.execute(
     db,
   );
-  return rows[0]!.watched;
+  return rows[0]!.days;
 }
 
 /** Returns every series of a job, as rows `asked`. */

@@ -5,7 +5,7 @@ import { isJoined } from './planning.ts';
 import { hasLivingProcess } from './processes.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
-import { inScope, isOpen, seriesColumns, type WindowScope, watchedDays } from './series.ts';
+import { inScope, isOpen, loadedBefore, seriesColumns, type WindowScope } from './series.ts';
 
 /** The load that wants a window. */
 interface Claimant {
@@ -32,8 +32,8 @@ export interface ClaimedWindow extends Series {
   readonly records: number;
   readonly records_rejected: number;
   readonly records_outside: number;
-  /** See `watchedDays`. */
-  readonly watched: string;
+  /** See `loadedBefore`. */
+  readonly loaded_before: string;
 }
 
 /**
@@ -78,7 +78,7 @@ export async function claimWindow(
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
   records, records_rejected, records_outside,
-  ${watchedDays('windows')}::text as watched`;
+  ${loadedBefore('windows')}::text as loaded_before`;
 
 /** Counts the open windows of a job: free ones, and ones that another load with a living process has claimed. */
 export async function countOpen(

@@ -1,0 +1,306 @@
+-- When a desk could have known: what was loaded before the desk began to watch may be assumed; what came later counts from its arrival.
+
+-- Only the days that were loaded while they could still change: with them, an answer without headlines shows that there were none.
+update gmsi.coverage c set watched = coalesce((
+  select range_agg(w.days * daterange(w.first_unsettled, null)) from gmsi.windows w
+  where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant) = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
+    and w.state = 'drained' and w.last_day >= w.first_unsettled), '{}');
+comment on column gmsi.coverage.watched is 'Days (UTC) that were first loaded while they could still change: rows came as they appeared. Other covered days were loaded later, so their rows are backfilled.';
+
+create function gmsi.known_state(
+  days daterange, covered datemultirange, settling datemultirange, partial datemultirange, watched datemultirange,
+  has_rows boolean, has_backfilled boolean, assume_backfilled boolean
+) returns text language sql immutable parallel safe return
+  case when has_backfilled and not assume_backfilled then 'backfilled'
+       when not covered + settling @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
+       when not has_backfilled and watched @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
+       when assume_backfilled then 'assumed'
+       else 'backfilled' end;
+comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean) is 'What an answer as of a moment rests on. covered, settling: the days were loaded while they could still change, so each headline counts from when it came. assumed: some headlines or days were loaded later, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+
+-- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
+create function gmsi.signals(
+  moments timestamptz[], country text, topic text, over interval default null, match_type text default 'COMBINED',
+  sentiment_type text default 'directional', assume_backfilled boolean default true,
+  rounding text default 'second, some on the hour', half_life interval default null,
+  least_probability double precision default null, of_stories boolean default false
+) returns table (
+  moment timestamptz, state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
+  sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
+  weighted_mean double precision)
+  language plpgsql stable parallel safe rows 100 set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_generic_plan set jit = off as $$
+#variable_conflict use_column
+declare
+  asked_at timestamptz[];
+  asked_since timestamptz[];
+  begins timestamptz;
+  ends timestamptz;
+  longest interval;
+begin
+  if exists (select from unnest(moments) as m where m is null) or moments is null then
+    raise exception 'a moment is null' using errcode = 'null_value_not_allowed';
+  elsif over < interval '0' then
+    raise exception 'over is negative: %', over using errcode = 'invalid_parameter_value';
+  elsif half_life <= interval '0' then
+    raise exception 'half_life is not positive: %', half_life using errcode = 'invalid_parameter_value';
+  elsif coalesce(signals.sentiment_type not in ('directional', 'semantic_sentiment'), true) then
+    raise exception 'sentiment_type is neither directional nor semantic_sentiment: %', coalesce(signals.sentiment_type, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  -- Adds and subtracts in UTC, so that a day has 24 hours in every time zone of a session.
+  select array_agg(a.moment order by a.moment), array_agg(a.since order by a.moment), min(a.since), max(a.moment),
+         make_interval(secs => greatest(3600, ceil(extract(epoch from max(a.moment - a.since)))::float8))
+  into asked_at, asked_since, begins, ends, longest
+  from (
+    select m.moment, coalesce((m.moment at time zone 'UTC' - over) at time zone 'UTC', lag(m.moment) over (order by m.moment),
+                              m.moment - interval '24 hours') as since
+    from (select distinct unnest(moments) as moment) as m
+  ) as a;
+  -- A misspelt rounding fails even if there are no headlines.
+  perform gmsi.published_by(ends, rounding);
+
+  return query
+  with asked as materialized (
+    select * from unnest(asked_at, asked_since) as a (moment, since)
+  ), versions as (
+    -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
+    -- late, so that PostgreSQL does not have to read every month.
+    select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
+           greatest(v.published_at, v.first_seen_at) as entered_at, v.usable_from, v.usable_to, false as is_backfilled
+    from gmsi.headlines_point_in_time v
+    where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
+      and not v.is_backfilled and v.published_at <= ends
+      and v.first_seen_at <= v.published_at + interval '8784 hours'
+      and v.published_at > begins - interval '8784 hours'
+      and greatest(v.published_at, v.first_seen_at) > begins and greatest(v.published_at, v.first_seen_at) <= ends
+    union all
+    -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions.
+    select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
+           gmsi.published_by(v.published_at, rounding), case when v.is_first then '-infinity' else v.usable_from end, v.usable_to, true
+    from gmsi.headlines_point_in_time v
+    where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
+      and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '24 hours'
+      and gmsi.published_by(v.published_at, rounding) > begins and gmsi.published_by(v.published_at, rounding) <= ends
+      and (not v.is_first or v.assumed_from is not null)
+  ), known as (
+    select a.moment, v.published_at, v.headline_id, v.is_backfilled, v.first_seen_at <= a.moment as was_held, s.score, s.probability,
+           case when half_life is null then 1 else
+             power(0.5, extract(epoch from a.moment - v.entered_at)::float8 / extract(epoch from half_life)::float8) end as weight,
+           not of_stories or 1 = row_number() over (
+             partition by a.moment, case when of_stories then coalesce(gmsi.story_key(v.headline), v.headline_id) end
+             order by v.entered_at, v.published_at, v.headline_id) as counts
+    -- Headlines and moments meet in bins that are as long as the longest time before a moment: not every headline meets every moment.
+    from (select moment, since, generate_series(date_bin(longest, since, begins), date_bin(longest, moment, begins), longest) as bin
+          from asked) as a
+    join versions v on date_bin(longest, v.entered_at, begins) = a.bin and v.entered_at > a.since and v.entered_at <= a.moment
+      and v.published_at <= a.moment and v.usable_from <= a.moment and (v.usable_to is null or v.usable_to > a.moment)
+    cross join lateral (
+      select coalesce(gmsi.summable(v.topic_probability), 0) as probability,
+             case when not v.is_backfilled or assume_backfilled then gmsi.summable(case signals.sentiment_type
+               when 'directional' then v.directional_score else v.semantic_score end) end as score
+    ) as s
+    where least_probability is null or s.probability >= least_probability
+  ), sums as (
+    select o.moment, bool_or(o.is_backfilled) as has_backfilled,
+           count(o.score)::int as headline_count, (count(o.score) filter (where o.was_held))::int as witnessed_count,
+           sum(o.score * o.weight) as sentiment_sum, sum(abs(o.score) * o.weight) as sentiment_abs_sum,
+           stddev_pop(o.score) as sentiment_std,
+           sum(o.score * o.weight) / nullif(sum(o.weight) filter (where o.score is not null), 0) as sentiment_mean,
+           sum(o.score * o.probability * o.weight)
+             / nullif(sum(o.probability * o.weight) filter (where o.score is not null), 0) as weighted_mean
+    -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
+    from (select * from known where counts order by moment, published_at, headline_id) as o
+    group by o.moment
+  )
+  select a.moment,
+         case when d.last_day is not null or s.moment is not null then gmsi.known_state(
+                daterange(least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date),
+                          ((a.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'),
+                d.covered, d.settling, d.partial, d.watched, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled)
+              when not exists (select from gmsi.topics t where t.topic = signals.topic) then 'unknown topic'
+              when not exists (select from gmsi.countries c where c.country = signals.country) then 'unknown country'
+              else 'series not loaded' end,
+         coalesce(s.headline_count, 0), coalesce(s.witnessed_count, 0), coalesce(s.sentiment_sum, 0),
+         coalesce(s.sentiment_abs_sum, 0), s.sentiment_std, s.sentiment_mean, s.weighted_mean
+  from asked a
+  left join sums s on s.moment = a.moment
+  cross join (
+    select days.*, coalesce((select c.watched from gmsi.coverage c
+                             where (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
+                                 = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '')), '{}') as watched
+    from gmsi.series_days('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') as days
+  ) as d
+  order by 1;
+end $$;
+comment on function gmsi.signals(timestamptz[], text, text, interval, text, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic that became known in the time "over" before each moment, in the versions that were known then: one row for each distinct moment, in order. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first. See gmsi.signal_at for the rest.';
+
+create or replace function gmsi.signal_at(
+  moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
+  sentiment_type text default 'directional', assume_backfilled boolean default true,
+  rounding text default 'second, some on the hour'
+) returns table (
+  state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
+  sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
+  weighted_mean double precision)
+  language sql stable parallel safe rows 1 as $$
+  select state, headline_count, witnessed_count, sentiment_sum, sentiment_abs_sum, sentiment_std, sentiment_mean, weighted_mean
+  from gmsi.signals(array[moment], country, topic, over, match_type, sentiment_type, assume_backfilled, rounding)
+$$;
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were loaded while they could still change, so the answer rests on what the warehouse has seen, and 0 headlines mean that there was no news. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster.';
+
+-- Days from close to close.
+
+create table gmsi.closes (
+  market text not null,
+  day date not null,
+  at timestamptz not null,
+  primary key (market, day),
+  unique (market, at)
+);
+comment on table gmsi.closes is 'The closes of markets, for gmsi.sentiment_daily_as_known. Insert those that you decide at (docs/analysis.md); the program inserts none.';
+comment on column gmsi.closes.market is 'Name of the market, as you like.';
+comment on column gmsi.closes.day is 'Trading day, in the time of the market. Days without a close have no row.';
+comment on column gmsi.closes.at is 'When it closed: earlier on half days.';
+
+create type gmsi.sentiment_day_as_known as (
+  country text, topic text, match_type text, day date, known_at timestamptz, state text, headline_count integer,
+  witnessed_count integer, directional_count integer, directional_sum double precision, directional_mean double precision,
+  directional_probability_sum double precision, directional_weighted_sum double precision, semantic_count integer,
+  semantic_sum double precision, semantic_mean double precision, semantic_probability_sum double precision,
+  semantic_weighted_sum double precision);
+comment on type gmsi.sentiment_day_as_known is 'A row of gmsi.sentiment_daily_as_known.';
+
+create function gmsi.sentiment_daily_as_known(
+  delay interval default '0', country text default null, topic text default null, from_day date default null, to_day date default null,
+  match_type text default 'COMBINED', market text default null, assume_backfilled boolean default true,
+  rounding text default 'second, some on the hour'
+) returns setof gmsi.sentiment_day_as_known
+  -- A plan of its own for each call, so that the country, the topic and the times are constants.
+  language plpgsql stable parallel safe rows 100000 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
+#variable_conflict use_column
+declare
+  days date[];
+  beginnings timestamptz[];
+  ends timestamptz[];
+  known timestamptz[];
+  first_time timestamptz;
+  last_time timestamptz;
+begin
+  if coalesce(delay < interval '0', true) then
+    raise exception 'delay is null or negative: %', coalesce(delay::text, 'null') using errcode = 'invalid_parameter_value';
+  elsif market is not null and not exists (select from gmsi.closes c where c.market = sentiment_daily_as_known.market) then
+    raise exception 'gmsi.closes has no market %', market using errcode = 'no_data_found';
+  end if;
+  perform gmsi.published_by(now(), rounding);
+
+  -- A day is the time after its beginning, up to and including its end. Adds in UTC, so that a day has 24 hours.
+  select array_agg(b.day order by b.day), array_agg(b.begins order by b.day), array_agg(b.ends order by b.day),
+         array_agg(k.known_at order by b.day), min(b.begins), max(b.ends)
+  into days, beginnings, ends, known, first_time, last_time
+  from (
+    select min(first_day) as first_day, max(last_day) as last_day
+    from (
+      select lower(c.days) as first_day, upper(c.days) - 1 as last_day from gmsi.coverage c
+      where c.feed = 'gmsi-headlines' and c.match_type = sentiment_daily_as_known.match_type
+        and c.country = coalesce(sentiment_daily_as_known.country, c.country) and c.topic = coalesce(sentiment_daily_as_known.topic, c.topic)
+      union all
+      select w.first_day, w.last_day from gmsi.windows w
+      where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
+        and w.country = coalesce(sentiment_daily_as_known.country, w.country) and w.topic = coalesce(sentiment_daily_as_known.topic, w.topic)
+    ) as asked
+  ) as loaded
+  cross join lateral (
+    select d::date as day, (d - interval '1 microsecond') at time zone 'UTC' as begins,
+           (d + interval '1 day' - interval '1 microsecond') at time zone 'UTC' as ends, d + interval '1 day' as closes
+    from generate_series(greatest(from_day, first_day)::timestamp, least(to_day, last_day)::timestamp, interval '1 day') as d
+    where market is null
+    union all
+    select c.day, c.begins, c.at, c.at at time zone 'UTC'
+    from (select c.day, c.at, lag(c.at) over (order by c.at) as begins from gmsi.closes c
+          where c.market = sentiment_daily_as_known.market) as c
+    where c.begins is not null and c.day between greatest(from_day, first_day) and least(to_day, last_day)
+  ) as b
+  cross join lateral (select (b.closes + delay) at time zone 'UTC' as known_at) as k
+  where k.known_at < now();
+
+  return query
+  with bins as materialized (
+    select b.day, b.begins, b.ends, b.known_at,
+           daterange(((b.begins + interval '1 microsecond') at time zone 'UTC')::date, (b.ends at time zone 'UTC')::date, '[]') as utc_days
+    from unnest(days, beginnings, ends, known) as b (day, begins, ends, known_at)
+  ), sums as (
+    select o.country, o.topic, o.day, (count(*) filter (where o.counts))::int as headline_count,
+           (count(*) filter (where o.counts and o.was_held))::int as witnessed_count, bool_or(o.is_backfilled) as has_backfilled,
+           count(o.directional)::int as directional_count, sum(o.directional) as directional_sum,
+           sum(o.probability) filter (where o.directional is not null) as directional_probability_sum,
+           sum(o.directional * o.probability) as directional_weighted_sum,
+           count(o.semantic)::int as semantic_count, sum(o.semantic) as semantic_sum,
+           sum(o.probability) filter (where o.semantic is not null) as semantic_probability_sum,
+           sum(o.semantic * o.probability) as semantic_weighted_sum
+    from (
+      select v.country, v.topic, b.day, v.is_backfilled, c.counts, v.first_seen_at <= b.known_at as was_held,
+             case when counts then gmsi.summable(v.directional_score) end as directional,
+             case when counts then gmsi.summable(v.semantic_score) end as semantic,
+             coalesce(gmsi.summable(v.topic_probability), 0) as probability
+      from gmsi.headlines_point_in_time v
+      join (select bins.*, day_of.day::date as utc_day
+            from bins cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as day_of (day)
+      ) as b on b.utc_day = (v.published_at at time zone 'UTC')::date
+      cross join lateral (select not v.is_backfilled or assume_backfilled as counts) as c
+      where v.match_type = sentiment_daily_as_known.match_type
+        and (sentiment_daily_as_known.country is null or v.country = sentiment_daily_as_known.country)
+        and (sentiment_daily_as_known.topic is null or v.topic = sentiment_daily_as_known.topic)
+        and v.published_at > first_time and v.published_at <= last_time
+        and v.published_at > b.begins and v.published_at <= b.ends
+        and case when v.is_backfilled and v.is_first
+              then v.assumed_from is not null and gmsi.published_by(v.published_at, rounding) <= b.known_at
+              else v.usable_from <= b.known_at end
+        and (v.usable_to is null or v.usable_to > b.known_at)
+      -- Always in the same order: otherwise sums of the same numbers differ in their last digits.
+      order by v.country, v.topic, b.day, v.published_at, v.headline_id
+    ) as o
+    group by o.country, o.topic, o.day
+  ), asked as (
+    select s.country, s.topic, coalesce(c.watched, '{}') as watched, d.*
+    from (
+      select c.country, c.topic from gmsi.coverage c
+      where c.feed = 'gmsi-headlines' and c.match_type = sentiment_daily_as_known.match_type
+      union
+      select w.country, w.topic from gmsi.windows w
+      where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
+    ) as s
+    cross join lateral gmsi.series_days('gmsi-headlines', s.country, s.topic, '', sentiment_daily_as_known.match_type, '') as d
+    left join gmsi.coverage c on (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
+      = ('gmsi-headlines', s.country, s.topic, '', sentiment_daily_as_known.match_type, '')
+    where (sentiment_daily_as_known.country is null or s.country = sentiment_daily_as_known.country)
+      and (sentiment_daily_as_known.topic is null or s.topic = sentiment_daily_as_known.topic)
+  )
+  select a.country, a.topic, sentiment_daily_as_known.match_type, b.day, b.known_at, rests_on.state, n.headline_count, n.witnessed_count,
+         n.directional_count, n.directional_sum, s.directional_sum / nullif(s.directional_count, 0), n.directional_probability_sum,
+         n.directional_weighted_sum, n.semantic_count, n.semantic_sum, s.semantic_sum / nullif(s.semantic_count, 0),
+         n.semantic_probability_sum, n.semantic_weighted_sum
+  from asked a
+  join bins b on daterange(a.first_day, a.last_day, '[]') @> b.day
+  left join sums s on s.country = a.country and s.topic = a.topic and s.day = b.day
+  cross join lateral (
+    select gmsi.known_state(b.utc_days, a.covered, a.settling, a.partial, a.watched, s.day is not null,
+                            coalesce(s.has_backfilled, false), assume_backfilled) as state
+  ) as rests_on
+  left join lateral (
+    select coalesce(s.headline_count, 0) as headline_count, coalesce(s.witnessed_count, 0) as witnessed_count,
+           coalesce(s.directional_count, 0) as directional_count, coalesce(s.directional_sum, 0) as directional_sum,
+           coalesce(s.directional_probability_sum, 0) as directional_probability_sum,
+           coalesce(s.directional_weighted_sum, 0) as directional_weighted_sum, coalesce(s.semantic_count, 0) as semantic_count,
+           coalesce(s.semantic_sum, 0) as semantic_sum, coalesce(s.semantic_probability_sum, 0) as semantic_probability_sum,
+           coalesce(s.semantic_weighted_sum, 0) as semantic_weighted_sum
+  ) as n on rests_on.state <> 'not loaded'
+  order by 1, 2, 4;
+end $$;
+comment on function gmsi.sentiment_daily_as_known(interval, text, text, date, date, text, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signal_at: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
+
+do $$ begin
+  execute replace(replace(pg_catalog.pg_get_functiondef('gmsi.grant_roles()'::regprocedure),
+    '''signal_at'',', '''signal_at'', ''signals'', ''sentiment_daily_as_known'', ''known_state'','),
+    '''learned_facts'', ''moments'',', '''learned_facts'', ''moments'', ''closes'',');
+end $$;
