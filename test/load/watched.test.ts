@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
+import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { coverIn } from '../support/warehouse-state.ts';
@@ -87,4 +88,85 @@ it('a file adds to days that were watched what counts from its import on', async
   );
   await coverIn(db, '{[2024-01-01,2024-01-02)}');
   expect(await imported()).toEqual([false]);
+});
+
+it('a desk gets of each past day what it had then, whatever command brought it, and what came late', async () => {
+  const changes = { late: 0.1, revised: 0.2, withdrawn: 0.05 };
+  await using service = await aMovingService('2026-10-03T06:10:00Z', { volume: 2, changes });
+  const { db, sandbox, clock } = service;
+  const run = { job, db, sandbox, clock };
+  const from = '2026-10-05';
+  /** What the desk had after each load: the score of each headline, and when it first had it. */
+  const states: { at: number; scores: Map<string, number | null> }[] = [];
+  const had = new Map<string, number>();
+  const loadAt = async (instant: string, load: () => Promise<unknown>) => {
+    service.moveTo(instant);
+    const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+    await load();
+    // The warehouse has stamped what the load wrote by its own clock.
+    const stamped = rows[0]!.at;
+    await db.transaction().execute(async (trx) => {
+      await sql`set local session_replication_role = replica`.execute(trx);
+      for (const column of ['first_seen_at', 'changed_at', 'retracted_at'])
+        await sql`update gmsi.headlines set ${sql.ref(column)} = ${instant} where ${sql.ref(column)} >= ${stamped}`.execute(
+          trx,
+        );
+      await sql`update gmsi.headline_revisions set known_to = ${instant} where known_to >= ${stamped}`.execute(
+        trx,
+      );
+    });
+    const current = await sql<{ headline_id: string; directional_score: number | null }>`
+      select headline_id, directional_score from gmsi.headlines where retracted_at is null`.execute(db);
+    const at = Date.parse(instant);
+    for (const { headline_id } of current.rows) if (!had.has(headline_id)) had.set(headline_id, at);
+    states.push({ at, scores: new Map(current.rows.map((row) => [row.headline_id, row.directional_score])) });
+  };
+
+  for (let day = 3; day <= 16; day++) {
+    const date = `2026-10-${String(day).padStart(2, '0')}`;
+    await loadAt(`${date}T01:00:00Z`, () => runBackfill(run));
+    await loadAt(`${date}T06:10:00Z`, () => runSync(run));
+  }
+  const decisions = async () => {
+    const { rows } = await sql<{ moment: Date; state: string; count: number; sum: number }>`
+      select moment, state, headline_count as count, sentiment_sum as sum
+      from gmsi.signals(array(select * from generate_series(${`${from} 21:00+00`}::timestamptz, '2026-10-16 21:00+00', interval '6 hours')),
+        'US', 'Inflation-Food', over => '1 day')`.execute(db);
+    return rows;
+  };
+  const published = new Map<string, number>();
+  const { rows: held } = await sql<{ headline_id: string; published_at: Date; late: boolean }>`
+    select headline_id, published_at, first_seen_at > published_at + interval '30 hours' as late from gmsi.headlines`.execute(
+    db,
+  );
+  for (const { headline_id, published_at } of held) published.set(headline_id, published_at.getTime());
+  expect(
+    held.filter(({ headline_id, late }) => late && had.get(headline_id)! > Date.parse(from)).length,
+  ).toBeGreaterThan(5);
+
+  const answers = await decisions();
+  for (const { moment, state, count, sum } of answers) {
+    const at = moment.getTime();
+    const { scores } = states.findLast((known) => known.at <= at)!;
+    const counted = [...scores].filter(([id, score]) => {
+      const entered = Math.max(published.get(id)!, had.get(id)!);
+      return score !== null && entered > at - 86_400_000 && entered <= at;
+    });
+    const about = `${moment.toISOString()} ${state}`;
+    expect(count, about).toBe(counted.length);
+    expect(sum, about).toBeCloseTo(
+      counted.reduce((total, [, score]) => total + score!, 0),
+      9,
+    );
+    expect(['covered', 'settling', 'partial'], about).toContain(state);
+  }
+  expect(answers.filter(({ state }) => state === 'covered').length).toBeGreaterThan(20);
+
+  // A refresh a month later brings more late headlines, and changes no answer.
+  await loadAt('2026-11-15T01:00:00Z', () =>
+    runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } }),
+  );
+  expect(had.size).toBeGreaterThan(published.size);
+  const numbers = (all: typeof answers) => all.map(({ moment, count, sum }) => [moment, count, sum]);
+  expect(numbers(await decisions())).toEqual(numbers(answers));
 });
