@@ -74,6 +74,7 @@ const landed = {
   '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
   '0014_unconfirmed_series': 'f4e5b13074556142560e955ae27891af7e6b8a69fe118a02fbac775502d3e9e2',
   '0015_known': '08cdab46c6b935f896f1159bc5bdf35a395fe24771e07dbcc81e878f31e78f29',
+  '0019_novelty': '0b7e79b088344b66acba45de92cf1cf07828287bb9a9617bac3ecfc81b32504b',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

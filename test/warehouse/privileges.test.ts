@@ -134,6 +134,7 @@ describe('the catalog', () => {
         'known_state(daterange,datemultirange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean)',
         'sentiment_daily_as_known(interval,text,text,date,date,text,text,boolean,text)',
         'signals(timestamp with time zone[],text,text,interval,text,text,boolean,text,interval,double precision,boolean)',
+        'novelty(text,text,date,date,interval,text)',
         'published_by(timestamp with time zone,text)',
         'series_days(text,text,text,text,text,text)',
         'moment(text)',
