@@ -72,6 +72,7 @@ const landed = {
   '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
   '0012_for_analysts': '98d20ebcf3eadd52e7f4d09b5d40605df5e1665c24662c34fee5068831749803',
   '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
+  '0017_arrival': 'd6ac5a40764534ba46d2289e3202fa4b476f1d6380f9df2196cfd6d5a3b0e943',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {
