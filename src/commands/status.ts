@@ -37,7 +37,9 @@ import {
   lastLoads,
   livingWorkers,
   type RequestsOfKey,
+  type Rescoring,
   requestsByKey,
+  rescorings,
 } from '../warehouse/questions/runs.ts';
 import {
   coverageOf,
@@ -98,6 +100,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
     loads: await rowsOf(lastLoads(leaseSeconds, shown.loads, isOfAll ? undefined : names)),
+    rescorings: await rowsOf(rescorings({ jobs: isOfAll ? undefined : names })),
     requests: await rowsOf(requestsByKey(month, apiKey ? keyFingerprint(apiKey) : null)),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
@@ -110,7 +113,7 @@ function describe(
   { warehouse, jobs, coverage, windows, failures, schedules, ...status }: Status,
   files: readonly Job[],
 ): string {
-  const { workers, loads, requests, budgets } = status;
+  const { workers, loads, rescorings, requests, budgets } = status;
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
@@ -120,6 +123,7 @@ function describe(
     failures.length > 0 && `${section('Failed or refused', '', failures, failureColumns)}\n${retry}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
+    rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),
     section('Requests this month', 'none yet', requests, requestColumns),
     ...budgets.map(describeBudget),
   ];
@@ -202,6 +206,17 @@ const loadColumns: Columns<LoadShown> = {
   new: 'rows_inserted',
   changed: 'rows_changed',
   retracted: 'rows_retracted',
+};
+const rescoringColumns: Columns<Rescoring> = {
+  load: ({ load_id }) => String(load_id),
+  job: 'job',
+  'began (UTC)': ({ started_at }) => minute(started_at),
+  rescored: 'headlines',
+  'of known': 'known_headlines',
+  'published from': ({ first_published_at }) => minute(first_published_at).slice(0, 10),
+  to: ({ last_published_at }) => minute(last_published_at).slice(0, 10),
+  'model version': ({ old_model_version: before, new_model_version: after }) =>
+    before === after ? after : `${before ?? '?'} → ${after ?? '?'}`,
 };
 const scheduleColumns: Columns<WorkersJob> = {
   job: 'job',

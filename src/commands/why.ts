@@ -62,7 +62,9 @@ function describe({ table: of, versions }: Found): string {
     ['source', version.source],
     ['standing', standingOf(last)],
   ]);
-  const scores = Object.keys(of.columns).filter((column) => /_score$|^impact$|^headline_count$/.test(column));
+  const scores = Object.keys(of.columns).filter((column) =>
+    /_score$|^impact$|^headline_count$|^model_version$/.test(column),
+  );
   const rows = versions.map((one, at) => [
     moment(one.known_from),
     whatHappened(versions, at),

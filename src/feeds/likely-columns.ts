@@ -34,6 +34,13 @@ export const headlineColumns = {
   language: ['text', 'language', 'lang', 'language_code', 'language.code'],
   source: ['text', 'source', 'source_name', 'publisher', 'source.name', 'publisher.name'],
   url: ['text', 'url', 'link', 'headline_url', 'article_url'],
+  model_version: [
+    'text',
+    'model_version',
+    'model.version',
+    'sentiment_model_version',
+    'scoring_model_version',
+  ],
 } satisfies ReadColumns;
 
 /** Columns of every feed with sums of sentiment, besides the count. */

@@ -11,14 +11,16 @@ import {
   topicRules,
 } from '../warehouse/questions/contents.ts';
 import {
+  arrivalDelays,
   fieldChanges,
   lastChecks,
   lastLoads,
   livingWorkers,
   openAlerts,
   requestsByKey,
+  rescorings,
 } from '../warehouse/questions/runs.ts';
-import { endpoint, text, time } from './endpoint.ts';
+import { endpoint, period, text, time } from './endpoint.ts';
 
 const nothing = z.object({});
 const count = z.int();
@@ -119,6 +121,33 @@ export function runsEndpoints({
       }),
       isLive: true,
       ask: ({ limit }) => lastLoads(leaseSeconds, limit),
+    }),
+    endpoint('loads/rescorings', 'The last loads in which the service had given many headlines new scores', {
+      takes: z.object(period).describe('Loads that rescored headlines published on these days.'),
+      row: z.object({
+        load_id: z.int(),
+        command: z.string(),
+        job: z.string(),
+        started_at: time,
+        headlines: count,
+        known_headlines: count.describe('Those that the load met and that were known before.'),
+        first_published_at: time,
+        last_published_at: time,
+        old_model_version: z.string().nullable(),
+        new_model_version: z.string().nullable(),
+      }),
+      ask: (published) => rescorings({ published }),
+    }),
+    endpoint('arrival', 'How long after its publication a headline arrived in the last 30 days, by source', {
+      takes: nothing,
+      row: z.object({
+        source: z.string().nullable(),
+        headlines: count,
+        p50: z.number().describe('Seconds within which half of them arrived.'),
+        p99: z.number(),
+      }),
+      isLive: true,
+      ask: () => arrivalDelays,
     }),
     endpoint('requests', 'Requests booked in a month, by API key', {
       takes: z.object({

@@ -123,6 +123,14 @@ const ofHeadlines: Record<string, Break> = {
          select gen_random_uuid(), ${columns} from gmsi.headlines, generate_series(1, 20) where ${day('2024-04-10')}`,
     { result: 'warned', row: { country: 'US', topic: 'Inflation-Food', day: '2024-04-10' } },
   ],
+  'arrival finds a day whose headlines came hours later than those of the days before': [
+    `update gmsi.headlines set is_backfilled = false, source = 'Reuters', first_seen_at = published_at
+         + case when ${day('2024-04-10')} then interval '3 hours' else interval '40 minutes' end`,
+    {
+      result: 'warned',
+      row: { source: 'Reuters', day: '2024-04-10', p50: '03:00:00', p99: '03:00:00', usual_p50: '00:40:00' },
+    },
+  ],
   'silent-days finds a covered day that has lost its headlines': [
     `delete from gmsi.headlines where ${day('2024-04-10')}`,
     { row: { country: 'US', topic: 'Inflation-Food', day: '2024-04-10' } },
@@ -130,6 +138,12 @@ const ofHeadlines: Record<string, Break> = {
   'duplicates finds a week that is there again under other ids': [
     `insert into gmsi.headlines (headline_id, ${columns})
          select gen_random_uuid(), ${columns} from gmsi.headlines
+         where (published_at at time zone 'UTC')::date between '2024-02-01' and '2024-02-07'`,
+    { row: { country: 'US', topic: 'Inflation-Food' } },
+  ],
+  'duplicates finds a week that is there again under other ids, scored by another version of the model': [
+    `insert into gmsi.headlines (headline_id, model_version, ${columns})
+         select gen_random_uuid(), 'another', ${columns} from gmsi.headlines
          where (published_at at time zone 'UTC')::date between '2024-02-01' and '2024-02-07'`,
     { row: { country: 'US', topic: 'Inflation-Food' } },
   ],

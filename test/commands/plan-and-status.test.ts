@@ -124,6 +124,7 @@ test('status of a job is about that job: its loads, its failed windows, and no s
     'workers',
     'schedules',
     'loads',
+    'rescorings',
     'requests',
     'budgets',
   ]);

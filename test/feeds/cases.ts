@@ -37,7 +37,7 @@ const named = (names: string) => Object.fromEntries(names.split(' ').map((name) 
 const components = named('sentiment_sum sentiment_abs_sum sentiment_std');
 const hours = { topic: 'topic_name', ...named('headline_count') };
 
-const ofHeadlines = ['index-agreement', 'rollups'];
+const ofHeadlines = ['arrival', 'index-agreement', 'rollups'];
 const ofModels = ['score-differences', 'score-sums', 'stuck-scores'];
 const ofSums = ['index-sums', 'missing-hours'];
 const wrongDeviation: Wrong = ['index-sums', 'sentiment_std = 1.5', 1];
@@ -72,7 +72,7 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
     ],
     columns: { ...named('topic_name headline_count'), ...components },
     value: 'sentiment_std',
-    unchecked: ['rollups', ...ofModels],
+    unchecked: ['arrival', 'rollups', ...ofModels],
     wrong: [wrongDeviation],
   },
   'regional-index': { job: { parameters: norway }, series: [norway], ...macroIndex, columns: withCountry },

@@ -65,6 +65,20 @@ describe('a GMSI headline', () => {
     });
   });
 
+  test.each([
+    [{ model_version: '3.2' }],
+    [{ model_version: 3.2 }],
+    [{ model: { version: '3.2' } }],
+    [{ sentiment_model_version: '3.2' }],
+  ])('has the version of the model read from %j', (sent) => {
+    expect(read(aRecord(sent)).row).toMatchObject({ model_version: '3.2', extra: null });
+  });
+
+  test('has the version of the model read from the field that a job names', () => {
+    const { row } = gmsiHeadlines.reader({ model_version: ['engine'] }).read(aRecord({ engine: 'v4' }));
+    expect(row).toMatchObject({ model_version: 'v4', extra: null });
+  });
+
   test('keeps the score that the service sends rather than the difference', () => {
     expect(read(aRecord({ directional_score: -0.4 })).row).toMatchObject({
       directional_score: -0.4,

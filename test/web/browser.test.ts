@@ -8,9 +8,11 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { keyFingerprint, monthOf } from '../../src/service/budget.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
 import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';
-import { aLoadedPage, aPage, clock } from './a-page.ts';
+import { aBuiltPage, aLoadedPage, aPage, clock } from './a-page.ts';
 
 const period = { start_date: '2026-09-01', end_date: '2026-10-31' };
 const hostile = '<img src=x onerror="document.title=`hacked`"> & "quoted"';
@@ -326,6 +328,46 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(tab.page.url()).not.toContain(token);
     await tab.page.reload();
     await tab.page.getByRole('heading', { name: 'Last loads' }).waitFor();
+  });
+});
+
+describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, () => {
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
+
+  it('has what the service rescored in Changes, and how late its headlines arrive in Today', async () => {
+    await using built = await aBuiltPage();
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
+    const { db } = built.warehouse;
+    const run = { job: aJob(period), db, sandbox };
+    await runBackfill({ ...run, aroundPage: scoredBy('3.1') });
+    const plan = { fullRefresh: true, retryRefused: false };
+    const { totals, loadId } = await runBackfill({ ...run, plan, aroundPage: scoredBy('3.2') });
+    const rows = [hoursAgo(3), hoursAgo(2), hoursAgo(1)].map((published_at, at) =>
+      aRow({ headline_id: idOf(at), published_at, source: hostile }),
+    );
+    await upsert(db, rows, { isBackfilled: false });
+    await sql`update gmsi.loads set started_at = started_at - interval '1 day'`.execute(db);
+
+    const look = { viewport: { width: 1280, height: 900 } };
+    const changes = await open('view=changes&to=2026-10-20', /New scores, not news/, look, built.served.url);
+    await using _ = changes.tab;
+    const all = totals.records.toLocaleString('en-US');
+    await expect(changes.page.locator('.problem').innerText()).resolves.toMatch(
+      new RegExp(
+        `rescored ${all} of ${all} headlines that load ${loadId} \\(test, .*published 2026-09-01 to 2026-11-01, from model version 3.1 to 3.2\\.`,
+      ),
+    );
+    await expectGoodLooks(changes.page);
+    const today = await open('view=today', 'Arrival', look, built.served.url);
+    await using __ = today.tab;
+    const table = today.page.locator('section', {
+      has: today.page.getByRole('heading', { name: 'Arrival' }),
+    });
+    await expect(table.locator('tbody tr').allInnerTexts()).resolves.toEqual([
+      expect.stringMatching(/^<img src=x.*\t3\t2 h\t2 h 5[89] min$/),
+    ]);
+    await expectGoodLooks(today.page);
+    expect([...changes.tab.complaints, ...today.tab.complaints]).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aRow, upsert } from '../warehouse/a-row.ts';
 import { aBrowser, aTab, browserPath, expectGoodLooks } from './a-browser.ts';
 
 const hostile = '</style><script>document.title="hacked"</script><img src=x onerror="alert(1)">';
@@ -30,6 +31,7 @@ beforeAll(async () => {
   await folder.write('jobs/food.yaml', jobFor(asked));
   await run('backfill', 'food');
   await run('check', 'food');
+  await upsert(warehouse.db, [aRow({ published_at: new Date().toISOString() })], { isBackfilled: false });
   await sql`update gmsi.windows set last_error = ${hostile} where state in ('failed', 'refused')`.execute(
     warehouse.db,
   );
@@ -52,6 +54,7 @@ it('is one file with coverage, failures, jobs, budget, checks and loads, and not
     'Jobs',
     'Requests this month',
     'Checks',
+    'Arrival',
     'Last loads',
   ])
     expect(stdout).toContain(title);

@@ -81,9 +81,14 @@ function seriesOfRow(table: FeedTable, { matchType }: WindowScope): RawBuilder<u
   return sql.join([...parts, partOf('variant')]);
 }
 
-/** Returns the texts that tell rows of one time apart, except addresses; null for a headline or an event that has no text. */
+/** Texts by which copies of one row may differ. */
+const notOfText = ['url', 'model_version'];
+
+/** Returns the texts that tell rows of one time apart; null for a headline or an event that has no text. */
 function textOf(table: FeedTable): RawBuilder<unknown> {
-  const texts = columnsOf(table).filter((column) => table.columns[column] === 'text' && column !== 'url');
+  const texts = columnsOf(table).filter(
+    (column) => table.columns[column] === 'text' && !notOfText.includes(column),
+  );
   const all = sql`concat_ws(' · ', ${sql.join(texts.map(kept))})`;
   const title = ['headline', 'event_name'].find((column) => has(table, column));
   return title ? sql`case when ${kept(title)} is not null then ${all} end` : all;

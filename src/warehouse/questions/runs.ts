@@ -56,6 +56,67 @@ export function lastLoads(
   };
 }
 
+/** A load in which the service had given many headlines new scores. */
+export interface Rescoring {
+  readonly load_id: number;
+  readonly command: string;
+  /** Empty for an import. */
+  readonly job: string;
+  readonly started_at: Date;
+  readonly headlines: number;
+  /** Those that the load met and that were known before. */
+  readonly known_headlines: number;
+  readonly first_published_at: Date;
+  readonly last_published_at: Date;
+  readonly old_model_version: string | null;
+  readonly new_model_version: string | null;
+}
+
+/**
+ * Returns the last loads that rescored many headlines, the latest first: those of the last 30 days, or those that rescored
+ * headlines published on some days (UTC).
+ * @param jobs only loads of these jobs
+ */
+export function rescorings(of: {
+  readonly published?: { readonly from: Day; readonly to: Day };
+  readonly jobs?: readonly string[] | undefined;
+}): Question<Rescoring> {
+  const { published, jobs } = of;
+  const isOfThen = published
+    ? // A load does not rescore what is published after it.
+      sql`started_at >= ${published.from}::date::timestamp at time zone 'UTC'
+        and last_published_at >= ${published.from}::date::timestamp at time zone 'UTC'
+        and first_published_at < (${published.to}::date + 1)::timestamp at time zone 'UTC'`
+    : sql`started_at > now() - interval '30 days'`;
+  return {
+    about: 'The last loads in which the service had given many headlines new scores',
+    query: sql<Rescoring>`
+      select load_id, command, job, started_at, headlines, known_headlines, first_published_at, last_published_at,
+             old_model_version, new_model_version
+      from gmsi.rescorings
+      where ${isOfThen}
+        and ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}
+      order by load_id desc limit 10`,
+  };
+}
+
+/** How long after its publication half, and 99%, of a source's headlines arrived. */
+export interface ArrivalDelay {
+  readonly source: string | null;
+  readonly headlines: number;
+  /** In seconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Returns the arrival delays of the last 30 days, sources with the most headlines first. */
+export const arrivalDelays: Question<ArrivalDelay> = {
+  about: 'How long after its publication a headline arrived in the last 30 days, by source',
+  query: sql<ArrivalDelay>`
+      select source, headlines, extract(epoch from p50)::float8 as p50, extract(epoch from p99)::float8 as p99
+      from gmsi.arrival_delays order by headlines desc, source limit 500`,
+};
+
 /** Requests of an API key in a month. */
 export interface RequestsOfKey {
   /** Its fingerprint. */

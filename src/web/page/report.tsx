@@ -29,7 +29,7 @@ export const renderReport: ReportPage['renderReport'] = async (ask, about) => {
   // The view of today needs these.
   await answer('loads', { limit: 50 });
   await answer('requests', {});
-  for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields'] as const)
+  for (const path of ['jobs', 'alerts', 'workers', 'checks', 'failures', 'fields', 'arrival'] as const)
     await answer(path);
 
   const body = renderToString(

@@ -1,10 +1,21 @@
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { score } from '../../numbers.ts';
-import { Answered, Controls, DayField, Link, Noted, SignedBar, Switch, useTitle } from '../../parts.tsx';
+import { number, score } from '../../numbers.ts';
+import {
+  Answered,
+  Controls,
+  DayField,
+  Flowing,
+  Link,
+  Noted,
+  Problem,
+  SignedBar,
+  Switch,
+  useTitle,
+} from '../../parts.tsx';
 import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { plusDays, today } from '../../time.ts';
+import { moment, plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { matches, oneModel } from '../sentiment/asked.ts';
 
@@ -30,6 +41,8 @@ export function Changes() {
   const days = span === 'day' ? 1 : 7;
   const parameters: Parameters = { to, days, of, model, match_type: match };
   const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
+  // The compared days: 90 before the last one, or 12 weeks before the last.
+  const rescored = useAnswer('loads/rescorings', { from: plusDays(to, -90), to }, 30);
   const series = useAnswer(
     'sentiment/changes',
     of === 'series' || !asked.parameters ? undefined : { ...parameters, of: 'series' },
@@ -103,6 +116,10 @@ export function Changes() {
           <Switch label="Which news counts" name="match_type" value={match} values={matches} />
         </div>
       </Controls>
+      {rescored.error && <Problem error={rescored.error} />}
+      {rescored.answer?.rows.map((load) => (
+        <Rescored key={load.load_id} load={load} />
+      ))}
       <Noted of={asked}>
         z is how many standard deviations the mean score lies from its mean in the {past} before. There is
         none if fewer than half of those had headlines.
@@ -120,5 +137,23 @@ export function Changes() {
         )}
       </Answered>
     </>
+  );
+}
+
+/** Says that scores have changed because the service scored headlines again. */
+function Rescored({ load }: { load: Row<'loads/rescorings'> }) {
+  const { first_published_at, last_published_at, old_model_version, new_model_version } = load;
+  const [first, last] = [first_published_at, last_published_at].map((at) => at.slice(0, 10));
+  const models =
+    old_model_version === new_model_version
+      ? ''
+      : `, from model version ${old_model_version ?? 'not sent'} to ${new_model_version ?? 'not sent'}`;
+  return (
+    <p class="problem marked refused">
+      <strong>New scores, not news: </strong>
+      <Flowing
+        text={`the service rescored ${number(load.headlines)} of ${number(load.known_headlines)} headlines that load ${load.load_id} (${load.job || load.command}, ${moment(load.started_at)}) met again, published ${first} to ${last}${models}. Changes against other days may come from that.`}
+      />
+    </p>
   );
 }

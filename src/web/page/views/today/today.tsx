@@ -3,7 +3,8 @@ import { type Answering, useAnswer } from '../../api.ts';
 import { number, share } from '../../numbers.ts';
 import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '../../parts.tsx';
 import { groupedBy, type Row } from '../../rows.ts';
-import { moment } from '../../time.ts';
+import { Table } from '../../table.tsx';
+import { moment, span } from '../../time.ts';
 import { Causes, causesOf, type Known, summaryOf } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
@@ -18,11 +19,12 @@ export function Today() {
     checks: useAnswer('checks', {}),
     fields: useAnswer('fields', {}, 60),
     alerts: useAnswer('alerts', {}),
+    arrival: useAnswer('arrival', {}, 60),
     // Also every 15 seconds, because a killed load changes nothing in the warehouse.
     loads: useAnswer('loads', { limit: 50 }, 1, 15),
     requests: useAnswer('requests', {}),
   };
-  const { requests, checks } = asked;
+  const { requests, checks, arrival } = asked;
   const known = Object.fromEntries(
     Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
   ) as Known;
@@ -58,6 +60,7 @@ export function Today() {
           }
         />
       )}
+      {arrival.answer && arrival.answer.rows.length > 0 && <Arrival asked={arrival} />}
       {loads.length > 0 && (
         <Section title="Last loads" beside={<Source of={asked.loads} />}>
           <Loads loads={loads} />
@@ -97,6 +100,32 @@ export function Checks({ asked, job }: { asked: Answering<'checks'>; job: string
           : 'No check has been run. Checks look for errors in what is loaded:'}
       </p>
       {!oldest && <Copied text={`npx gmsi check ${job === undefined ? '<job>' : quoted(job)}`} cost={free} />}
+    </Section>
+  );
+}
+
+/** Shows by source how long after its publication a headline arrives. */
+function Arrival({ asked }: { asked: Answering<'arrival'> }) {
+  return (
+    <Section title="Arrival" beside={<Source of={asked} />}>
+      <p class="quiet">
+        Time from a headline's publication to its arrival here, in the last 30 days. Headlines that are
+        backfilled, or published before the first load, do not count.
+      </p>
+      <Table
+        label="Arrival by source"
+        kind="small"
+        rows={asked.answer!.rows}
+        columns={[
+          { title: 'source', show: ({ source }) => source ?? <span class="quiet">not sent</span> },
+          { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
+          { title: 'half within', kind: 'number', by: ({ p50 }) => p50, show: ({ p50 }) => span(p50) },
+          { title: '99% within', kind: 'number', by: ({ p99 }) => p99, show: ({ p99 }) => span(p99) },
+        ]}
+        keyOf={({ source }) => source ?? ''}
+        sort="arrival"
+        first={3}
+      />
     </Section>
   );
 }
