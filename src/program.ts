@@ -230,7 +230,8 @@ program
   .description('show coverage, gaps, windows, quota and the last loads')
   .argument('[job...]', jobs[1])
   .option('--watch', 'show it again every 2 seconds, until interrupted')
-  .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --json', 'gmsi status --watch'))
+  .option('--days', 'only the days that are missing: for each series, why, and what loads them')
+  .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days', 'gmsi status --watch'))
   .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 withPart(program.command('check'))
   .description('look for errors in the loaded data')

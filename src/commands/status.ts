@@ -9,6 +9,7 @@ import {
 } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
+import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
@@ -65,9 +66,14 @@ const interval = 2_000;
 export async function statusCommand(
   session: Session,
   names: string[],
-  { watch = false }: { readonly watch?: boolean } = {},
+  { watch = false, days = false }: { readonly watch?: boolean; readonly days?: boolean } = {},
 ): Promise<number> {
+  if (days && watch) throw new ConfigError('--days and --watch do not go together.');
   const jobs = await readJobs(session, names);
+  if (days) {
+    const { statusDaysCommand } = await import('./status-days.ts');
+    return statusDaysCommand(session, jobs.length > 0 ? jobs : await ownJobs(session));
+  }
   refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const { stop } = session;

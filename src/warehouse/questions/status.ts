@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { refreshReason } from '../tables/loads.ts';
 import { hasLivingProcess } from '../tables/processes.ts';
@@ -10,6 +11,7 @@ import {
   nameOfSeries,
   period,
   sameSeries,
+  seriesColumns,
   seriesIn,
   seriesOf,
   type WindowScope,
@@ -50,6 +52,37 @@ export async function gapsOf(db: Kysely<Database>, scope: WindowScope, atMost: n
     cross join lateral unnest(datemultirange(${period(scope)})
       - coalesce(c.days, '{}')) as gap
     group by gap order by count(*) desc, gap desc limit ${atMost}
+  `.execute(db);
+  return rows;
+}
+
+/** Days of one series of a job that are not covered. */
+export interface UncoveredDays extends Series {
+  readonly from: Day;
+  readonly to: Day;
+  readonly days: number;
+  /** As in `gmsi.coverage_gaps`; also `not loaded` before and after the days that were ever requested. */
+  readonly state: 'pending' | 'draining' | 'failed' | 'refused' | 'settling' | 'not loaded';
+  /** Why the last attempt failed, if it did. */
+  readonly cause: string | null;
+}
+
+/** Returns each range of days of a job that is not covered, with the state of the window that is to load it. */
+export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): Promise<UncoveredDays[]> {
+  const { rows } = await sql<UncoveredDays>`
+    with requested as materialized (
+      select ${seriesOf('asked')}, daterange(g.from_day, g.to_day, '[]') * ${period(scope)} as range, g.state, g.last_error as cause
+      from ${askedSeries(scope)} join gmsi.coverage_gaps g on ${sameSeries('g', 'asked')}
+      where daterange(g.from_day, g.to_day, '[]') && ${period(scope)}
+    ), other as (
+      select ${seriesOf('asked')}, unnest(datemultirange(${period(scope)}) - coalesce(c.days, '{}')
+        - coalesce((select range_agg(r.range) from requested r where ${sameSeries('r', 'asked')}), '{}')) as range,
+        'not loaded', null
+      from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
+    )
+    select ${seriesColumns}, lower(range)::text as from, (upper(range) - 1)::text as to, upper(range) - lower(range) as days, state, cause
+    from (select * from requested union all select * from other) as gaps
+    order by ${seriesColumns}, range
   `.execute(db);
   return rows;
 }

@@ -1,0 +1,77 @@
+import { openWarehouse, refuseNoWarehouse, type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import { exitCodes } from '../exit.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
+import { plannedDays, wantedDays } from '../plan/days.ts';
+import { missingLists, scopeOf } from '../plan/scope.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { asTyped, count, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type UncoveredDays, uncoveredDays } from '../warehouse/questions/status.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+
+/** `gmsi status --days [<job>…]`: shows every range of days that is missing, why, and what loads it; sends no request. */
+export async function statusDaysCommand(session: Session, jobs: readonly Job[]): Promise<number> {
+  refuseNoWarehouse(session);
+  await using warehouse = await openWarehouse(session);
+  const reports = [];
+  for (const job of jobs) reports.push(await missingDays(session, warehouse.db, job));
+  if (session.json) printJson({ jobs: reports });
+  else print(`${reports.map(describe).join('\n\n') || 'There is no job.'}\n`);
+  return exitCodes.done;
+}
+
+/** The missing days of a job; `null` if its series are not known yet. */
+interface MissingDays {
+  readonly job: string;
+  readonly period: { readonly from: string; readonly to: string } | null;
+  readonly missing: readonly (UncoveredDays & { readonly command: string })[] | null;
+}
+
+async function missingDays(session: Session, db: Warehouse, job: Job): Promise<MissingDays> {
+  const lookups = await readLookups(db);
+  if (missingLists(feedNamed(job.feed), lookups).length > 0)
+    return { job: job.name, period: null, missing: null };
+  const { job: inForce } = await withLearnedReading(db, job);
+  const { days = wantedDays(job, today(session))! } = plannedDays(inForce, today(session));
+  const scope = scopeOf(inForce, days, lookups);
+  const missing = await uncoveredDays(db, scope);
+  const name = typedJob(job.path);
+  return {
+    job: job.name,
+    period: { from: scope.from, to: scope.to },
+    missing: missing.map((one) => ({ ...one, command: asTyped(commandFor(one, name)) })),
+  };
+}
+
+function commandFor({ state }: UncoveredDays, job: string): string {
+  if (state === 'settling') return `sync ${job}`;
+  return state === 'refused' ? `backfill ${job} --retry-refused` : `backfill ${job}`;
+}
+
+const reasons = {
+  pending: 'planned, not begun',
+  draining: 'half loaded',
+  failed: 'failed',
+  refused: 'refused',
+  settling: 'may still change; each sync loads them again',
+  'not loaded': 'never requested',
+};
+
+function describe({ job, period, missing }: MissingDays): string {
+  if (!period || !missing) return `Job ${job}: its series are not known yet. Run gmsi lookups, or the job.`;
+  const title = `Job ${job}, ${period.from} to ${period.to}`;
+  if (missing.length === 0) return `${title}: every day is covered`;
+  const rows = missing.map((one) => [
+    [one.country, one.topic, one.ticker, one.variant].filter((part) => part !== '').join(' ') || job,
+    one.from,
+    one.to,
+    one.days,
+    one.cause === null ? reasons[one.state] : `${reasons[one.state]}: ${one.cause}`,
+    one.command,
+  ]);
+  const head = ['series', 'missing from', 'to', 'days', 'because', 'to load them'];
+  return `${title}: ${count(missing.length, 'range')} missing (also in gmsi.coverage_gaps)\n${table(head, rows, { least: ['days'] })}`;
+}

@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { beforeAll, expect, test } from 'vitest';
+import { statusCommand } from '../../src/commands/status.ts';
+import { typedJob } from '../../src/config/find-job-file.ts';
+import { aPlaceForAll } from '../cli/place.ts';
+import { runCommand } from './run-command.ts';
+
+const clock = () => new Date('2026-10-31T12:00:00Z');
+const { folder, warehouse, sandbox } = await aPlaceForAll({ clock });
+const path = join(folder.path, 'food.yaml');
+
+/** In GB, days of every kind are missing; US has all but the days that may still change, and NO was never requested. */
+beforeAll(async () => {
+  await folder.write(
+    'food.yaml',
+    'countries: [US, GB, NO]\ntopics: [Inflation-Food]\nstart_date: 2026-10-01\nend_date: today\n',
+  );
+  const { db } = warehouse;
+  await sql`insert into gmsi.countries (country, name) select c, c from unnest(array['US', 'GB', 'NO']) c;
+    insert into gmsi.topics (topic) values ('Inflation-Food')`.execute(db);
+  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-10-01,2026-10-29)}'),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-10-03,2026-10-10)}')`.execute(db);
+  await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, last_error) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-10-25', '2026-10-31', 'drained', '2026-10-29', null),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-03', '2026-10-09', 'drained', '2026-10-29', null),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-12', '2026-10-14', 'failed', null, '503 Service Unavailable'),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-15', '2026-10-16', 'refused', null, '422 no such days'),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-17', '2026-10-20', 'pending', null, null)`.execute(
+    db,
+  );
+});
+
+const show = (json: boolean) =>
+  runCommand({ warehouse, sandbox, clock, json }, (session) =>
+    statusCommand(session, [path], { days: true }),
+  );
+
+test('status --days names each range of days that is missing, why, and the command that loads it', async () => {
+  const { jobs } = JSON.parse((await show(true)).output);
+  const [{ missing }] = jobs;
+  const rows = missing.map((one: Record<string, string>) =>
+    [
+      one.country,
+      one.from!.slice(8),
+      one.to!.slice(8),
+      one.state,
+      one.cause,
+      one.command!.replace(/^(npx )?gmsi /, ''),
+    ].join(' | '),
+  );
+  const of = (command: string, more = '') => `${command} ${typedJob(path)}${more}`;
+  expect(rows).toEqual([
+    `GB | 01 | 02 | not loaded |  | ${of('backfill')}`,
+    `GB | 10 | 11 | not loaded |  | ${of('backfill')}`,
+    `GB | 12 | 14 | failed | 503 Service Unavailable | ${of('backfill')}`,
+    `GB | 15 | 16 | refused | 422 no such days | ${of('backfill', ' --retry-refused')}`,
+    `GB | 17 | 20 | pending |  | ${of('backfill')}`,
+    `GB | 21 | 31 | not loaded |  | ${of('backfill')}`,
+    `NO | 01 | 31 | not loaded |  | ${of('backfill')}`,
+    `US | 29 | 31 | settling |  | ${of('sync')}`,
+  ]);
+  const { output } = await show(false);
+  expect(output).toContain('Job food, 2026-10-01 to 2026-10-31: 8 ranges missing');
+  expect(output).toContain('failed: 503 Service Unavailable');
+});
+
+test('the days that it names and those that are covered are the whole period', async () => {
+  const { jobs } = JSON.parse((await show(true)).output);
+  const missing = jobs[0].missing.reduce((sum: number, { days }: { days: number }) => sum + days, 0);
+  expect(missing + 28 + 7).toBe(3 * 31);
+});
