@@ -66,7 +66,9 @@ async function zOf(country: string, topic: string): Promise<number> {
     `${loaded.served.url}/api/sentiment?${new URLSearchParams({ country, topic, from: '2026-07-22', to: '2026-10-20', by: 'day' })}`,
   );
   const { columns, rows } = (await response.json()) as { columns: string[]; rows: unknown[][] };
-  const means = rows.map((row) => Number(row[columns.indexOf('directional')]));
+  const means = rows
+    .map((row) => row[columns.indexOf('directional')] as number | null)
+    .filter((mean) => mean !== null);
   const last = means.pop()!;
   const usual = means.reduce((sum, mean) => sum + mean, 0) / means.length;
   const squares = means.reduce((sum, mean) => sum + (mean - usual) ** 2, 0);
