@@ -204,7 +204,7 @@ async function momentOf(db: Warehouse, asOf: string | undefined): Promise<string
   if (asOf === undefined || !momentName.test(asOf)) return asOf;
   const moments = await readMoments(db);
   const named = moments.find(({ name }) => name === asOf);
-  if (named) return named.at.toISOString();
+  if (named) return named.at;
   throw unknownMoment(asOf, moments);
 }
 

@@ -20,7 +20,6 @@ import {
   score,
   several,
   text,
-  time,
 } from './endpoint.ts';
 import { mostPoints, pointsIn } from './most-points.ts';
 
@@ -169,7 +168,7 @@ export const sentimentEndpoints = [
       headline: z.string().nullable().describe('As its latest headline puts it.'),
       source: z.string().nullable(),
       url: z.string().nullable(),
-      last_at: time,
+      last_at: exactTime,
       headlines: z.int().describe('Headlines that say the same (gmsi.story_key).'),
       directional: score,
       semantic: score,

@@ -220,9 +220,9 @@ it('refuses a moment for which the answer may still change, and says for how lon
   expect(await readdir(folder.path)).toEqual(['jobs']);
 });
 
-it('exports the state at a moment by its name, in whole milliseconds', async () => {
+it('exports the state at a moment by its name, to the microsecond', async () => {
   const { code: named } = await gmsiHere(
-    ['snapshot', 'paper-2026', '--at', '2025-06-30T12:00:00.1239Z'],
+    ['snapshot', 'paper-2026', '--at', '2025-06-30T12:00:00.123456Z'],
     setting,
   );
   expect(named).toBe(0);
@@ -232,7 +232,7 @@ it('exports the state at a moment by its name, in whole milliseconds', async () 
     setting,
   );
   expect(code).toBe(0);
-  expect(JSON.parse(stdout).as_of).toBe('2025-06-30T12:00:00.123Z');
+  expect(JSON.parse(stdout).as_of).toBe('2025-06-30T12:00:00.123456Z');
   await gmsiHere(['snapshot', 'paper-2026', '--remove'], setting);
   await rm(out, { recursive: true, force: true });
 });

@@ -72,6 +72,7 @@ const landed = {
   '0011_unconfirmed_rows': '023c2b0acd41aa327b9fb6b2e0c2afbb7c1086771f4d0b35aa5a1f086e526aff',
   '0012_for_analysts': '98d20ebcf3eadd52e7f4d09b5d40605df5e1665c24662c34fee5068831749803',
   '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
+  '0018_export': '4a066394b6ee485ccde5695f73310510df9bede01e264a839940c0d1697fd837',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

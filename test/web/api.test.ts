@@ -340,7 +340,7 @@ describe('the API', () => {
       warehouse.db,
     );
     expect(await asOf('later')).toEqual(known);
-    expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later, note: null }]);
+    expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later.replace('Z', '000Z'), note: null }]);
     const counts = (rows: typeof now) => rows.map(({ at, state, headlines }) => [at, state, headlines]);
     expect(counts(known)).toEqual(counts(now));
     for (const [index, { directional }] of known.entries())
@@ -524,6 +524,32 @@ describe('the API', () => {
       const [then] = await rowsOf(`${ofNovember}&as_of=${known_from}`);
       expect(then).toMatchObject({ changed_at: known_from, semantic_score });
     }
+  });
+
+  it('answers with all times of the warehouse to the microsecond, loads and moments, too', async () => {
+    await sql`insert into gmsi.moments (name, at, taken_by) values ('exact', '2026-11-01 00:00:00.123456+00', 'test')`.execute(
+      warehouse.db,
+    );
+    await sql`update gmsi.loads set started_at = '2026-11-01 00:00:00.123456+00'`.execute(warehouse.db);
+    await sql`update gmsi.check_results set checked_at = '2026-11-01 00:00:00.123456+00'`.execute(
+      warehouse.db,
+    );
+    await sql`update gmsi.loads set finished_at = '2026-11-01 00:00:01.123456+00' where job = 'test'`.execute(
+      warehouse.db,
+    );
+    const exact = '2026-11-01T00:00:00.123456Z';
+    expect((await rowsOf('moments')).find(({ name }) => name === 'exact')).toMatchObject({ at: exact });
+    for (const { started_at } of await rowsOf('loads')) expect(started_at).toBe(exact);
+    for (const { checked_at } of await rowsOf('checks')) expect(checked_at).toBe(exact);
+    const job = (await rowsOf('jobs')).find(({ job }) => job === 'test')!;
+    expect(job.last_load_at).toBe('2026-11-01T00:00:01.123456Z');
+    // Only what this program computes is not a time of the warehouse.
+    const dates = page.endpoints.flatMap(({ path, row }) =>
+      Object.entries(row.shape)
+        .filter(([, kind]) => (kind instanceof z.ZodNullable ? kind.unwrap() : kind) instanceof z.ZodDate)
+        .map(([column]) => `${path}.${column}`),
+    );
+    expect(dates).toEqual(['jobs.next_run', 'jobs.spent_by']);
   });
 
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { skippedFor } from '../tables/refusals.ts';
 import { inScope, isOfSeries, nameOfSeries, type WindowScope } from '../tables/series.ts';
-import { exactTime, type Moment, momentSql } from './moment.ts';
+import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
