@@ -110,6 +110,7 @@ async function exportTo(
     from,
     to,
     asOf: undefined,
+    versions: false,
     only: jobInTable(table, window),
   };
   const exported = await exportTable({ warehouse, scope, format, out, storage, mode: 'continue', stop });
