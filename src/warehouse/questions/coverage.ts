@@ -202,14 +202,14 @@ function wasDrained(asOf: Moment): RawBuilder<boolean> {
  * `coveredDays`.
  */
 export function daysThen(asOf: Moment): RawBuilder<unknown> {
-  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = ''
-                          and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
+  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = '' and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
   return sql`(
           select coalesce((select days from gmsi.coverage where ${isIt})
                           * range_agg(w.days * daterange(null, w.first_unsettled)), '{}') as covered,
                  coalesce(range_agg(w.days), '{}') as settling, '{}'::datemultirange as partial
           from gmsi.windows w
-          where ${isIt} and ${wasDrained(asOf)}
+          where ${isIt}
+            and ${wasDrained(asOf)}
         )`;
 }
 

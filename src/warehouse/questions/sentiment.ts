@@ -313,7 +313,9 @@ export function sentimentChanges({ matchType, model, to, days, of }: ChangesAske
         order by abs(z) desc nulls last, 1, 2
         limit 500
       ), states as (
-        select country, topic, ${stateOfAll('state')} as state, ${stateOfAll('usual_state')} as usual_state
+        select country, topic,
+               ${stateOfAll('state')} as state,
+               ${stateOfAll('usual_state')} as usual_state
         from changed
         join (
           select ${requested} from gmsi.coverage where ${isOfMatch}
