@@ -61,7 +61,7 @@ export const sentimentEndpoints = [
       match_type: z.string(),
       at: z.string(),
       state: state.describe(
-        'What is loaded of these days: covered, settling, partial or not loaded, as in gmsi.sentiment_by_day. Not loaded: all that follows is null.',
+        'What is loaded of these days: covered, settling, partial or not loaded, as in gmsi.sentiment_by_day. Not loaded: all that follows is null. With as_of, days that were loaded again since then do not count as loaded.',
       ),
       directional_count: count.describe('Headlines with a score.'),
       directional_sum: score.describe(

@@ -362,6 +362,9 @@ describe('the API', () => {
     const [then] = await rowsOf(`${path}&as_of=${later}`);
     expect(then).toMatchObject({ first_day: '2026-10-01' });
     expect(then!.last_day).not.toBe(covered[0]!.last_day);
+    const byDay = await rowsOf(`sentiment?${series}&${days}&as_of=${later}`);
+    for (const { at, state } of byDay)
+      expect(state).toBe(String(at) <= String(then!.last_day) ? 'covered' : 'partial');
     await drainedAt('2026-11-01').execute(warehouse.db);
   });
 
