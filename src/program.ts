@@ -313,6 +313,12 @@ program
       'asOf',
     ),
   )
+  .addOption(
+    new Option('--versions', 'all versions of each row, with known_from and known_to').conflicts([
+      'asOf',
+      'rollup',
+    ]),
+  )
   .option('--out <folder>', 'folder to create, or s3://bucket/folder (default: export/<job>)')
   .option('--overwrite', 'replace an existing export')
   .addOption(
@@ -328,6 +334,7 @@ program
       'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
       'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
       'gmsi export g7-inflation --changed-since    since the last export',
+      'gmsi export g7-inflation --versions    to filter as of any moment',
     ),
   )
   .action(runs(async () => (await import('./commands/export.ts')).exportCommand));

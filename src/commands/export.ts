@@ -42,6 +42,7 @@ export interface ExportOptions {
   readonly topic?: readonly string[];
   readonly out?: string;
   readonly rollup?: keyof typeof rollups;
+  readonly versions?: boolean;
   readonly overwrite?: boolean;
   /** A load or a moment; `true` if none was named. */
   readonly changedSince?: string | true;
@@ -145,11 +146,11 @@ async function scopeFor(
   session: Session,
   db: Warehouse,
   jobName: string | undefined,
-  { country, topic, rollup }: ExportOptions,
+  { country, topic, rollup, versions = false }: ExportOptions,
   times: Times,
 ): Promise<{ scope: ExportScope; name: string; omitted?: string }> {
   const tableOf = (feed: Feed) => (rollup ? rollups[rollup] : feed.table);
-  const suffix = rollup ? `-${rollup}` : '';
+  const suffix = rollup ? `-${rollup}` : versions ? '-versions' : '';
   const lookups = await readLookups(db);
   if (jobName === undefined) {
     const countries = lookups.countries.map(({ code }) => code);
@@ -158,7 +159,7 @@ async function scopeFor(
     refuseUnlisted('--topic', topic, topics);
     const only = { ...(country && { country }), ...(topic && { topic }) };
     return {
-      scope: { ...times, table: tableOf(gmsiHeadlines), only },
+      scope: { ...times, table: tableOf(gmsiHeadlines), only, versions },
       name: `${gmsiHeadlines.name}${suffix}`,
     };
   }
@@ -178,7 +179,7 @@ async function scopeFor(
   const only = jobInTable(feed.table, scope);
   const { job: inForce } = await withLearnedReading(db, job!);
   return {
-    scope: { table: tableOf(feed), from, to, asOf, only },
+    scope: { table: tableOf(feed), from, to, asOf, only, versions },
     name: `${job!.name}${suffix}`,
     ...(inForce.service.endDate === 'unknown' && to < today(session).toString() && { omitted: extraDay }),
   };
@@ -204,7 +205,7 @@ async function momentOf(db: Warehouse, asOf: string | undefined): Promise<string
   if (asOf === undefined || !momentName.test(asOf)) return asOf;
   const moments = await readMoments(db);
   const named = moments.find(({ name }) => name === asOf);
-  if (named) return named.at.toISOString();
+  if (named) return named.at;
   throw unknownMoment(asOf, moments);
 }
 
@@ -245,13 +246,13 @@ function describe(
     standby,
   }: { format: ExportFormat; seconds: number; omitted: string | undefined; standby: Standby | undefined },
 ): string {
-  const { table: name, as_of, rows, files, months } = manifest;
+  const { table: name, as_of, versions, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
   const series = seriesColumn(table);
   const isWhole = written.months === months.length;
   const size = `${(bytesOf(manifest) / 1e6).toFixed(1)} MB`;
   const lines = facts([
-    ['table', `${name}${as_of === null ? '' : ` as of ${as_of}`}`],
+    ['table', `${name}${versions ? ', all versions' : ''}${as_of === null ? '' : ` as of ${as_of}`}`],
     ['days', daysOf(manifest)],
     ['rows', rows],
     ['omitted', omitted],
@@ -265,6 +266,7 @@ function describe(
         ? null
         : `${count(written.months, 'month')}, ${count(written.rows, 'row')}; the others have not changed`,
     ],
+    ['changed', changedText(manifest)],
     ['formulas', formulas[format] ?? null],
     ['checked', written.months > 0 ? 'read back; rows and score sums match the warehouse' : null],
     ['took', duration(seconds)],
@@ -274,6 +276,17 @@ function describe(
   const read = format === 'parquet' ? 'read_parquet' : 'read_csv';
   const duckdb = `duckdb -c "select count(*) from ${read}('${out}/**/*.${format}', hive_partitioning = true)"`;
   return `${lines}\n\nWith DuckDB: ${command(duckdb)}\n`;
+}
+
+/** How many changed files are named. */
+const named = 5;
+
+function changedText({ changed, files, continues }: Exported['manifest']): string | null {
+  if (continues === null || changed.length === 0) return null;
+  const paths = new Set(files.map(({ path }) => path));
+  const names = changed.slice(0, named).map(({ path }) => (paths.has(path) ? path : `${path} (removed)`));
+  const more = changed.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${number(more)} more (--json lists all)` : ''}`;
 }
 
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */

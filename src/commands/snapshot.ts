@@ -80,7 +80,7 @@ export function unknownMoment(name: string, moments: readonly NamedMoment[]): Co
 function listed(moments: readonly NamedMoment[]): string {
   const rows = moments.map(({ name, at, note, taken_at }) => [
     name,
-    at.toISOString(),
+    at,
     taken_at.toISOString().slice(0, 10),
     note,
   ]);

@@ -111,6 +111,6 @@ function requestOf({ series, request_start, request_end, page_size, ...of }: Exp
   return [path, days, page_size && `${page_size} a page`].filter(Boolean).join(', ');
 }
 
-function moment(at: Date): string {
-  return at.toISOString().slice(0, 19).replace('T', ' ');
+function moment(at: string): string {
+  return at.slice(0, 19).replace('T', ' ');
 }

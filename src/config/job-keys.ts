@@ -130,21 +130,30 @@ const place = 's3://bucket/folder, or the absolute path of a folder';
 
 const isPlace = (text: string) => /^s3:\/\/./.test(text) || posix.isAbsolute(text) || win32.isAbsolute(text);
 
-const oneExport = z.strictObject(
-  {
-    // Absolute, because any worker may write it, and workers start in different folders.
-    to: z.string({ error: place }).refine(isPlace, { error: place }).describe(`Target: ${place}.`),
-    format: z
-      .enum(['parquet', 'csv'], { error: 'parquet or csv' })
-      .default('parquet')
-      .describe('File format.'),
-    rollup: z
-      .enum(['hourly', 'daily'], { error: 'hourly or daily' })
-      .exactOptional()
-      .describe('Sums by hour or day instead of the headlines; only for feed gmsi-headlines.'),
-  },
-  { error: 'a map such as { to: s3://bucket/folder }' },
-);
+const oneExport = z
+  .strictObject(
+    {
+      // Absolute, because any worker may write it, and workers start in different folders.
+      to: z.string({ error: place }).refine(isPlace, { error: place }).describe(`Target: ${place}.`),
+      format: z
+        .enum(['parquet', 'csv'], { error: 'parquet or csv' })
+        .default('parquet')
+        .describe('File format.'),
+      rollup: z
+        .enum(['hourly', 'daily'], { error: 'hourly or daily' })
+        .exactOptional()
+        .describe('Sums by hour or day instead of the headlines; only for feed gmsi-headlines.'),
+      versions: z
+        .boolean({ error: 'true or false' })
+        .exactOptional()
+        .describe('All versions of each row, with known_from and known_to; not with rollup.'),
+    },
+    { error: 'a map such as { to: s3://bucket/folder }' },
+  )
+  .refine(({ rollup, versions }) => !(rollup && versions), {
+    path: ['versions'],
+    error: 'no versions: a rollup has none',
+  });
 
 /** `exports:` of a job file: what workers export after each run of the job. */
 const exportsSection = z

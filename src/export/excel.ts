@@ -1,4 +1,4 @@
-import { lstat, realpath, rename, stat } from 'node:fs/promises';
+import { lstat, realpath, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type DuckDB, identifier, literal } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
@@ -7,6 +7,7 @@ import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
 import type { WrittenFile } from './manifest.ts';
 import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
+import { sizeOf } from './write-file.ts';
 
 /** The most rows that Excel opens, minus the one with column names. */
 const mostRows = 1_048_575;
@@ -61,7 +62,7 @@ export async function writeSheet(
     throw new ExportDiffers(`The file for Excel has ${copied!.Count} rows, the warehouse ${rows}.`, {
       hint: 'Nothing was kept. Run it again.',
     });
-  return { path: sheetName, rows, bytes: (await stat(file)).size };
+  return { path: sheetName, rows, ...(await sizeOf(file)) };
 }
 
 /** Begins an export to one file. @throws ConfigError if the file exists and may not be replaced */

@@ -68,7 +68,8 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
     });
   await using target = await openTarget(context);
   const { held } = target;
-  if (held) refuseOther(held, out, { table: `gmsi.${scope.table.name}`, format });
+  const { versions } = scope;
+  if (held) refuseOther(held, out, { table: `gmsi.${scope.table.name}`, format, versions });
   using duckdb = await openDuckDB(`${target.path}-spill`, stop);
   const { plan, files, moment } = await inOneState(warehouse, stop, async (snapshot, moment) => {
     const plan = await planExport(snapshot, context, held);
@@ -84,12 +85,12 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
   const written = { rows: plan.rows, months: plan.write.length, series };
   if (files.length === 0 && !held) return { out: null, manifest, written };
   const isSame = held?.complete && files.length === 0 && held.months.length === plan.kept.length;
-  if (isSame) return { out: target.place, manifest: held, written };
+  if (isSame) return { out: target.place, manifest: { ...held, changed: [] }, written };
   const paths = files.map(({ path }) => join(target.path, path));
   if (paths.length > 0) await checkFiles(duckdb, format, paths, plan);
   const published =
     context.format === 'excel'
-      ? { ...manifest, files: [await writeSheet(duckdb, target.path, paths, plan)] }
+      ? { ...manifest, files: [await writeSheet(duckdb, target.path, paths, plan)], changed: [] }
       : manifest;
   stop.throwIfAborted();
   await target.publish(published);

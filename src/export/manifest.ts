@@ -10,6 +10,9 @@ export const filePath = /^month=(\d{4,}-\d{2})\/part-\d+\.(parquet|csv)$/;
 const number = z.number().nonnegative();
 const text = z.string();
 
+/** The checksum is `null` for a file of a version of gmsi that kept none. */
+const file = { rows: number, bytes: number, sha256: text.nullable().default(null) };
+
 const manifest = z.object({
   gmsi: text,
   table: text,
@@ -19,6 +22,10 @@ const manifest = z.object({
   /** When the table was read; `as_of` is the requested past moment. */
   exported_at: z.iso.datetime(),
   as_of: text.nullable(),
+  /** Whether the files have all versions of each row. */
+  versions: z.boolean().default(false),
+  /** `exported_at` of the export that this one continued. */
+  continues: z.iso.datetime().nullable().default(null),
   /** Set if the export began with only the months that had changed since then. */
   changed_since: text.nullable(),
   /** The requested days (UTC); null means no bound. */
@@ -33,7 +40,12 @@ const manifest = z.object({
   columns: z.record(text, text),
   /** The fingerprint is that of `MonthState`; empty if the files of the month are not known to be whole. */
   months: z.array(z.object({ month: text, rows: number, fingerprint: text })),
-  files: z.array(z.object({ path: text.regex(filePath), rows: number, bytes: number })),
+  files: z.array(z.object({ path: text.regex(filePath), ...file })),
+  /**
+   * Files that are not as in the export that this one continued, with what they were there; `before` is `null` for a new one. Those
+   * that are missing in `files` were removed.
+   */
+  changed: z.array(z.object({ path: text, before: z.object(file).nullable() })).default([]),
 });
 
 /** Describes an export to its readers, and to the export that continues it. */

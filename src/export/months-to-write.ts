@@ -70,12 +70,15 @@ export function changesFrom(held: Manifest | undefined, since: string | undefine
 export function refuseOther(
   held: Manifest,
   place: string,
-  { table, format }: Pick<Manifest, 'table' | 'format'>,
+  wanted: Pick<Manifest, 'table' | 'format' | 'versions'>,
 ): void {
   const { as_of } = held;
-  if (held.table === table && held.format === format && as_of === null) return;
-  const what = `${held.table} as ${held.format}${as_of === null ? '' : ` as of ${as_of}`}`;
-  throw new ConfigError(`${place} contains an export of ${what}, not of ${table} as ${format}.`, {
+  const [there, here] = [held, wanted].map(
+    ({ table, format, versions }) => `${versions ? 'all versions of ' : ''}${table} as ${format}`,
+  );
+  if (there === here && as_of === null) return;
+  const what = `${there}${as_of === null ? '' : ` as of ${as_of}`}`;
+  throw new ConfigError(`${place} contains an export of ${what}, not of ${here}.`, {
     hint: 'Name another place with --out, or replace it with --overwrite.',
   });
 }

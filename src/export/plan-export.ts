@@ -44,17 +44,13 @@ export async function planExport(
   // An earlier stop would not end the long statement below.
   stop.throwIfAborted();
   const from = changesFrom(held, since);
-  const months = await readMonths(snapshot, scope, from);
+  const months = await readMonths(snapshot, scope, { columns, since: from });
   stop.throwIfAborted();
   const toWrite = monthsToWrite(months, { scope, columns: columnsOf({ columns }), held, since: from });
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
   const { write } = toWrite;
-  const totals = await countTotals(
-    snapshot,
-    scope,
-    scores,
-    write.map(({ month }) => month),
-  );
+  const written = write.map(({ month }) => month);
+  const totals = await countTotals(snapshot, scope, { columns, scores, months: written });
   const rows = write.reduce((sum, of) => sum + of.rows, 0);
   return { ...toWrite, columns, scores, series: seriesColumn(scope.table), totals, rows };
 }
@@ -70,7 +66,7 @@ export function describeExport(
   held: Manifest | undefined,
   made: { format: Manifest['format']; files: readonly WrittenFile[]; exportedAt: Date },
 ): Manifest {
-  const { table, from = null, to = null, asOf = null, only } = scope;
+  const { table, from = null, to = null, asOf = null, versions, only } = scope;
   const keeps = (month: string) => plan.kept.includes(month);
   const written = plan.write.map(({ month, rows, fingerprint }) => ({ month, rows, fingerprint }));
   const months = [...written, ...(held?.months.filter(({ month }) => keeps(month)) ?? [])];
@@ -82,6 +78,8 @@ export function describeExport(
     complete: true,
     exported_at: made.exportedAt.toISOString(),
     as_of: asOf,
+    versions,
+    continues: held?.exported_at ?? null,
     changed_since: plan.changedSince,
     from,
     to,
@@ -90,8 +88,32 @@ export function describeExport(
     partitioned_by: ['month'],
     columns: columnsOf(plan),
     months: months.toSorted((a, b) => (a.month < b.month ? -1 : 1)),
-    files: files.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true })),
+    files: sorted(files),
+    changed: sorted(changedFiles(made.files, files, held?.files ?? [])),
   };
+}
+
+function sorted<One extends Pick<WrittenFile, 'path'>>(files: readonly One[]): One[] {
+  return files.toSorted((a, b) => a.path.localeCompare(b.path, 'en', { numeric: true }));
+}
+
+/**
+ * Returns the files that are new or differ from those of the export before, and the removed ones.
+ * @param written those of `files` that were written now
+ * @param held all files of the export before
+ */
+function changedFiles(
+  written: readonly WrittenFile[],
+  files: readonly WrittenFile[],
+  held: readonly WrittenFile[],
+): Manifest['changed'] {
+  const before = new Map(held.map(({ path, ...file }) => [path, file]));
+  const paths = new Set(files.map(({ path }) => path));
+  const others = written.filter(({ path, sha256 }) => before.get(path)?.sha256 !== sha256);
+  return [...others, ...held.filter(({ path }) => !paths.has(path))].map(({ path }) => ({
+    path,
+    before: before.get(path) ?? null,
+  }));
 }
 
 export function columnsOf({ columns }: Pick<ExportPlan, 'columns'>): Record<string, string> {

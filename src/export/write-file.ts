@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { type DuckDB, literal } from '../duckdb.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import { type FileFormat, readCsv, writeOptions } from './duckdb.ts';
@@ -28,7 +31,13 @@ export async function writeFile(
     await mkdir(dirname(file), { recursive: true });
     await duckdb.run(`copy (select * from ${staged}) to ${literal(file)} ${writeOptions[format]}`);
     await rm(from);
-    const { size } = await stat(file);
-    return { path, rows, bytes: size };
+    return { path, rows, ...(await sizeOf(file)) };
   });
+}
+
+/** Returns the size and the checksum of a file. */
+export async function sizeOf(path: string): Promise<Pick<WrittenFile, 'bytes' | 'sha256'>> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return { bytes: (await stat(path)).size, sha256: hash.digest('hex') };
 }

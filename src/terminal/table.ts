@@ -141,8 +141,8 @@ export function duration(seconds: number): string {
 }
 
 /** `2026-11-22 14:05`, in UTC. */
-export function minute(instant: Date): string {
-  return instant.toISOString().slice(0, 16).replace('T', ' ');
+export function minute(instant: Date | string): string {
+  return new Date(instant).toISOString().slice(0, 16).replace('T', ' ');
 }
 
 /** Returns a command as a person types it who has started this program in the same way: by its name, or by npx. */

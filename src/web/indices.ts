@@ -9,7 +9,7 @@ import {
   newsOverTime,
   subjectFeeds,
 } from '../warehouse/questions/indices.ts';
-import { by, endpoint, period, score, text, time } from './endpoint.ts';
+import { by, endpoint, exactTime, period, score, text } from './endpoint.ts';
 
 const feed = z.enum(indexFeeds);
 const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
@@ -54,7 +54,7 @@ export const indexEndpoints = [
     }),
     row: z.object({
       kind: z.enum(newsKinds),
-      at: time,
+      at: exactTime,
       text: z.string().nullable(),
       source: z.string().nullable(),
       url: z.string().nullable(),

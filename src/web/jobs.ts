@@ -11,14 +11,14 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { completenessOf, lastLoadOfJobs } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { type Endpoint, time } from './endpoint.ts';
+import { type Endpoint, exactTime, time } from './endpoint.ts';
 
 const count = z.int().nullable();
 
 const row = z.object({
   job: z.string(),
   feed: z.string().nullable().describe('null if the file cannot be read.'),
-  last_load_at: time.nullable().describe('null if it was never loaded.'),
+  last_load_at: exactTime.nullable().describe('null if it was never loaded.'),
   to: z.string().nullable().describe('The last day of its period so far.'),
   series: count.describe('null if the lists of the service were never fetched.'),
   complete: count.describe('Series that have all days that no longer change.'),

@@ -20,7 +20,7 @@ import {
   requestsByKey,
   rescorings,
 } from '../warehouse/questions/runs.ts';
-import { endpoint, period, text, time } from './endpoint.ts';
+import { endpoint, exactTime, period, text } from './endpoint.ts';
 
 const nothing = z.object({});
 const count = z.int();
@@ -70,12 +70,12 @@ export const contentsEndpoints = [
   }),
   endpoint('loads/known', 'Since when rows of a feed are known, and when a load last changed some', {
     takes: z.object({ feed: text(100).describe('A feed, such as gmsi-headlines.') }),
-    row: z.object({ first_at: time.nullable(), changed_at: time.nullable() }),
+    row: z.object({ first_at: exactTime.nullable(), changed_at: exactTime.nullable() }),
     ask: ({ feed }) => knownSince(feed),
   }),
   endpoint('moments', 'Moments that have a name (gmsi snapshot), the newest first', {
     takes: nothing,
-    row: z.object({ name: z.string(), at: time, note: z.string().nullable() }),
+    row: z.object({ name: z.string(), at: exactTime, note: z.string().nullable() }),
     ask: () => namedMoments,
   }),
   endpoint('origin', 'Whether the headlines are real or from a sandbox', {
@@ -105,8 +105,8 @@ export function runsEndpoints({
         command: z.string(),
         feed: z.string(),
         state: z.string(),
-        started_at: time,
-        ended_at: time,
+        started_at: exactTime,
+        ended_at: exactTime,
         requests: count,
         windows_planned: count.nullable(),
         windows_drained: count,
@@ -128,11 +128,11 @@ export function runsEndpoints({
         load_id: z.int(),
         command: z.string(),
         job: z.string(),
-        started_at: time,
+        started_at: exactTime,
         headlines: count,
         known_headlines: count.describe('Those that the load met and that were known before.'),
-        first_published_at: time,
-        last_published_at: time,
+        first_published_at: exactTime,
+        last_published_at: exactTime,
         old_model_version: z.string().nullable(),
         new_model_version: z.string().nullable(),
       }),
@@ -166,7 +166,7 @@ export function runsEndpoints({
     endpoint('alerts', 'Open alerts of jobs: failed windows, late, budget, key refused', {
       takes: nothing,
       rights: 'own',
-      row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: time }),
+      row: z.object({ kind: z.string(), job: z.string(), message: z.string(), raised_at: exactTime }),
       ask: () => openAlerts,
     }),
     endpoint('fields', 'Fields of the service that appeared or vanished in the last 7 days', {
@@ -185,7 +185,7 @@ export function runsEndpoints({
         result: z.string(),
         findings: count,
         reason: z.string().nullable(),
-        checked_at: time,
+        checked_at: exactTime,
       }),
       ask: () => lastChecks,
     }),
@@ -197,7 +197,7 @@ export function runsEndpoints({
         worker_id: z.string(),
         run_by: z.string(),
         concurrency: z.int(),
-        started_at: time,
+        started_at: exactTime,
       }),
       ask: () => livingWorkers(leaseSeconds),
     }),

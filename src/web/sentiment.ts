@@ -20,7 +20,6 @@ import {
   score,
   several,
   text,
-  time,
 } from './endpoint.ts';
 import { mostPoints, pointsIn } from './most-points.ts';
 
@@ -30,6 +29,8 @@ const matchType = several('A match type', 3).default(['COMBINED']);
 const asOf = pastMoment.optional().describe('What the warehouse had then, in the versions of then.');
 
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
+const state = z.string();
+const count = z.int().nullable();
 const means = { directional: score, semantic: score, headlines: z.int() };
 
 type Taken = z.output<typeof asked> & { readonly by?: SentimentAsked['by'] };
@@ -52,18 +53,29 @@ const headline = {
 const find = text(200).optional().describe('A text that the headline or its source contains.');
 
 export const sentimentEndpoints = [
-  endpoint('sentiment', 'Mean sentiment of series over time, from rollups or as it was known', {
+  endpoint('sentiment', 'Sentiment of series over time without gaps, from rollups or as it was known', {
     takes: overTime,
     row: z.object({
       country: z.string(),
       topic: z.string(),
       match_type: z.string(),
       at: z.string(),
-      ...means,
+      state: state.describe(
+        'What is loaded of these days: covered, settling, partial or not loaded, as in gmsi.sentiment_by_day. Not loaded: all that follows is null. With as_of, days that were loaded again since then do not count as loaded.',
+      ),
+      directional_count: count.describe('Headlines with a score.'),
+      directional_sum: score.describe(
+        'Sum of their scores. A mean over several rows is the sum of sums divided by the sum of counts.',
+      ),
+      directional: score.describe('Their mean; null if there are none.'),
       directional_error: score.describe(
         'Standard error of the mean, as if headlines were independent; null for fewer than two scores.',
       ),
+      semantic_count: count,
+      semantic_sum: score,
+      semantic: score,
       semantic_error: score,
+      headlines: count.describe('All headlines, with or without a score.'),
     }),
     ask: (taken) => sentimentOverTime(toAsk(taken)),
   }),
@@ -96,6 +108,12 @@ export const sentimentEndpoints = [
         usual: score.describe('Mean of the means of the periods before.'),
         periods: z.int().describe('Periods before with headlines.'),
         z: score.describe('null if less than half of the periods before had headlines.'),
+        state: state.describe(
+          'What is loaded of the period, over all series of the row: covered, settling or partial.',
+        ),
+        usual_state: state.describe(
+          'The same of the periods before, all together; not loaded if nothing is.',
+        ),
       }),
       ask: ({ match_type, days, ...others }) =>
         sentimentChanges({ ...others, matchType: match_type, days: days === '1' ? 1 : 7 }),
@@ -150,7 +168,7 @@ export const sentimentEndpoints = [
       headline: z.string().nullable().describe('As its latest headline puts it.'),
       source: z.string().nullable(),
       url: z.string().nullable(),
-      last_at: time,
+      last_at: exactTime,
       headlines: z.int().describe('Headlines that say the same (gmsi.story_key).'),
       directional: score,
       semantic: score,

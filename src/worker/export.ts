@@ -97,7 +97,7 @@ export async function exportJob(context: WorkerContext, name: string): Promise<v
 async function exportTo(
   { warehouse, log, clock, stop, storage }: WorkerContext,
   job: Job,
-  { to: out, format, rollup }: Job['exports'][number],
+  { to: out, format, rollup, versions = false }: Job['exports'][number],
 ): Promise<void> {
   // Loaded only here, because DuckDB is a large library, and is not available on every platform.
   const { exportTable } = await import('../export/export-table.ts');
@@ -110,6 +110,7 @@ async function exportTo(
     from,
     to,
     asOf: undefined,
+    versions,
     only: jobInTable(table, window),
   };
   const exported = await exportTable({ warehouse, scope, format, out, storage, mode: 'continue', stop });

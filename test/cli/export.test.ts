@@ -125,6 +125,32 @@ describe('gmsi export', () => {
     });
     const again = await gmsiHere(['export', '--out', 'whole', '--changed-since'], setting);
     expect(again.stdout).toMatch(/^written +0 months, 0 rows; the others have not changed$/m);
+    expect(again.stdout).not.toMatch(/^changed /m);
+    await sql`update gmsi.headlines set changed_at = changed_at + interval '1 second'
+              where published_at < '2024-02-01Z' and country = 'US'`.execute(warehouse.db);
+    const changed = await gmsiHere(['export', '--out', 'whole', '--changed-since'], setting);
+    expect(changed.stdout).toMatch(/^changed +month=2024-01\/part-0\.parquet$/m);
+    await sql`update gmsi.headlines set changed_at = changed_at + interval '1 second'
+              where published_at < '2024-02-01Z' and country = 'US'`.execute(warehouse.db);
+    const json = JSON.parse(
+      (await gmsiHere(['export', '--out', 'whole', '--changed-since', '--json'], setting)).stdout,
+    );
+    expect(json.changed).toEqual([
+      {
+        path: 'month=2024-01/part-0.parquet',
+        before: {
+          rows: expect.any(Number),
+          bytes: expect.any(Number),
+          sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+      },
+    ]);
+    const versions = JSON.parse((await gmsiHere(['export', '--versions', '--json'], setting)).stdout);
+    expect(versions).toMatchObject({
+      out: join(folder.path, 'export', 'gmsi-headlines-versions'),
+      versions: true,
+    });
+    expect(versions.rows).toBeGreaterThan(json.rows);
   });
 
   it('of days without headlines says so, makes no folder, and is no failure', async () => {
@@ -192,6 +218,8 @@ const mistakes = cases`
   a load that there is not | --changed-since 999999 | there is no load 999999 | gmsi status
   neither a load nor a moment | --changed-since yesterday | --changed-since "yesterday" is not valid | 2025-06-30T12:00:00Z, or the number of a load
   to continue and to replace | --changed-since --overwrite | '--changed-since .*' cannot be used with option '--overwrite' | --help
+  versions of a rollup | --rollup daily --versions | '--versions' cannot be used with option '--rollup | --help
+  versions as of a moment | --versions --as-of 2025-06-30T12:00:00Z | '--versions' cannot be used with option '--as-of | --help
   rollups since a moment | --rollup daily --changed-since 2025-06-30T12:00:00Z | and --rollup cannot | Without a value
   rollups of a feed without | oil --rollup daily | no rollups of ticker-headlines | drop --rollup
   a folder that cannot be | --out jobs/us.yaml/export | jobs\/us\.yaml\/export cannot be written: not a directory | --out
@@ -220,9 +248,9 @@ it('refuses a moment for which the answer may still change, and says for how lon
   expect(await readdir(folder.path)).toEqual(['jobs']);
 });
 
-it('exports the state at a moment by its name, in whole milliseconds', async () => {
+it('exports the state at a moment by its name, to the microsecond', async () => {
   const { code: named } = await gmsiHere(
-    ['snapshot', 'paper-2026', '--at', '2025-06-30T12:00:00.1239Z'],
+    ['snapshot', 'paper-2026', '--at', '2025-06-30T12:00:00.123456Z'],
     setting,
   );
   expect(named).toBe(0);
@@ -232,7 +260,7 @@ it('exports the state at a moment by its name, in whole milliseconds', async () 
     setting,
   );
   expect(code).toBe(0);
-  expect(JSON.parse(stdout).as_of).toBe('2025-06-30T12:00:00.123Z');
+  expect(JSON.parse(stdout).as_of).toBe('2025-06-30T12:00:00.123456Z');
   await gmsiHere(['snapshot', 'paper-2026', '--remove'], setting);
   await rm(out, { recursive: true, force: true });
 });

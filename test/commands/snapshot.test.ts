@@ -42,12 +42,12 @@ it('a name brings back what was known at its moment, after the rows have changed
 
 it('a name never moves; the list has all, the earliest first; a removed name is free', async () => {
   const june = { at: '2025-06-30T14:00:00.123456+02:00' };
-  expect(await snapshot('june', june)).toMatchObject({ at: '2025-06-30T12:00:00.123Z', note: null });
+  expect(await snapshot('june', june)).toMatchObject({ at: '2025-06-30T12:00:00.123456Z', note: null });
   await expect(snapshot('june', { at: '2025-07-01T00:00:00Z' })).rejects.toThrow(
     'june is the name of a moment already.',
   );
   const { moments } = await snapshot();
-  expect(moments[0]).toMatchObject({ name: 'june', at: '2025-06-30T12:00:00.123Z' });
+  expect(moments[0]).toMatchObject({ name: 'june', at: '2025-06-30T12:00:00.123456Z' });
   await expect(snapshot('jun', { remove: true })).rejects.toMatchObject({
     hint: expect.stringContaining('Did you mean june?'),
   });

@@ -109,6 +109,7 @@ describe('what is refused', () => {
     alerts: https://hooks.test/T0/token | 4:9 alerts found a secret, expected a map such as { max_lag: P5D }
     exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder
     exports: [{ to: "s3://b/x" }, { to: "s3://b/x" }] | 4:37 exports[1].to found "s3://b/x", expected a different target for each export
+    exports: [{ to: "s3://b/x", rollup: daily, versions: true }] | 4:54 exports[0].versions found true, expected no versions: a rollup has none
     feed: gmsi-index & exports: [{ to: "s3://b/x", rollup: daily }] | 5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up
     schedule: { timezone: Europe/Olso } | 4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo
     fields: { headline: [1] } | 4:22 fields.headline[0] found 1, expected the name of a field of the service

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
@@ -8,7 +9,16 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { rollups } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
-import { difference, type ExportSetting, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
+import {
+  askDuckDB,
+  comparable,
+  difference,
+  type ExportSetting,
+  none,
+  rowsIn,
+  rowsOfTable,
+  runExport,
+} from './exporting.ts';
 
 const months = ['2024-01', '2024-02', '2024-03', '2024-04'];
 
@@ -79,6 +89,82 @@ it('writes only months in which a row was inserted, revised, retracted or remove
   expect(manifest.files).toHaveLength(4);
   await sql`delete from gmsi.headlines`.execute(db);
   expect(await follow()).toBe(0);
+});
+
+it('names the files that changed, and keeps the checksums of what they were before', async () => {
+  const run = () => runExport({ db, folder: folder.path, mode: 'continue', rowsPerFile: 2 });
+  const checksum = async (path: string) =>
+    createHash('sha256')
+      .update(await readFile(join(folder.path, 'export', path)))
+      .digest('hex');
+  const part = (month: string, n: number) => `month=${month}/part-${n}.parquet`;
+  const first = (await run()).manifest;
+  expect(first.changed).toEqual(first.files.map(({ path }) => ({ path, before: null })));
+  expect(first.continues).toBeNull();
+  for (const { path, sha256 } of first.files) expect(sha256).toBe(await checksum(path));
+  const before = (path: string) => {
+    const { path: _, ...file } = first.files.find((one) => one.path === path)!;
+    return { path, before: file };
+  };
+  // GB, NO | US
+  await revise(db, '2024-02');
+  await sql`delete from gmsi.headlines where country = 'US' and published_at >= '2024-04-01Z'`.execute(db);
+  await insert(db, '2024-05');
+  const { manifest } = await run();
+  expect(manifest.changed).toEqual([
+    before(part('2024-02', 1)),
+    before(part('2024-04', 1)),
+    { path: part('2024-05', 0), before: null },
+    { path: part('2024-05', 1), before: null },
+  ]);
+  expect(manifest.continues).toBe(first.exported_at);
+  expect(manifest.files.map(({ path }) => path)).not.toContain(part('2024-04', 1));
+  for (const { path, sha256 } of manifest.files) expect(sha256).toBe(await checksum(path));
+  expect((await run()).manifest).toEqual({ ...manifest, changed: [] });
+});
+
+it('continues an export of a version of gmsi that kept no checksums', async () => {
+  await follow();
+  const path = join(folder.path, 'export', '_manifest.json');
+  const { versions, continues, changed, files, ...old } = JSON.parse(await readFile(path, 'utf8'));
+  const withoutChecksums = files.map(({ sha256, ...file }: Record<string, unknown>) => file);
+  await writeFile(path, JSON.stringify({ ...old, files: withoutChecksums }));
+  await revise(db, '2024-02');
+  expect(await follow()).toBe(1);
+  const { changed: now } = JSON.parse(await readFile(path, 'utf8'));
+  expect(now).toEqual([
+    {
+      path: 'month=2024-02/part-0.parquet',
+      before: { rows: 3, bytes: expect.any(Number), sha256: null },
+    },
+  ]);
+});
+
+it('follows all versions: a month is written again if one of its rows has a new version', async () => {
+  const run = async () => {
+    const scope = { versions: true };
+    const { out, manifest, written } = await runExport({
+      db,
+      folder: folder.path,
+      mode: 'continue',
+      scope,
+    });
+    const current = await askDuckDB(
+      `select * exclude (month, known_to, reason) rename (known_from as changed_at)
+       from read_parquet('${out}/**/*.parquet') where known_to is null`,
+    );
+    expect(difference(comparable(current), await rowsOfTable(db, 'gmsi.headlines'))).toEqual(none);
+    return { months: written.months, rows: manifest.rows };
+  };
+  expect(await run()).toEqual({ months: 4, rows: 12 });
+  expect(await run()).toEqual({ months: 0, rows: 12 });
+  await revise(db, '2024-02');
+  expect(await run()).toEqual({ months: 1, rows: 13 });
+  await revise(db, '2024-02', sql`retracted_at = now()`);
+  expect(await run()).toEqual({ months: 1, rows: 14 });
+  await expect(runExport({ db, folder: folder.path, mode: 'continue' })).rejects.toThrow(
+    /contains an export of all versions of gmsi.headlines as parquet, not of gmsi.headlines as parquet/,
+  );
 });
 
 it('sees a change that was committed after the export though it is older than rows that are exported', async () => {

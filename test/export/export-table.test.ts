@@ -11,7 +11,16 @@ import { aJobOf } from '../feeds/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aScope, askDuckDB, difference, none, rowsIn, rowsOfTable, runExport } from './exporting.ts';
+import {
+  aScope,
+  askDuckDB,
+  comparable,
+  difference,
+  none,
+  rowsIn,
+  rowsOfTable,
+  runExport,
+} from './exporting.ts';
 
 const formats = ['parquet', 'csv'] as const;
 
@@ -34,7 +43,7 @@ async function insertAwkward(db: Warehouse): Promise<void> {
     select gen_random_uuid(), country, 'Governance/Corruption', 'DOMESTIC',
       timestamptz '2024-02-29 23:59:59.999999+00', text, '', null, 0.1::float8 + 0.2::float8, score, -score, 5e-324,
       jsonb_build_object('text', text, 'list', jsonb_build_array(1, null, 1e30)), '2024-03-01 00:00:00.000001+00',
-      '2024-03-02 01:02:03.1+05:30', '2024-03-03Z', false, 9007199254740991
+      '2024-03-02 01:02:03.1+05:30', case when country <> 'US' then timestamptz '2024-03-03Z' end, false, 9007199254740991
     from unnest(array['US', 'G/B=%"*[x]?''\ é', '..', 'NULL', '007']) as country,
       unnest(array['=1+1', 'a "quoted", text', E'two\nlines\r\nor\tthree', '', 'NULL', ' ', '漢字 😀 {}']) as text,
       unnest(array['NaN', 'Infinity', '-0.000000000123456789', '1']::float8[]) as score
@@ -109,6 +118,38 @@ it('as of a moment is the table as it stood then', async () => {
   expect(seen.size).toBe(5);
 });
 
+it('with all versions is the table as of any moment, by the filter that the docs print for DuckDB', async () => {
+  await using own = await aWarehouse();
+  await using folder = await aFolder();
+  await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
+  const moments = await makeHistory(own.db);
+  const { out } = await runExport({ db: own.db, folder: folder.path, scope: { versions: true } });
+  const printed = docPages()
+    .flatMap(fencesOf)
+    .find(({ text, marks }) => marks.includes('duckdb') && text.includes('known_to'))!.text;
+  const [, filter] = /where ([\s\S]+)\n {2}and retracted_at/.exec(printed)!;
+  const seen = new Set<number>();
+  for (const day of moments) {
+    const rows = await askDuckDB(
+      `select * exclude (month, known_to, reason) rename (known_from as changed_at)
+       from read_parquet('${out}/**/*.parquet') where ${filter!.replaceAll('2025-06-30 12:00:00', `${day} 00:00:00`)}`,
+    );
+    const stood = await rowsOfTable(own.db, `gmsi.headlines_as_of('${day}Z')`);
+    expect(difference(comparable(rows), stood), day).toEqual(none);
+    seen.add(rows.length);
+  }
+  expect([...seen].toSorted((a, b) => a - b)).toEqual([0, expect.any(Number)]);
+  // Every row but the last version of a headline says why it was replaced.
+  const [counts] = await askDuckDB(
+    `select count(*) filter (known_to is null) as current, count(*) filter (reason is null) as without_reason,
+            count(*) filter (reason = 'rescored') as rescored, count(*) filter (known_from >= known_to) as wrong
+     from read_parquet('${out}/**/*.parquet')`,
+  );
+  expect(counts!.current).toBe(counts!.without_reason);
+  expect(Number(counts!.rescored)).toBeGreaterThan(0);
+  expect(Number(counts!.wrong)).toBe(0);
+});
+
 const own = await aWarehouseForAll();
 
 describe('every row of each feed', () => {
@@ -124,6 +165,26 @@ describe('every row of each feed', () => {
     expect(rows).not.toHaveLength(0);
     expect(difference(await rowsIn(out!, manifest), rows)).toEqual(none);
   });
+
+  it.each([...catalog.values()])('is exported in all its versions: $name', async ({ table }) => {
+    await using folder = await aFolder();
+    const { rows: before } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(
+      own.db,
+    );
+    await sql`update ${sql.table(`gmsi.${table.name}`)} set extra = '{"changed": true}', changed_at = clock_timestamp()`.execute(
+      own.db,
+    );
+    const { out } = await runExport({ db: own.db, folder: folder.path, scope: { table, versions: true } });
+    for (const moment of [before[0]!.now, 'infinity']) {
+      const rows = await askDuckDB(
+        `select * exclude (month, known_to, reason) rename (known_from as changed_at) from read_parquet('${out}/**/*.parquet')
+         where known_from <= timestamptz '${moment}' and (known_to is null or known_to > timestamptz '${moment}')`,
+      );
+      const stood = await rowsOfTable(own.db, `gmsi.${table.name}_as_of('${moment}')`);
+      expect(stood).not.toHaveLength(0);
+      expect(difference(comparable(rows), stood), moment).toEqual(none);
+    }
+  });
 });
 
 it('is of one moment, whatever changes while it is read', async () => {
@@ -131,8 +192,8 @@ it('is of one moment, whatever changes while it is read', async () => {
   await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
   const scope = aScope();
   const [counted, read] = await inOneState(own.db, new AbortController().signal, async (snapshot) => {
-    const totals = await countTotals(snapshot, scope, [], ['2024-01']);
     const columns = await exportColumns(snapshot, scope);
+    const totals = await countTotals(snapshot, scope, { columns, scores: [], months: ['2024-01'] });
     await sql`delete from gmsi.headlines where country = 'US'`.execute(own.db);
     let rows = 0;
     for await (const batch of linesOf(snapshot, scope, '2024-01', { columns, atMost: 100 }))
@@ -178,6 +239,7 @@ it('is read by the queries of the docs as they are printed', async () => {
   await using folder = await aFolder();
   const out = { parquet: join(folder.path, 'parquet'), csv: join(folder.path, 'csv') };
   for (const format of formats) await runExport({ db, folder: folder.path, format, out: out[format] });
+  await runExport({ db, folder: folder.path, out: `${out.parquet}-versions`, scope: { versions: true } });
   for (const { text, marks, place } of queries) {
     const printed = text.replace('export/gmsi-headlines', out[marks.includes('csv') ? 'csv' : 'parquet']);
     expect(await askDuckDB(printed), place).not.toHaveLength(0);

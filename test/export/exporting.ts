@@ -17,6 +17,7 @@ export function aScope(overrides: Partial<ExportScope> = {}): ExportScope {
     to: undefined,
     only: {},
     asOf: undefined,
+    versions: false,
     ...overrides,
   };
 }
@@ -96,7 +97,8 @@ export function difference(found: readonly string[], expected: readonly string[]
 
 export const none = { rows: 0, missing: [], unexpected: [] };
 
-function comparable(rows: readonly Values[]): string[] {
+/** Returns rows in a form to compare. */
+export function comparable(rows: readonly Values[]): string[] {
   const text = (column: string, value: unknown) => {
     if (value === null) return null;
     if (column !== 'extra') return String(value);

@@ -340,7 +340,9 @@ describe('the API', () => {
 
   it('shows what was known at a moment: nothing before the load, all after it', async () => {
     const asOf = (moment: string) => rowsOf(`sentiment?${series}&${days}&by=week&as_of=${moment}`);
-    expect(await asOf('2020-01-01T00:00:00Z')).toEqual([]);
+    const before = await asOf('2020-01-01T00:00:00Z');
+    expect(before).toHaveLength(5);
+    for (const row of before) expect(row).toMatchObject({ state: 'not loaded', headlines: null });
     const now = await rowsOf(`sentiment?${series}&${days}&by=week`);
     const later = new Date(Date.now() + 3_600_000).toISOString();
     const known = await asOf(later);
@@ -348,10 +350,9 @@ describe('the API', () => {
       warehouse.db,
     );
     expect(await asOf('later')).toEqual(known);
-    expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later, note: null }]);
-    expect(known.map(({ at, headlines }) => [at, headlines])).toEqual(
-      now.map(({ at, headlines }) => [at, headlines]),
-    );
+    expect(await rowsOf('moments')).toEqual([{ name: 'later', at: later.replace('Z', '000Z'), note: null }]);
+    const counts = (rows: typeof now) => rows.map(({ at, state, headlines }) => [at, state, headlines]);
+    expect(counts(known)).toEqual(counts(now));
     for (const [index, { directional }] of known.entries())
       expect(directional).toBeCloseTo(now[index]!.directional as number, 12);
   });
@@ -371,6 +372,9 @@ describe('the API', () => {
     const [then] = await rowsOf(`${path}&as_of=${later}`);
     expect(then).toMatchObject({ first_day: '2026-10-01' });
     expect(then!.last_day).not.toBe(covered[0]!.last_day);
+    const byDay = await rowsOf(`sentiment?${series}&${days}&as_of=${later}`);
+    for (const { at, state } of byDay)
+      expect(state).toBe(String(at) <= String(then!.last_day) ? 'covered' : 'partial');
     await drainedAt('2026-11-01').execute(warehouse.db);
   });
 
@@ -388,6 +392,76 @@ describe('the API', () => {
     expect(await rowsOf(asked)).toMatchObject([{ headlines }]);
     const later = new Date(Date.now() + 3_600_000).toISOString();
     expect(await rowsOf(`${asked}&as_of=${later}`)).toMatchObject([{ headlines }]);
+  });
+
+  it('has each day of each series as gmsi.sentiment_by_day has it, also days without news and days that are not loaded', async () => {
+    const uncover = (unsettled: string | null, covered: string) => sql`
+      with window_of as (
+        update gmsi.windows set first_unsettled = ${unsettled}
+        where (feed, country, last_day) = ('gmsi-headlines', 'US', '2026-10-31')
+      )
+      update gmsi.coverage set days = ${covered} where feed = 'gmsi-headlines' and country = 'US'`;
+    await uncover('2026-10-30', '{[2026-10-01,2026-10-30)}').execute(warehouse.db);
+    try {
+      const rows = await rowsOf(
+        'sentiment?country=US&country=NO&country=NO&country=XX&topic=Inflation-Food&topic=Governance/Corruption&from=2026-09-30&to=2026-11-02',
+      );
+      expect(rows).toHaveLength(3 * 2 * 34);
+      const { rows: view } = await sql<Record<string, unknown>>`
+        select country, topic, day::text as at, state, directional_count, directional_sum, directional_mean as directional,
+               semantic_count, semantic_sum, semantic_mean as semantic, headline_count as headlines
+        from gmsi.sentiment_by_day where match_type = 'COMBINED'`.execute(warehouse.db);
+      expect(new Set(view.map(({ state }) => state)).size).toBeGreaterThan(2);
+      expect(view.some(({ state, headlines }) => state === 'covered' && headlines === 0)).toBe(true);
+      const notLoaded = { state: 'not loaded', headlines: null, directional_count: null, semantic_sum: null };
+      // Headlines of November came along.
+      const cameAlong = { state: 'partial', headlines: expect.any(Number) };
+      for (const row of rows) {
+        const isIt = ({ country, topic, at }: Record<string, unknown>) =>
+          country === row.country && topic === row.topic && at === row.at;
+        expect(row).toMatchObject(view.find(isIt) ?? (row.headlines === null ? notLoaded : cameAlong));
+      }
+    } finally {
+      await uncover(null, '{[2026-10-01,2026-11-01)}').execute(warehouse.db);
+    }
+  });
+
+  it('has in its CSV what the mean of a week is made of, and says what is loaded of the week', async () => {
+    const csv = await (await get(`sentiment.csv?${series}&country=NO&from=2026-10-01&to=2026-11-01`)).text();
+    const [head, ...lines] = csv
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(','));
+    const byDay = lines.map((cells) => Object.fromEntries(head!.map((name, n) => [name, cells[n]!])));
+    const weeks = await rowsOf(`sentiment?${series}&country=NO&from=2026-10-01&to=2026-11-01&by=week`);
+    expect(weeks).toHaveLength(2 * 5);
+    const stateIn = (state: string) => weeks.filter((week) => week.state === state).length;
+    // The last ten days of NO failed, and November is not loaded.
+    expect([stateIn('covered'), stateIn('partial'), stateIn('not loaded')]).toEqual([7, 2, 1]);
+    for (const { country, at, directional, headlines } of weeks) {
+      const end = new Date(Date.parse(String(at)) + 7 * 86_400_000).toISOString().slice(0, 10);
+      const days = byDay.filter((day) => day.country === country && day.at! >= String(at) && day.at! < end);
+      const sum = (name: string) => days.reduce((sum, day) => sum + Number(day[name]), 0);
+      expect(headlines ?? 0).toBe(sum('headlines'));
+      if (directional !== null)
+        expect(sum('directional_sum') / sum('directional_count')).toBeCloseTo(Number(directional), 9);
+    }
+  });
+
+  it('says with what changed how much of the period, and of those before, is loaded', async () => {
+    const changes = (of: string, to = '2026-10-31') => rowsOf(`sentiment/changes?to=${to}&of=${of}`);
+    const bySeries = await changes('series');
+    const byTopic = await changes('topic');
+    expect(bySeries.map(({ state }) => state)).toEqual(['covered', 'covered']);
+    // The last days of one of the two countries failed.
+    expect(byTopic.map(({ topic, state }) => [topic, state]).toSorted()).toEqual([
+      ['Governance/Corruption', 'covered'],
+      ['Inflation-Food', 'partial'],
+    ]);
+    // The 12 weeks before begin in August.
+    for (const { usual_state } of [...bySeries, ...byTopic]) expect(usual_state).toBe('partial');
+    const [first] = await changes('country', '2026-10-07');
+    expect(first).toMatchObject({ topic: null, state: 'covered', usual_state: 'not loaded', periods: 0 });
   });
 
   it('sums up by month what it sums up by day', async () => {
@@ -463,6 +537,32 @@ describe('the API', () => {
       const [then] = await rowsOf(`${ofNovember}&as_of=${known_from}`);
       expect(then).toMatchObject({ changed_at: known_from, semantic_score });
     }
+  });
+
+  it('answers with all times of the warehouse to the microsecond, loads and moments, too', async () => {
+    await sql`insert into gmsi.moments (name, at, taken_by) values ('exact', '2026-11-01 00:00:00.123456+00', 'test')`.execute(
+      warehouse.db,
+    );
+    await sql`update gmsi.loads set started_at = '2026-11-01 00:00:00.123456+00'`.execute(warehouse.db);
+    await sql`update gmsi.check_results set checked_at = '2026-11-01 00:00:00.123456+00'`.execute(
+      warehouse.db,
+    );
+    await sql`update gmsi.loads set finished_at = '2026-11-01 00:00:01.123456+00' where job = 'test'`.execute(
+      warehouse.db,
+    );
+    const exact = '2026-11-01T00:00:00.123456Z';
+    expect((await rowsOf('moments')).find(({ name }) => name === 'exact')).toMatchObject({ at: exact });
+    for (const { started_at } of await rowsOf('loads')) expect(started_at).toBe(exact);
+    for (const { checked_at } of await rowsOf('checks')) expect(checked_at).toBe(exact);
+    const job = (await rowsOf('jobs')).find(({ job }) => job === 'test')!;
+    expect(job.last_load_at).toBe('2026-11-01T00:00:01.123456Z');
+    // Only what this program computes is not a time of the warehouse.
+    const dates = page.endpoints.flatMap(({ path, row }) =>
+      Object.entries(row.shape)
+        .filter(([, kind]) => (kind instanceof z.ZodNullable ? kind.unwrap() : kind) instanceof z.ZodDate)
+        .map(([column]) => `${path}.${column}`),
+    );
+    expect(dates).toEqual(['jobs.next_run', 'jobs.spent_by']);
   });
 
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {

@@ -13,7 +13,7 @@ import { claimPlace } from '../../src/warehouse/turns.ts';
 import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
-import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
+import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered } from '../support/a-worker.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
@@ -83,7 +83,12 @@ async function held(prefix: string) {
 it('exports a job after each of its loads, to every place that it names', async () => {
   const { db } = warehouse;
   const daily = join(folder.path, 'daily');
-  const exports = [{ to: `s3://${bucket}/g7` }, { to: daily, format: 'csv', rollup: 'daily' }];
+  const versions = join(folder.path, 'versions');
+  const exports = [
+    { to: `s3://${bucket}/g7` },
+    { to: daily, format: 'csv', rollup: 'daily' },
+    { to: versions, versions: true },
+  ];
   const g7 = jobFor(scope, { schedule, exports });
   await registered(db, 'g7', g7, lastNight);
   await using _worker = aWorker(settingNow({ g7 }));
@@ -106,6 +111,14 @@ it('exports a job after each of its loads, to every place that it names', async 
   await markExportDue(db, 'g7', new Date());
   await allExported();
   await expectWhole();
+  const [replaced] = await askDuckDB(
+    `select count(*) filter (known_to is null) as current, count(*) filter (reason = 'rescored') as rescored
+     from read_parquet('${versions}/**/*.parquet')`,
+  );
+  const { rows: counts } = await sql<{ current: string; rescored: string }>`
+    select count(*)::text as current, (count(*) filter (where published_at < '2024-02-01Z'))::text as rescored
+    from ${sql.raw(rows)} as h`.execute(db);
+  expect(replaced).toEqual(counts[0]);
 });
 
 it('reports an export that fails, which the load does not mind, and makes it good by the next one', async () => {

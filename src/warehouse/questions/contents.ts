@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { seriesColumns } from '../tables/series.ts';
 import { isUncovered } from './coverage.ts';
 import type { Question } from './reading.ts';
@@ -61,23 +62,26 @@ export function fullestSeries(feed: string, atMost: number): Question<FullSeries
 
 /** What a feed's past moments can show. */
 export interface Known {
-  /** When the first rows were stored; `null` if there are none. */
-  readonly first_at: Date | null;
+  /** When the first rows were stored; `null` if there are none. As text (UTC), to the microsecond, as is the other time. */
+  readonly first_at: string | null;
   /** When the latest load began that changed or retracted rows, if one did. */
-  readonly changed_at: Date | null;
+  readonly changed_at: string | null;
 }
 
 export function knownSince(feed: string): Question<Known> {
   return {
     about: `Since when rows of ${feed} are known, and when a load last changed some`,
     query: sql<Known>`
-      select coalesce((select min(finished_at) from gmsi.windows
-                       where rows_inserted > 0
-                         and load_id = (select min(load_id) from gmsi.loads where feed = ${feed} and rows_inserted > 0)),
-                      min(started_at) filter (where rows_inserted > 0)) as first_at,
-             max(started_at) filter (where rows_changed + rows_retracted > 0) as changed_at
-      from gmsi.loads
-      where feed = ${feed}`,
+      select ${exactTime('first_at')} as first_at, ${exactTime('changed_at')} as changed_at
+      from (
+        select coalesce((select min(finished_at) from gmsi.windows
+                         where rows_inserted > 0
+                           and load_id = (select min(load_id) from gmsi.loads where feed = ${feed} and rows_inserted > 0)),
+                        min(started_at) filter (where rows_inserted > 0)) as first_at,
+               max(started_at) filter (where rows_changed + rows_retracted > 0) as changed_at
+        from gmsi.loads
+        where feed = ${feed}
+      ) as known`,
   };
 }
 
@@ -122,9 +126,9 @@ export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> =
 /** Moments that have a name. */
 export const namedMoments: Question<{
   readonly name: string;
-  readonly at: Date;
+  readonly at: string;
   readonly note: string | null;
 }> = {
   about: 'Moments that have a name, the newest first',
-  query: sql`select name, at, note from gmsi.moments order by at desc, name limit 500`,
+  query: sql`select name, ${exactTime('at')} as at, note from gmsi.moments order by moments.at desc, name limit 500`,
 };

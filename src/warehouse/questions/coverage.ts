@@ -1,9 +1,10 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { skippedFor } from '../tables/refusals.ts';
 import { inScope, isOfSeries, nameOfSeries, type WindowScope } from '../tables/series.ts';
-import { exactTime, type Moment, momentSql } from './moment.ts';
+import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
@@ -191,6 +192,27 @@ export interface SeriesAsked {
   readonly matchTypes: readonly string[];
 }
 
+function wasDrained(asOf: Moment): RawBuilder<boolean> {
+  return sql`w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}`;
+}
+
+/**
+ * Returns, as `gmsi.series_days` does for now, the days of a series of headlines that were loaded at a past moment. The row
+ * `asked` of the query around it names the series. A window that was drained again counts only from its last drain, as in
+ * `coveredDays`.
+ */
+export function daysThen(asOf: Moment): RawBuilder<unknown> {
+  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = '' and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
+  return sql`(
+          select coalesce((select days from gmsi.coverage where ${isIt})
+                          * range_agg(w.days * daterange(null, w.first_unsettled)), '{}') as covered,
+                 coalesce(range_agg(w.days), '{}') as settling, '{}'::datemultirange as partial
+          from gmsi.windows w
+          where ${isIt}
+            and ${wasDrained(asOf)}
+        )`;
+}
+
 /**
  * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news.
  * @param asOf for a past moment, days that windows had drained by then. A window that was drained again counts only from its
@@ -208,7 +230,7 @@ export function coveredDays(
                * coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
                            where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
                                = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-                             and w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}), '{}')`;
+                             and ${wasDrained(asOf)}), '{}')`;
   return {
     about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${asOf}`}`,
     query: sql<CoveredDays>`

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { exactTime, type Moment, momentSql } from './moment.ts';
+import { exactTime } from '../exact-time.ts';
+import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
 export interface HeadlinesAsked {
@@ -97,7 +98,7 @@ export interface Story {
   readonly headline: string | null;
   readonly source: string | null;
   readonly url: string | null;
-  readonly last_at: Date;
+  readonly last_at: string;
   readonly headlines: number;
   readonly directional: number | null;
   readonly semantic: number | null;
@@ -128,7 +129,7 @@ export function storiesOf(asked: StoriesAsked): Question<Story> {
         where score is not null
         group by coalesce(gmsi.story_key(headline), headline_id)
       )
-      select headline, source, url, last_at, headlines, directional, semantic, contribution
+      select headline, source, url, ${exactTime('last_at')} as last_at, headlines, directional, semantic, contribution
       from (
         select *, row_number() over (order by contribution desc, last_at desc) as from_top,
                row_number() over (order by contribution, last_at desc) as from_bottom
@@ -136,7 +137,7 @@ export function storiesOf(asked: StoriesAsked): Question<Story> {
         where ${says(asked)}
       ) as ranked
       where from_top <= ${sql.lit(mostStories)} or from_bottom <= ${sql.lit(mostStories)}
-      order by contribution desc, last_at desc`,
+      order by contribution desc, ranked.last_at desc`,
   };
 }
 

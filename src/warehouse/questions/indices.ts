@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import type { Question } from './reading.ts';
 import { type Bucket, bucketOf } from './sentiment.ts';
 
@@ -146,7 +147,8 @@ export interface FeedNewsAsked {
 /** An event of an asset, a headline about it, a headline about one of its events, or a headline about a country. */
 export interface FeedNews {
   readonly kind: NewsKind;
-  readonly at: Date;
+  /** As text (UTC), to the microsecond. */
+  readonly at: string;
   readonly text: string | null;
   readonly source: string | null;
   readonly url: string | null;
@@ -222,13 +224,14 @@ export function feedNews({ kind, limit, ...asked }: FeedNewsAsked): Question<Fee
   return {
     about: `Events and headlines of ${subject}`,
     query: sql<FeedNews>`
-      select * from (${sql.join(
+      select kind, ${exactTime('at')} as at, text, source, url, topic, impact, score
+      from (${sql.join(
         shown,
         sql`
         union all`,
       )}
       ) as news
-      order by at desc, kind, text
+      order by news.at desc, kind, text
       limit ${limit}::int`,
   };
 }

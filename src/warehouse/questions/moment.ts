@@ -6,11 +6,3 @@ export type Moment = string;
 export function momentSql(moment: Moment): RawBuilder<Date> {
   return /^\d/.test(moment) ? sql`${moment}::timestamptz` : sql`gmsi.moment(${moment})`;
 }
-
-/**
- * Returns a time as text (UTC) to the microsecond. A `Date` would be cut to the millisecond: as the moment of a further question, it
- * would be before the version that it is of.
- */
-export function exactTime(column: string): RawBuilder<string> {
-  return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
-}

@@ -1,20 +1,21 @@
 import { type Kysely, sql } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 
 /** A version of a row, and the load and window that wrote it. */
 export interface Explanation {
-  /** All its columns; times as texts in UTC. */
+  /** All its columns. All times are texts in UTC, to the microsecond. */
   readonly version: Row & { readonly retracted_at: string | null };
-  readonly known_from: Date;
+  readonly known_from: string;
   /** `null` for the current version. */
-  readonly known_to: Date | null;
+  readonly known_to: string | null;
   /** Why the next version replaced it. */
   readonly replaced_because: string | null;
   readonly load_id: number;
   readonly command: string | null;
   readonly job: string | null;
-  readonly load_started_at: Date | null;
+  readonly load_started_at: string | null;
   /** Why somebody loaded it, if it was said. */
   readonly reason: string | null;
   readonly run_by: string | null;
@@ -55,15 +56,15 @@ export async function provenanceOf(
       from ${sql.table(`gmsi.${table.name}`)} t where ${isIt}
       union all ${replaced}
     )
-    select version, known_from, known_to, replaced_because, (version ->> 'load_id')::bigint as load_id,
-           l.command, l.job, l.started_at as load_started_at, l.reason, l.run_by, w.window_id, w.first_day, w.last_day,
+    select version, ${exactTime('known_from')} as known_from, ${exactTime('known_to')} as known_to, replaced_because,
+           (version ->> 'load_id')::bigint as load_id, l.command, l.job, ${exactTime('l.started_at')} as load_started_at, l.reason, l.run_by, w.window_id, w.first_day, w.last_day,
            w.request_start, w.request_end, w.page_size,
            case when w.window_id is not null then jsonb_build_object('feed', w.feed, 'country', w.country, 'topic', w.topic,
              'ticker', w.ticker, 'match_type', w.match_type, 'variant', w.variant) end as series
     from versions
     left join gmsi.loads l on l.load_id = (version ->> 'load_id')::bigint
     left join gmsi.windows w on w.window_id = (version ->> 'window_id')::bigint
-    order by ${sql.join(row)}, known_from
+    order by ${sql.join(row)}, versions.known_from
   `.execute(db);
   return rows;
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { hasLivingProcess, isAlive } from '../tables/processes.ts';
 import type { Question } from './reading.ts';
 
@@ -11,8 +12,9 @@ export interface LoadShown {
   readonly feed: string;
   /** See `stateOfLoad`. */
   readonly state: string;
-  readonly started_at: Date;
-  readonly ended_at: Date;
+  /** Times as texts (UTC), to the microsecond. */
+  readonly started_at: string;
+  readonly ended_at: string;
   readonly requests: number;
   /** `null` if several loads share them. */
   readonly windows_planned: number | null;
@@ -47,10 +49,10 @@ export function lastLoads(
     query: sql<LoadShown>`
       select load_id, job, command, feed,
              ${stateOfLoad(leaseSeconds)} as state,
-             started_at, coalesce(finished_at, updated_at) as ended_at,
-             requests, windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed,
-             rows_retracted, records_rejected, error, run_by
-      from gmsi.loads where ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}
+             ${exactTime('started_at')} as started_at, ${exactTime('ended_at')} as ended_at, requests, windows_planned, windows_drained,
+             windows_failed, records, rows_inserted, rows_changed, rows_retracted, records_rejected, error, run_by
+      from gmsi.loads cross join lateral (select coalesce(finished_at, updated_at) as ended_at) as ended
+      where ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}
       order by ${stateOfLoad(leaseSeconds)} = 'running' desc, load_id desc
       limit ${atMost}::int`,
   };
@@ -62,12 +64,12 @@ export interface Rescoring {
   readonly command: string;
   /** Empty for an import. */
   readonly job: string;
-  readonly started_at: Date;
+  readonly started_at: string;
   readonly headlines: number;
   /** Those that the load met and that were known before. */
   readonly known_headlines: number;
-  readonly first_published_at: Date;
-  readonly last_published_at: Date;
+  readonly first_published_at: string;
+  readonly last_published_at: string;
   readonly old_model_version: string | null;
   readonly new_model_version: string | null;
 }
@@ -91,7 +93,8 @@ export function rescorings(of: {
   return {
     about: 'The last loads in which the service had given many headlines new scores',
     query: sql<Rescoring>`
-      select load_id, command, job, started_at, headlines, known_headlines, first_published_at, last_published_at,
+      select load_id, command, job, ${exactTime('started_at')} as started_at, headlines, known_headlines,
+             ${exactTime('first_published_at')} as first_published_at, ${exactTime('last_published_at')} as last_published_at,
              old_model_version, new_model_version
       from gmsi.rescorings
       where ${isOfThen}
@@ -172,21 +175,22 @@ export interface OpenAlert {
   readonly kind: string;
   readonly job: string;
   readonly message: string;
-  readonly raised_at: Date;
+  readonly raised_at: string;
 }
 
 /** Returns open alerts. Not for readers. */
 export const openAlerts: Question<OpenAlert> = {
   about: 'Alerts that are not resolved',
   query: sql<OpenAlert>`
-      select kind, job, message, raised_at from gmsi.alerts where resolved_at is null order by raised_at desc limit 50`,
+      select kind, job, message, ${exactTime('raised_at')} as raised_at from gmsi.alerts
+      where resolved_at is null order by alerts.raised_at desc limit 50`,
 };
 
 export interface WorkerShown {
   readonly worker_id: string;
   readonly run_by: string;
   readonly concurrency: number;
-  readonly started_at: Date;
+  readonly started_at: string;
 }
 
 /** Returns the processes of `gmsi work` with a recent heartbeat. Not for readers. */
@@ -194,8 +198,8 @@ export function livingWorkers(leaseSeconds: number): Question<WorkerShown> {
   return {
     about: 'Workers that are alive',
     query: sql<WorkerShown>`
-      select process_id as worker_id, run_by, concurrency, started_at from gmsi.processes p
-      where p.command = 'work' and ${isAlive(leaseSeconds)} order by started_at`,
+      select process_id as worker_id, run_by, concurrency, ${exactTime('started_at')} as started_at from gmsi.processes p
+      where p.command = 'work' and ${isAlive(leaseSeconds)} order by p.started_at`,
   };
 }
 
@@ -208,14 +212,14 @@ export interface CheckShown {
   readonly findings: number;
   /** Why it was skipped or did not finish. */
   readonly reason: string | null;
-  readonly checked_at: Date;
+  readonly checked_at: string;
 }
 
 /** Returns the last result of each check in each job; checks with findings come first. */
 export const lastChecks: Question<CheckShown> = {
   about: 'The last result of each check',
   query: sql<CheckShown>`
-      select job, check_name, title, result, findings, reason, checked_at
+      select job, check_name, title, result, findings, reason, ${exactTime('checked_at')} as checked_at
       from gmsi.check_results
       order by array_position(array['failed', 'warned', 'passed', 'skipped'], result), job, check_name limit 2000`,
 };

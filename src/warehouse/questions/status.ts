@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { refreshReason } from '../tables/loads.ts';
 import { hasLivingProcess } from '../tables/processes.ts';
 import {
@@ -212,10 +213,11 @@ export async function completenessOf(
   return rows[0]!;
 }
 
-/** Returns when each job was last loaded: when its last load ended, or last stored its totals. */
-export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<string, Date>> {
-  const { rows } = await sql<{ job: string; at: Date }>`
-    select job, max(coalesce(finished_at, updated_at)) as at from gmsi.loads group by job
+/** Returns when each job was last loaded, as text: when its last load ended, or last stored its totals. */
+export async function lastLoadOfJobs(db: Kysely<Database>): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ job: string; at: string }>`
+    select job, ${exactTime('at')} as at
+    from (select job, max(coalesce(finished_at, updated_at)) as at from gmsi.loads group by job) as last
   `.execute(db);
   return new Map(rows.map(({ job, at }) => [job, at]));
 }

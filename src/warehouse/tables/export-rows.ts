@@ -41,6 +41,8 @@ export interface ExportScope {
   readonly only: Readonly<Record<string, readonly string[]>>;
   /** An instant: exports the table as it was then. */
   readonly asOf: string | undefined;
+  /** Exports all versions of each row, with `known_from` and `known_to`. Not with `asOf`, and not of a rollup. */
+  readonly versions: boolean;
 }
 
 /** A column as the database declares it, such as `published_at`, `timestamp with time zone`. */
@@ -114,20 +116,31 @@ export async function secondsUntilSettled(warehouse: Warehouse, moment: string):
   return Math.max(0, Math.ceil(rows[0]!.seconds));
 }
 
+/** What a version has besides the columns of the row; its `known_from` is the row's `changed_at`. */
+const ofVersion: readonly ExportColumn[] = [
+  { name: 'known_to', type: 'timestamp with time zone' },
+  { name: 'reason', type: 'text' },
+];
+
 /**
- * Returns every column of the table in its order. This includes columns that a user has added, except for `gmsi.headlines` as
- * of a past moment.
+ * Returns every column of the table in its order. This includes columns that a user has added, except for versions of
+ * `gmsi.headlines`.
  */
 export async function exportColumns(
   snapshot: Snapshot,
-  { table, asOf }: ExportScope,
+  { table, asOf, versions }: ExportScope,
 ): Promise<ExportColumn[]> {
-  const relation = asOf !== undefined && table.name === 'headlines' ? 'headline_version' : table.name;
+  const areVersions = asOf !== undefined || versions;
+  const relation = areVersions && table.name === 'headlines' ? 'headline_version' : table.name;
   const { rows } = await sql<ExportColumn>`
     select attname as name, format_type(atttypid, null) as type from pg_attribute
     where attrelid = ${`gmsi.${relation}`}::regclass and attnum > 0 and not attisdropped order by attnum
   `.execute(snapshot);
-  return rows;
+  if (!versions) return rows;
+  return [
+    ...rows.map((column) => (column.name === 'changed_at' ? { ...column, name: 'known_from' } : column)),
+    ...ofVersion,
+  ];
 }
 
 /**
@@ -139,17 +152,20 @@ export async function exportColumns(
 export async function readMonths(
   snapshot: Snapshot,
   scope: ExportScope,
-  since: string | undefined,
+  { columns, since }: { columns: readonly ExportColumn[]; since: string | undefined },
 ): Promise<MonthState[]> {
+  const changedAt = sql.ref(scope.versions ? 'known_from' : 'changed_at');
   const fingerprint = isRollup(scope.table)
     ? sql`sum(hashtextextended(held::text, 0))`
-    : sql`sum(extract(epoch from changed_at))`;
+    : sql`sum(extract(epoch from ${changedAt}))`;
   // A row is committed at most half of this delay after its changed_at.
   const isChanged =
-    since === undefined ? sql`false` : sql`bool_or(changed_at >= ${since}::timestamptz - gmsi.as_of_delay())`;
+    since === undefined
+      ? sql`false`
+      : sql`bool_or(${changedAt} >= ${since}::timestamptz - gmsi.as_of_delay())`;
   const { rows } = await sql<MonthState>`
     select ${monthOf(scope)} as month, count(*)::float8 as rows, ${fingerprint}::text as fingerprint, ${isChanged} as "isChanged"
-    from ${source(scope)} as held where ${isInScope(scope)} group by 1 order by 1
+    from ${source(scope, columns)} as held where ${isInScope(scope)} group by 1 order by 1
   `.execute(snapshot);
   return rows;
 }
@@ -172,8 +188,11 @@ export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise
 export async function countTotals(
   snapshot: Snapshot,
   scope: ExportScope,
-  scores: readonly string[],
-  months: readonly string[],
+  {
+    columns,
+    scores,
+    months,
+  }: { columns: readonly ExportColumn[]; scores: readonly string[]; months: readonly string[] },
 ): Promise<Totals[]> {
   if (months.length === 0) return [];
   const bounds = isBetween(scope, months[0]!, months.at(-1)!);
@@ -181,7 +200,8 @@ export async function countTotals(
   const { rows } = await sql<Readonly<Record<string, string>>>`
     select ${sql.ref(seriesColumn(scope.table))} as series, ${monthOf(scope)} as month,
            count(*)::text as rows ${sql.join(sums, sql``)}
-    from ${source(scope)} where ${isInScope(scope)} and ${bounds} and ${monthOf(scope)} = any(${[...months]}::text[])
+    from ${source(scope, columns)} as held
+    where ${isInScope(scope)} and ${bounds} and ${monthOf(scope)} = any(${[...months]}::text[])
     group by 1, 2 order by 2, 1
   `.execute(snapshot);
   return rows.map((row) => totalsFrom(row, scores));
@@ -213,11 +233,11 @@ export async function* linesOf(
   month: string,
   { columns, atMost }: { columns: readonly ExportColumn[]; atMost: number },
 ): AsyncGenerator<string[]> {
-  const { table } = scope;
-  const key = [...Object.keys(table.series), ...table.key];
+  const { table, versions } = scope;
+  const key = [...Object.keys(table.series), ...table.key, ...(versions ? ['known_from'] : [])];
   await sql`
     declare export_rows no scroll cursor for
-    select ${lineOf(columns)} as line from ${source(scope)}
+    select ${lineOf(columns)} as line from ${source(scope, columns)} as held
     where ${isBetween(scope, month, month)} and ${isInScope(scope)}
     order by ${sql.join(key.map((column) => sql.ref(column)))}
   `.execute(snapshot);
@@ -256,10 +276,31 @@ function lineOf(columns: readonly ExportColumn[]): RawBuilder<string> {
   return sql`${sql.join(parts, sql` || ',' || `)}`;
 }
 
-function source({ table, asOf }: ExportScope): RawBuilder<unknown> {
+function source(scope: ExportScope, columns: readonly ExportColumn[]): RawBuilder<unknown> {
+  const { table, asOf, versions } = scope;
+  if (versions) return versionsOf(table, columns);
   return asOf === undefined
     ? sql.table(`gmsi.${table.name}`)
     : sql`${sql.table(`gmsi.${table.name}_as_of`)}(${asOf}::timestamptz)`;
+}
+
+/** Returns all versions of a table's rows, the current ones without `known_to` and `reason`. */
+function versionsOf({ name }: ExportTable, columns: readonly ExportColumn[]): RawBuilder<unknown> {
+  const own = columns.slice(0, -ofVersion.length).map((column) => column.name);
+  const ofRow = sql.join(
+    own.map((column) => (column === 'known_from' ? sql`changed_at as known_from` : sql.ref(column))),
+  );
+  const replaced =
+    name === 'headlines'
+      ? sql`select ${sql.join(own.map((column) => sql.ref(column)))}, known_to, reason from gmsi.headline_revisions`
+      : sql`select version.*, r.known_to, r.reason from gmsi.revisions r
+            cross join lateral (
+              select ${ofRow} from jsonb_populate_record(null::${sql.table(`gmsi.${name}`)}, r.version)
+            ) as version
+            where r.table_name = ${name}`;
+  return sql`(
+      select ${ofRow}, null::timestamptz as known_to, null::text as reason from ${sql.table(`gmsi.${name}`)}
+      union all ${replaced})`;
 }
 
 function timeOf({ table }: ExportScope): RawBuilder<unknown> {

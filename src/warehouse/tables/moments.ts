@@ -1,15 +1,26 @@
 import { type Selectable, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { databaseTime } from '../health.ts';
 
-export type NamedMoment = Selectable<Database['gmsi.moments']>;
+export interface NamedMoment extends Omit<Selectable<Database['gmsi.moments']>, 'at'> {
+  /** As text (UTC), to the microsecond. */
+  readonly at: string;
+}
 
 /** Names begin with a letter, so that no time is one. */
 export const momentName = /^[A-Za-z][\w.-]{0,62}$/;
 
+const columns = ['name', exactTime('at').as('at'), 'note', 'taken_at', 'taken_by'] as const;
+
 export async function readMoments(warehouse: Warehouse): Promise<NamedMoment[]> {
-  return warehouse.selectFrom('gmsi.moments').selectAll().orderBy('at').orderBy('name').execute();
+  return warehouse
+    .selectFrom('gmsi.moments')
+    .select(columns)
+    .orderBy('gmsi.moments.at')
+    .orderBy('name')
+    .execute();
 }
 
 /**
@@ -30,7 +41,7 @@ export async function nameMoment(
     .insertInto('gmsi.moments')
     .values({
       name,
-      at: sql<Date>`date_trunc('milliseconds', ${moment}::timestamptz)`,
+      at: sql<Date>`${moment}::timestamptz`,
       note: note ?? null,
       taken_by: takenBy,
     })
@@ -41,7 +52,7 @@ export async function nameMoment(
         .whereRef('gmsi.moments.at', '=', 'excluded.at')
         .whereRef('gmsi.moments.taken_by', '=', 'excluded.taken_by'),
     )
-    .returningAll()
+    .returning(columns)
     .executeTakeFirst();
 }
 

@@ -14,10 +14,14 @@ function aRow(at: string, directional: number | null = 0.5, headlines = 1) {
     ...series,
     at,
     directional,
-    semantic: null,
-    headlines,
+    directional_count: directional === null ? 0 : headlines,
+    directional_sum: (directional ?? 0) * headlines,
     directional_error: null as number | null,
+    semantic: null,
+    semantic_count: 0,
+    semantic_sum: 0,
     semantic_error: null,
+    headlines,
   };
 }
 
@@ -188,6 +192,16 @@ describe('a trailing mean', () => {
     expect(line.values).toEqual([null, 0.5, null, null, 0.5, 0.5]);
     expect(one.states[2]).toBe('incomplete');
     expect(line.loose).toEqual([null, null, 0.5, null, null, null]);
+  });
+
+  it('is a mean of scores: headlines without one do not count', () => {
+    const rows = [
+      { ...aRow('2025-01-02', 0.6, 9), directional_count: 1, directional_sum: 0.6 },
+      aRow('2025-01-03', 0, 2),
+    ];
+    const { line, one } = aChart(rows, all, { smooth: 7 });
+    expect(line.values.at(-1)).toBeCloseTo(0.2);
+    expect(one.behind.at(-1)).toBe(11);
   });
 
   it('leaves out days without a score of the model', () => {

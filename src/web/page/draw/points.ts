@@ -16,7 +16,7 @@ export interface SeriesKey {
   readonly match: string;
 }
 
-export type SentimentRow = Row<'sentiment'>;
+export type SentimentRow = Omit<Row<'sentiment'>, 'state'>;
 type CoveredRow = Row<'coverage/days'>;
 
 /**
@@ -70,8 +70,9 @@ export interface Line {
   readonly values: readonly (number | null | undefined)[];
   /** The means so far of buckets that are incomplete or cut. */
   readonly loose: readonly (number | null)[];
-  /** The buckets' means, without smoothing. */
+  /** The buckets' means, without smoothing, and how many scores each is of. */
   readonly means: readonly (number | null)[];
+  readonly counts: readonly number[];
   /** Half the height of the band around each drawn value; `null` where there is no band. */
   readonly errors: readonly (number | null)[];
 }
@@ -140,13 +141,14 @@ export function chartOf(
     );
     const sums = (count: (row: SentimentRow) => number) =>
       trailingSums([...found.values()], starts, smooth, count);
-    const behind = smooth > 1 ? sums((row) => row.headlines) : headlines;
+    const behind = smooth > 1 ? sums((row) => row.headlines ?? 0) : headlines;
     const points = { ...one, key, title: titles[place]!, place, states, headlines, behind };
     series.push(points);
     for (const model of models) {
       const means = starts.map((start) => found.get(start)?.[model] ?? null);
-      const scores = smooth > 1 ? sums((row) => (row[model] ?? 0) * row.headlines) : [];
-      const scored = smooth > 1 ? sums((row) => (row[model] === null ? 0 : row.headlines)) : [];
+      const counts = starts.map((start) => found.get(start)?.[`${model}_count`] ?? 0);
+      const scores = smooth > 1 ? sums((row) => row[`${model}_sum`] ?? 0) : [];
+      const scored = smooth > 1 ? sums((row) => row[`${model}_count`] ?? 0) : [];
       const drawn = means.map((mean, index) =>
         mean === null || smooth === 1 ? mean : scores[index]! / scored[index]!,
       );
@@ -157,7 +159,7 @@ export function chartOf(
         const hasBand = asked.band && smooth === 1 && typeof values[index] === 'number';
         return hasBand && error !== null ? errorsAside * error : null;
       });
-      lines.push({ series: points, model, values, loose, means, errors });
+      lines.push({ series: points, model, values, loose, means, counts, errors });
     }
   }
   return { by, from, to, starts, ends, series, lines, smooth, counted: 'headline', lanes: [] };
@@ -199,6 +201,7 @@ export function withDifference(chart: Chart): Chart {
         model: line.model,
         loose: none.map(() => null),
         errors: none.map(() => null),
+        counts: none,
         values: line.values.map((value, index) => minus(value, than.values[index])),
         means: line.means.map((mean, index) => minus(mean, than.means[index]!)),
       };

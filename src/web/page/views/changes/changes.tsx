@@ -100,6 +100,16 @@ export function Changes() {
     { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
     { title: 'before', kind: 'number', show: ({ usual }) => score(usual), by: ({ usual }) => usual },
     { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
+    {
+      title: 'loaded',
+      by: ({ state }) => state,
+      show: ({ state, usual_state }) => (
+        <>
+          {state}
+          {usual_state !== 'covered' && <span class="quiet"> · before: {usual_state}</span>}
+        </>
+      ),
+    },
   ];
   const past = span === 'day' ? '90 days' : '12 weeks';
   return (
@@ -122,7 +132,8 @@ export function Changes() {
       ))}
       <Noted of={asked}>
         z is how many standard deviations the mean score lies from its mean in the {past} before. There is
-        none if fewer than half of those had headlines.
+        none if fewer than half of those had headlines. Loaded: covered, settling (it may still change) or
+        partial (headlines may be missing).
       </Noted>
       <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
         {({ rows }) => (

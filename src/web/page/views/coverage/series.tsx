@@ -42,7 +42,9 @@ export function Series(
       from,
       to,
       states: spans.flatMap(([state, length]) => Array(length).fill(state)),
-      news: news.answer && new Map(news.answer.rows.map(({ at, headlines }) => [at, headlines])),
+      news:
+        news.answer &&
+        new Map(news.answer.rows.flatMap(({ at, headlines }) => (headlines ? [[at, headlines]] : []))),
     };
   }, [timeline, news.answer, news.error, from, to]);
   useEscape(() => go(closed));

@@ -255,13 +255,20 @@ function headlinesOf(country: string, shown: readonly IndexLine[]) {
 const mostRows = 50_000;
 
 /** A point of an index as if it were of headlines, so that it is drawn as those are, with the series that it is from. */
-type IndexRow = SentimentRow & { readonly of: Pick<Point, 'match_type' | 'variant'> };
+type IndexRow = SentimentRow & {
+  readonly headlines: number;
+  readonly of: Pick<Point, 'match_type' | 'variant'>;
+};
 
 function asSentiment(country: string, point: Point): IndexRow {
   const { topic, match_type, variant, kind, at, mean, count } = point;
   const line = [match_type, kind, variantTitle(variant)].filter(Boolean).join(' ');
-  const row = { country, topic, match_type: line, at, headlines: count, directional: mean, semantic: null };
-  return { ...row, directional_error: null, semantic_error: null, of: { match_type, variant } };
+  return {
+    ...{ country, topic, match_type: line, at, headlines: count, of: { match_type, variant } },
+    ...{ directional: mean, directional_count: count, directional_sum: mean && mean * count },
+    ...{ semantic: null, semantic_count: null, semantic_sum: null },
+    ...{ directional_error: null, semantic_error: null },
+  };
 }
 
 /** A topic and a model of an index. */

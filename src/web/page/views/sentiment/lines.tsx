@@ -325,9 +325,10 @@ export function Legend({ chart }: { chart: Chart }) {
 function summaryOf(chart: Chart, series: SeriesPoints): string {
   if (series.isDifference) return 'difference';
   const headlines = series.headlines.reduce((sum, count) => sum + count, 0);
-  const means = linesOf(chart, series).map(({ means, model }) => {
-    const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * series.headlines[index]!, 0);
-    const mean = score(headlines > 0 ? sum / headlines : null);
+  const means = linesOf(chart, series).map(({ means, counts, model }) => {
+    const scored = counts.reduce((sum, count) => sum + count, 0);
+    const sum = means.reduce<number>((sum, mean, index) => sum + (mean ?? 0) * counts[index]!, 0);
+    const mean = score(scored > 0 ? sum / scored : null);
     return chart.lines.length > chart.series.length ? `${mean} ${model}` : mean;
   });
   const gaps = gapsOf(chart, series);
