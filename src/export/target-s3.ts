@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import {
   DeleteObjectCommand,
@@ -10,6 +9,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { ConfigError, GmsiError } from '../errors.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
@@ -100,7 +100,7 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     refuseTaken(out, [...there.keys()], mode);
     const isHeld = mode === 'continue' && there.has(manifestName);
     const held = isHeld ? readManifest(await send(() => read(manifestName)), out, there) : undefined;
-    const path = await mkdtemp(join(tmpdir(), 'gmsi-export-'));
+    const path = await temporaryFolder();
     return {
       place: out,
       path,

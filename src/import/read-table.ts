@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +8,7 @@ import { identifier, literal, pathLiteral } from '../duckdb.ts';
 import { systemReason } from '../errors.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { parseJson } from '../service/json.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { longest, type PlacedRecord, type ReadOptions, refuseEmpty, refuseExport } from './batch.ts';
 import { type CsvShape, CsvShapeReader } from './csv-shape.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -173,7 +174,7 @@ function reasonOf(error: unknown): string {
  */
 async function plainFile(file: DataFile, reading: ReadOptions) {
   const isPlain = file.path !== undefined && !file.isGzipped;
-  const folder = isPlain ? undefined : await mkdtemp(join(tmpdir(), 'gmsi-import-'));
+  const folder = isPlain ? undefined : await temporaryFolder();
   const path = folder === undefined ? file.path! : join(folder, 'records');
   const remove = async () => {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });

@@ -1,0 +1,30 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Of which machine and process a folder is. A temporary folder may be shared by containers, each with processes of its own. */
+const ofProcess = (pid: number | string) => `gmsi-${hostname()}-${pid}-`;
+
+/**
+ * Creates a folder of this process in the system's temporary folder. First removes those of processes of this machine that no longer
+ * live: a process that is killed leaves what it has unpacked.
+ * @returns its path; the caller removes it
+ */
+export async function temporaryFolder(): Promise<string> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = /-(\d+)-[^-]*$/.exec(name)?.[1];
+    if (pid === undefined || !name.startsWith(ofProcess(pid)) || isAlive(Number(pid))) continue;
+    // Another user's, or another process is removing it.
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+  return mkdtemp(join(tmpdir(), ofProcess(process.pid)));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
