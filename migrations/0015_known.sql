@@ -1,22 +1,41 @@
 -- When a desk could have known: what was loaded before the desk began to watch may be assumed; what came later counts from its arrival.
 
--- Only the days that were loaded while they could still change: with them, an answer without headlines shows that there were none.
-update gmsi.coverage c set watched = coalesce((
-  select range_agg(w.days * daterange(w.first_unsettled, null)) from gmsi.windows w
-  where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant) = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-    and w.state = 'drained' and w.last_day >= w.first_unsettled), '{}');
-comment on column gmsi.coverage.watched is 'Days (UTC) that were first loaded while they could still change: rows came as they appeared. Other covered days were loaded later, so their rows are backfilled.';
+-- Since when a day is watched. The moment is kept, because before it, nobody could know that there was no other news.
+create table gmsi.watched (
+  feed text not null,
+  country text not null,
+  topic text not null,
+  ticker text not null,
+  match_type text not null,
+  variant text not null,
+  day date not null,
+  watched_from timestamptz,
+  primary key (feed, country, topic, ticker, match_type, variant, day)
+);
+comment on table gmsi.watched is 'The days (UTC) of each series that a load drained while they could still change. A row of such a day that comes later was not there then, so it counts from when it came. Rows of other days were loaded later, so they are backfilled.';
+comment on column gmsi.watched.day is 'Day (UTC).';
+comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then.';
+insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
+select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, d::date,
+       min(w.finished_at) filter (where d::date < (w.drain_started_at at time zone 'UTC')::date)
+from gmsi.windows w
+cross join lateral generate_series(
+  greatest(w.first_day, w.first_unsettled)::timestamp, w.last_day::timestamp, interval '1 day') as d
+where w.state = 'drained' and w.first_unsettled is not null
+group by 1, 2, 3, 4, 5, 6, 7;
+alter table gmsi.coverage drop column watched;
 
 create function gmsi.known_state(
-  days daterange, covered datemultirange, settling datemultirange, partial datemultirange, watched datemultirange,
-  has_rows boolean, has_backfilled boolean, assume_backfilled boolean
+  days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean, has_backfilled boolean,
+  assume_backfilled boolean, over_days bigint, watched bigint, in_time bigint
 ) returns text language sql immutable parallel safe return
   case when has_backfilled and not assume_backfilled then 'backfilled'
        when not covered + settling @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
-       when not has_backfilled and watched @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
+       when in_time < watched then 'late'
+       when watched = over_days and not has_backfilled then gmsi.state_of(days, covered, settling, partial, has_rows)
        when assume_backfilled then 'assumed'
        else 'backfilled' end;
-comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean) is 'What an answer as of a moment rests on. covered, settling: the days were loaded while they could still change, so each headline counts from when it came. assumed: some headlines or days were loaded later, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, bigint, bigint) is 'What an answer as of a moment rests on, from how many of its days were over at the moment (over_days), are watched (gmsi.watched), and were so by then (in_time). covered, settling: all of them were, so each headline counts from when it came. late: some were watched only after the moment, so what had been published by then was not known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
 create function gmsi.signals(
@@ -89,7 +108,7 @@ begin
              power(0.5, extract(epoch from a.moment - v.entered_at)::float8 / extract(epoch from half_life)::float8) end as weight,
            not of_stories or 1 = row_number() over (
              partition by a.moment, case when of_stories then coalesce(gmsi.story_key(v.headline), v.headline_id) end
-             order by v.entered_at, v.published_at, v.headline_id) as counts
+             order by s.score is null, v.entered_at, v.published_at, v.headline_id) as counts
     -- Headlines and moments meet in bins that are as long as the longest time before a moment: not every headline meets every moment.
     from (select moment, since, generate_series(date_bin(longest, since, begins), date_bin(longest, moment, begins), longest) as bin
           from asked) as a
@@ -115,9 +134,8 @@ begin
   )
   select a.moment,
          case when d.last_day is not null or s.moment is not null then gmsi.known_state(
-                daterange(least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date),
-                          ((a.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'),
-                d.covered, d.settling, d.partial, d.watched, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled)
+                daterange(first_day, ((a.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'), d.covered, d.settling,
+                d.partial, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled, today - over_from, w.watched, w.in_time)
               when not exists (select from gmsi.topics t where t.topic = signals.topic) then 'unknown topic'
               when not exists (select from gmsi.countries c where c.country = signals.country) then 'unknown country'
               else 'series not loaded' end,
@@ -125,15 +143,23 @@ begin
          coalesce(s.sentiment_abs_sum, 0), s.sentiment_std, s.sentiment_mean, s.weighted_mean
   from asked a
   left join sums s on s.moment = a.moment
-  cross join (
-    select days.*, coalesce((select c.watched from gmsi.coverage c
-                             where (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-                                 = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '')), '{}') as watched
-    from gmsi.series_days('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') as days
-  ) as d
+  cross join gmsi.series_days('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') as d (
+    requested_from, last_day, covered, settling, partial)
+  cross join lateral (
+    select least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date) as first_day,
+           (a.moment at time zone 'UTC')::date as today
+  ) as asked_days
+  -- The days that were over, at least the last one.
+  cross join lateral (select least(first_day, today - 1) as over_from) as over_days
+  cross join lateral (
+    select count(w.watched_from) as watched, count(*) filter (where w.watched_from <= a.moment) as in_time
+    from gmsi.watched w
+    where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
+        = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') and w.day >= over_from and w.day < today
+  ) as w
   order by 1;
 end $$;
-comment on function gmsi.signals(timestamptz[], text, text, interval, text, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic that became known in the time "over" before each moment, in the versions that were known then: one row for each distinct moment, in order. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first. See gmsi.signal_at for the rest.';
+comment on function gmsi.signals(timestamptz[], text, text, interval, text, text, boolean, text, interval, double precision, boolean) is 'Sums over the headlines of a country and topic that became known in the time "over" before each moment, in the versions that were known then: one row for each distinct moment, in order. Without "over", the time since the moment before it (for the first one, 24 hours), so that each headline counts once. half_life: a headline weighs half as much for each half_life that has passed since it became known; the count and sentiment_std are not weighted. least_probability: only headlines with at least this topic_probability. of_stories: of the headlines of a moment with the same gmsi.story_key, only the one that became known first, of those with a score. See gmsi.signal_at for the rest.';
 
 create or replace function gmsi.signal_at(
   moment timestamptz, country text, topic text, over interval default '1 day', match_type text default 'COMBINED',
@@ -147,7 +173,7 @@ create or replace function gmsi.signal_at(
   select state, headline_count, witnessed_count, sentiment_sum, sentiment_abs_sum, sentiment_std, sentiment_mean, weighted_mean
   from gmsi.signals(array[moment], country, topic, over, match_type, sentiment_type, assume_backfilled, rounding)
 $$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were loaded while they could still change, so the answer rests on what the warehouse has seen, and 0 headlines mean that there was no news. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster.';
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster.';
 
 -- Days from close to close.
 
@@ -227,8 +253,19 @@ begin
   return query
   with bins as materialized (
     select b.day, b.begins, b.ends, b.known_at,
-           daterange(((b.begins + interval '1 microsecond') at time zone 'UTC')::date, (b.ends at time zone 'UTC')::date, '[]') as utc_days
+           daterange(((b.begins + interval '1 microsecond') at time zone 'UTC')::date, (b.ends at time zone 'UTC')::date, '[]') as utc_days,
+           (b.known_at at time zone 'UTC')::date as today
     from unnest(days, beginnings, ends, known) as b (day, begins, ends, known_at)
+  ), bin_days as materialized (
+    select b.*, d::date as utc_day
+    from bins b cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as d
+  ), watched as (
+    select w.country, w.topic, b.day, count(w.watched_from) as watched, count(*) filter (where w.watched_from <= b.known_at) as in_time
+    from bin_days b join gmsi.watched w on w.day = b.utc_day and b.utc_day < b.today
+    where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
+      and (sentiment_daily_as_known.country is null or w.country = sentiment_daily_as_known.country)
+      and (sentiment_daily_as_known.topic is null or w.topic = sentiment_daily_as_known.topic)
+    group by 1, 2, 3
   ), sums as (
     select o.country, o.topic, o.day, (count(*) filter (where o.counts))::int as headline_count,
            (count(*) filter (where o.counts and o.was_held))::int as witnessed_count, bool_or(o.is_backfilled) as has_backfilled,
@@ -244,9 +281,7 @@ begin
              case when counts then gmsi.summable(v.semantic_score) end as semantic,
              coalesce(gmsi.summable(v.topic_probability), 0) as probability
       from gmsi.headlines_point_in_time v
-      join (select bins.*, day_of.day::date as utc_day
-            from bins cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as day_of (day)
-      ) as b on b.utc_day = (v.published_at at time zone 'UTC')::date
+      join bin_days b on b.utc_day = (v.published_at at time zone 'UTC')::date
       cross join lateral (select not v.is_backfilled or assume_backfilled as counts) as c
       where v.match_type = sentiment_daily_as_known.match_type
         and (sentiment_daily_as_known.country is null or v.country = sentiment_daily_as_known.country)
@@ -262,7 +297,7 @@ begin
     ) as o
     group by o.country, o.topic, o.day
   ), asked as (
-    select s.country, s.topic, coalesce(c.watched, '{}') as watched, d.*
+    select s.country, s.topic, d.*
     from (
       select c.country, c.topic from gmsi.coverage c
       where c.feed = 'gmsi-headlines' and c.match_type = sentiment_daily_as_known.match_type
@@ -271,8 +306,6 @@ begin
       where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
     ) as s
     cross join lateral gmsi.series_days('gmsi-headlines', s.country, s.topic, '', sentiment_daily_as_known.match_type, '') as d
-    left join gmsi.coverage c on (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-      = ('gmsi-headlines', s.country, s.topic, '', sentiment_daily_as_known.match_type, '')
     where (sentiment_daily_as_known.country is null or s.country = sentiment_daily_as_known.country)
       and (sentiment_daily_as_known.topic is null or s.topic = sentiment_daily_as_known.topic)
   )
@@ -283,9 +316,11 @@ begin
   from asked a
   join bins b on daterange(a.first_day, a.last_day, '[]') @> b.day
   left join sums s on s.country = a.country and s.topic = a.topic and s.day = b.day
+  left join watched w on w.country = a.country and w.topic = a.topic and w.day = b.day
   cross join lateral (
-    select gmsi.known_state(b.utc_days, a.covered, a.settling, a.partial, a.watched, s.day is not null,
-                            coalesce(s.has_backfilled, false), assume_backfilled) as state
+    select gmsi.known_state(b.utc_days, a.covered, a.settling, a.partial, s.day is not null, coalesce(s.has_backfilled, false),
+                            assume_backfilled, least(upper(b.utc_days), b.today) - lower(b.utc_days), coalesce(w.watched, 0),
+                            coalesce(w.in_time, 0)) as state
   ) as rests_on
   left join lateral (
     select coalesce(s.headline_count, 0) as headline_count, coalesce(s.witnessed_count, 0) as witnessed_count,
@@ -302,5 +337,5 @@ comment on function gmsi.sentiment_daily_as_known(interval, text, text, date, da
 do $$ begin
   execute replace(replace(pg_catalog.pg_get_functiondef('gmsi.grant_roles()'::regprocedure),
     '''signal_at'',', '''signal_at'', ''signals'', ''sentiment_daily_as_known'', ''known_state'','),
-    '''learned_facts'', ''moments'',', '''learned_facts'', ''moments'', ''closes'',');
+    '''learned_facts'', ''moments'',', '''learned_facts'', ''moments'', ''closes'', ''watched'',');
 end $$;

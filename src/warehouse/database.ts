@@ -108,7 +108,6 @@ export interface Database {
   };
   'gmsi.coverage': Series & {
     days: string;
-    watched: Generated<string>;
     updated_at: GeneratedTimestamp;
   };
   'gmsi.api_usage': {

@@ -104,6 +104,7 @@ export const sources: Readonly<Record<string, Source>> = {
   lookups: {},
   coverage: {},
   closes: {},
+  watched: {},
   sentiment_by_day: {
     notNull: ['country', 'topic', 'match_type', 'day', 'state'],
     key: ['country', 'topic', 'match_type', 'day'],

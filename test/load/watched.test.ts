@@ -114,6 +114,8 @@ it('a desk gets of each past day what it had then, whatever command brought it, 
       await sql`update gmsi.headline_revisions set known_to = ${instant} where known_to >= ${stamped}`.execute(
         trx,
       );
+      await sql`update gmsi.watched set watched_from = case when day < ${instant}::timestamptz::date then ${instant}::timestamptz end
+        where watched_from >= ${stamped}`.execute(trx);
     });
     const current = await sql<{ headline_id: string; directional_score: number | null }>`
       select headline_id, directional_score from gmsi.headlines where retracted_at is null`.execute(db);

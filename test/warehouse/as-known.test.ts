@@ -74,9 +74,14 @@ it('says of any day what was known of it at any moment, as the table as of that 
 });
 
 it('tells no news from not loaded, and what it has seen from what it assumes', async ({ db }) => {
-  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days, watched) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-06)}', '{[2026-03-05, 2026-03-06)}'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-03-05, 2026-03-06)}', '{}')`.execute(db);
+  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}'),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-03-05, 2026-03-06)}')`.execute(db);
+  await sql`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-05', '2026-03-06 06:00+00'),
+    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-06', '2026-03-07 06:00:01+00')`.execute(
+    db,
+  );
   await upsert(db, [
     aRow({ headline_id: idOf(1), published_at: '2026-03-02T12:30:00Z', directional_score: 0.5 }),
     aRow({ headline_id: idOf(2), published_at: '2026-03-02T23:59:59.999999Z', directional_score: 0.1 }),
@@ -92,6 +97,7 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
     ['US', '2026-03-03', '04 06:00', 'not loaded', null, null, null],
     ['US', '2026-03-04', '05 06:00', 'assumed', 0, 0, null],
     ['US', '2026-03-05', '06 06:00', 'covered', 0, 0, null],
+    ['US', '2026-03-06', '07 06:00', 'late', 0, 0, null],
   ]);
 });
 

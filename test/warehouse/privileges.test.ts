@@ -94,7 +94,7 @@ const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence closes countries coverage headline_revisions imported_files jobs learned_facts',
-    'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed wire_fields',
+    'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed watched wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table arrival_delays coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration rescorings sentiment_by_day sentiment_daily sentiment_hourly',
@@ -102,7 +102,7 @@ const expectedGrants = [
   `gmsi_reader: select on table ${named(
     'arrival_delays check_results closes countries coverage coverage_by_day coverage_gaps headline_revisions headlines_point_in_time',
     'imported_files index_daily kysely_migration learned_facts loads lookups moments origin processes rejected_records rescorings revisions sentiment_by_day',
-    'sentiment_daily sentiment_hourly topics windows',
+    'sentiment_daily sentiment_hourly topics watched windows',
     ...feedTables,
   )}`,
   'gmsi_reader: usage on schema gmsi',
@@ -131,7 +131,7 @@ describe('the catalog', () => {
     expect(forAll.toSorted()).toEqual(
       [
         'as_of_delay()',
-        'known_state(daterange,datemultirange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean)',
+        'known_state(daterange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean,bigint,bigint,bigint)',
         'sentiment_daily_as_known(interval,text,text,date,date,text,text,boolean,text)',
         'signals(timestamp with time zone[],text,text,interval,text,text,boolean,text,interval,double precision,boolean)',
         'novelty(text,text,date,date,interval,text)',

@@ -303,10 +303,15 @@ describe('says why there are no headlines', () => {
   });
 
   it('of days', async ({ db }) => {
-    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days, watched)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}', '{[2026-03-06, 2026-03-13)}')`.execute(
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
       db,
     );
+    // Each day is watched from six hours after its end; the eighth, from the eleventh on.
+    await sql`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
+      select 'gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', d::date,
+             case when d = '2026-03-08' then timestamptz '2026-03-11 06:00+00' else (d + interval '30 hours') at time zone 'UTC' end
+      from generate_series(timestamp '2026-03-06', '2026-03-12', '1 day') as d`.execute(db);
     await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
       values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`.execute(
       db,
@@ -321,7 +326,17 @@ describe('says why there are no headlines', () => {
     expect(await at('2026-03-06 21:00+00'), 'the day before was not watched').toEqual(['assumed', 0]);
     expect(await at('2026-03-07 21:00+00'), 'silence').toEqual(['covered', 0]);
     expect(await at('2026-03-07 21:00+00', strict)).toEqual(['covered', 0]);
-    expect(await at('2026-03-07 00:00+00'), 'a day to its end').toEqual(['covered', 0]);
+    expect(await at('2026-03-07 06:00+00', sql`, over => '6 hours'`), 'a day to its end').toEqual([
+      'covered',
+      0,
+    ]);
+    expect(await at('2026-03-07 05:59+00', sql`, over => '6 hours'`), 'before the day was loaded').toEqual([
+      'late',
+      0,
+    ]);
+    expect(await at('2026-03-09 21:00+00'), 'no load for two days').toEqual(['late', 0]);
+    expect(await at('2026-03-09 21:00+00', strict)).toEqual(['late', 0]);
+    expect(await at('2026-03-11 05:00+00', sql`, over => '3 days'`)).toEqual(['late', 0]);
     expect(await at('2026-03-01 21:00+00'), 'the day before was not loaded').toEqual(['partial', 0]);
     expect(await at('2026-03-11 21:00+00')).toEqual(['settling', 0]);
     expect(await at('2026-03-13 21:00+00')).toEqual(['partial', 0]);

@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { PageCounts } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
-import { seriesColumns } from './series.ts';
+import { sameSeries, seriesColumns } from './series.ts';
 
 /** The position of a claimed window. A page is committed only if it follows exactly this position. */
 export interface Checkpoint {
@@ -24,7 +24,7 @@ export interface PageProgress extends PageCounts {
 
 /**
  * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its settled days
- * are covered, and the others are watched.
+ * are covered, and the others watched.
  * @param nextToken cursor of the next page, `null` with the last one
  * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */
@@ -65,15 +65,25 @@ export async function advanceCheckpoint(
     .where('pages', '=', at.pages)
     .where('next_token', 'is not distinct from', at.nextToken);
   const covered = sql`, covered as (
-      insert into gmsi.coverage as kept (${seriesColumns}, days, watched)
-      select ${seriesColumns}, datemultirange(settled), datemultirange(days) - datemultirange(settled) from advanced
+      insert into gmsi.coverage as kept (${seriesColumns}, days) select ${seriesColumns}, datemultirange(settled) from advanced
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days,
-        watched = kept.watched + (excluded.watched - kept.days),
         updated_at = case when isempty(excluded.days) then kept.updated_at else now() end
+    ), watched as (
+      insert into gmsi.watched as kept (${seriesColumns}, day, watched_from)
+      select ${seriesColumns}, each.day::date,
+             case when each.day + interval '1 day' <= drain_started_at at time zone 'UTC' then clock_timestamp() end
+      from advanced
+      cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day)
+      -- Other days were settled when they were first loaded. A watched day may be settled when it is first loaded after its end.
+      where each.day >= first_unsettled
+          and not exists (select from gmsi.coverage c where ${sameSeries('c', 'advanced')} and c.days @> each.day::date)
+        or exists (select from gmsi.watched w where ${sameSeries('w', 'advanced')} and w.day = each.day::date)
+      on conflict (${seriesColumns}, day) do update set watched_from = excluded.watched_from where kept.watched_from is null
     )`;
   const { rows } = await sql`
     with advanced as (
-      ${advanced} returning ${seriesColumns}, days, days * daterange(null, first_unsettled) as settled
+      ${advanced} returning ${seriesColumns}, days, days * daterange(null, first_unsettled) as settled,
+        first_day, last_day, first_unsettled, drain_started_at
     )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);

@@ -82,10 +82,12 @@ export function isOfSeries(alias: string, series: Series): RawBuilder<boolean> {
   return sql`((${seriesOf(alias)}) = (${seriesValues(series)}))`;
 }
 
-/** Returns which days of a row `of`, with a series and `days`, were loaded completely before, settled or not. */
+/** Returns which days of a row `of`, with a series and `days`, were loaded before, settled or not. */
 export function loadedBefore(of: string): RawBuilder<string> {
   return sql`(datemultirange(${sql.ref(`${of}.days`)})
-    * coalesce((select c.days + c.watched from gmsi.coverage c where ${sameSeries('c', of)}), '{}'))`;
+    * (coalesce((select c.days from gmsi.coverage c where ${sameSeries('c', of)}), '{}')
+      + coalesce((select range_agg(daterange(w.day, w.day, '[]')) from gmsi.watched w
+                  where ${sameSeries('w', of)} and w.day <@ ${sql.ref(`${of}.days`)}), '{}')))`;
 }
 
 /** Does the same for the days of times, in microseconds since 1970 and in order. */
