@@ -10,16 +10,17 @@ const day = 24 * hour;
 const country = 'US';
 const topic = 'Market Stress';
 
-/** What the service served of a headline in a load, from then on; null if it served the headline no longer. */
+/** What the service served of a headline in a load, from then on. */
 interface Version {
   readonly from: number;
+  readonly publishedAt: number;
+  /** Null if the service served the headline no longer. */
   readonly score: number | null;
 }
 
 /** A headline as the test saw it come, apart from the warehouse. */
 export interface Seen {
   readonly id: string;
-  readonly publishedAt: number;
   /** When it became known: with the load that first had it, or before the watch, by its publication. */
   readonly enteredAt: number;
   readonly isAssumed: boolean;
@@ -125,22 +126,31 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
       const isAssumed = asked.has(it) && isSettled && !loaded.has(it);
       if (isAssumed) afterTheFact.add(it);
       if (asked.has(it)) loaded.add(it);
-      for (const { id, publishedAt, directional } of sandbox.truth({ country, topic, from: it, to: it })) {
-        if (!asked.has(it) && !live.has(id!)) continue;
-        served.add(id!);
-        const score = directional.positive - directional.negative;
-        const seen = headlines.get(id!);
+      for (const record of sandbox.truth({ country, topic, from: it, to: it })) {
+        const id = record.id!;
+        if (!asked.has(it) && !live.has(id)) continue;
+        served.add(id);
+        const publishedAt = Date.parse(record.publishedAt);
+        const score = record.directional.positive - record.directional.negative;
+        const seen = headlines.get(id);
+        const last = seen?.versions.at(-1);
         if (seen === undefined) {
-          const published = Date.parse(publishedAt);
-          const enteredAt = isAssumed ? publishedBy(published) : Math.max(published, at);
-          const versions = [{ from: enteredAt, score }];
-          headlines.set(id!, { id: id!, publishedAt: published, enteredAt, isAssumed, versions });
-        } else if (seen.versions.at(-1)!.score !== score) seen.versions.push({ from: at, score });
+          const enteredAt = isAssumed ? publishedBy(publishedAt) : Math.max(publishedAt, at);
+          headlines.set(id, {
+            id,
+            enteredAt,
+            isAssumed,
+            versions: [{ from: enteredAt, publishedAt, score }],
+          });
+        } else if (last!.score !== score || last!.publishedAt !== publishedAt)
+          seen.versions.push({ from: at, publishedAt, score });
       }
     }
-    for (const { id, publishedAt, versions } of headlines.values())
-      if (asked.has(dayOf(publishedAt)) && !served.has(id) && versions.at(-1)!.score !== null)
-        versions.push({ from: at, score: null });
+    for (const { id, versions } of headlines.values()) {
+      const { publishedAt, score } = versions.at(-1)!;
+      if (asked.has(dayOf(publishedAt)) && !served.has(id) && score !== null)
+        versions.push({ from: at, publishedAt, score: null });
+    }
   }
 
   await loadAt('2025-10-20T05:40:00Z', runBackfill, '2025-09-01', '2025-09-20');

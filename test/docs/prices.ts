@@ -25,7 +25,7 @@ export const prices = closesOfNewYork().map((close, n) => ({
 
 /** The same at the end of each quarter of an hour from 9:45 in New York to the close. */
 export const bars = prices
-  .filter(({ day }) => day >= '2025-10-20' && day <= '2025-12-31')
+  .filter(({ day }) => day >= '2025-09-29' && day <= '2025-12-31')
   .flatMap(({ day, price }) => {
     const opens = Date.parse(`${day}T${day < '2025-11-02' ? '13:30' : '14:30'}:00Z`);
     const quarters = halfDays.includes(day) ? 14 : 26;
