@@ -35,7 +35,7 @@ create function gmsi.known_state(
        when watched = over_days and not has_backfilled then gmsi.state_of(days, covered, settling, partial, has_rows)
        when assume_backfilled then 'assumed'
        else 'backfilled' end;
-comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, bigint, bigint) is 'What an answer as of a moment rests on, from how many of its days were over at the moment (over_days), are watched (gmsi.watched), and were so by then (in_time). covered, settling: all of them were, so each headline counts from when it came. late: some were watched only after the moment, so what had been published by then was not known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, bigint, bigint) is 'What an answer as of a moment rests on, from how many of its days were over at the moment (over_days), are watched (gmsi.watched), and were so by then (in_time). covered, settling: all of them were, so each headline counts from when it came. late: some were completely loaded only after the moment, or not yet, so what had been published by then may not have been known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
 create function gmsi.signals(
@@ -152,7 +152,7 @@ begin
   -- The days that were over, at least the last one.
   cross join lateral (select least(first_day, today - 1) as over_from) as over_days
   cross join lateral (
-    select count(w.watched_from) as watched, count(*) filter (where w.watched_from <= a.moment) as in_time
+    select count(*) as watched, count(*) filter (where w.watched_from <= a.moment) as in_time
     from gmsi.watched w
     where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
         = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') and w.day >= over_from and w.day < today
@@ -260,7 +260,7 @@ begin
     select b.*, d::date as utc_day
     from bins b cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as d
   ), watched as (
-    select w.country, w.topic, b.day, count(w.watched_from) as watched, count(*) filter (where w.watched_from <= b.known_at) as in_time
+    select w.country, w.topic, b.day, count(*) as watched, count(*) filter (where w.watched_from <= b.known_at) as in_time
     from bin_days b join gmsi.watched w on w.day = b.utc_day and b.utc_day < b.today
     where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
       and (sentiment_daily_as_known.country is null or w.country = sentiment_daily_as_known.country)

@@ -5,8 +5,9 @@ import { root } from './pages.ts';
 
 export const analysisPage = readFileSync(join(root, 'docs/analysis.md'), 'utf8');
 
-/** A query of the page and, below it, what it printed when the page was written. */
-export const answered = /^(```sql analysis\n([\s\S]*?)^```\n\n```text\n)([\s\S]*?)^```$/gm;
+/** A query or a program of the page and, below it, what it printed when the page was written. */
+export const answered =
+  /^(?<untilResult>```(?<marks>sql analysis|python analysis pandas)\n(?<asked>[\s\S]*?)^```\n\n```text\n)(?<result>[\s\S]*?)^```$/gm;
 
 /** When everything on the page was loaded, except for its revisions. */
 export const later = () => new Date('2026-11-20T12:00:00Z');
@@ -17,8 +18,8 @@ export const demo: SandboxOptions = { seed: 'demo', volume: 0.6, limits: null };
 /** The rows printed below the first query under a heading: numbers as numbers, empty cells as null. */
 export function printedUnder(heading: string): Record<string, string | number | null>[] {
   const section = analysisPage.split(`\n## ${heading}\n`)[1]!;
-  const [, , , table = ''] = [...section.matchAll(answered)][0]!;
-  const [head = '', rule = '', ...rows] = table.trimEnd().split('\n');
+  const { result } = [...section.matchAll(answered)][0]!.groups!;
+  const [head = '', rule = '', ...rows] = result!.trimEnd().split('\n');
   // By position, because a cell may have a bar in it.
   const bars = [...rule.matchAll(/\+/g)].map(({ index }) => index);
   const cellsOf = (line: string) =>

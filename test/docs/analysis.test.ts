@@ -2,11 +2,14 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { beforeAll, expect, test } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { answered, demo, later, analysisPage as page } from './analysis-page.ts';
 import { sqlMarked } from './pages.ts';
+import { writePrices } from './prices.ts';
 import { asPsqlPrints } from './psql-table.ts';
+import { asReader, isThere } from './run-program.ts';
 
 const countries = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'];
 const topics = ['Inflation-Food', 'Labour Market-Employment', 'Policy Tools-Interest Rates', 'Market Stress'];
@@ -14,6 +17,7 @@ const food = { countries, topics: ['Inflation-Food'] };
 const december = { start_date: '2025-12-01', end_date: '2025-12-31' };
 
 const warehouse = await aWarehouseForAll();
+const outputOf = asReader(warehouse);
 
 /** Loads what the page says under "Where these results come from". */
 beforeAll(async () => {
@@ -38,8 +42,8 @@ beforeAll(async () => {
   await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
 });
 
-test('every query of the page has a result below it', () => {
-  const queries = [...page.matchAll(/^```sql analysis$/gm)];
+test('every query and program of the page has a result below it', () => {
+  const queries = [...page.matchAll(/^```(sql|python) analysis/gm)];
   expect(queries.length).toBeGreaterThanOrEqual(10);
   expect([...page.matchAll(answered)]).toHaveLength(queries.length);
 });
@@ -47,14 +51,21 @@ test('every query of the page has a result below it', () => {
 test('the results printed are what an analyst gets, wherever the session is', async () => {
   const client = new pg.Client({ connectionString: warehouse.url });
   await client.connect();
+  await using folder = await aFolder();
+  await writePrices(folder);
   try {
     // As one who may read what analysts use and no more, far from UTC.
     await client.query(`set role gmsi_reader`);
     await client.query(`set time zone 'Asia/Tokyo'`);
     let written = page;
-    for (const [block, untilResult, query = ''] of page.matchAll(answered)) {
-      const result = await asPsqlPrints(client, query);
-      expect(result.split('\n').length, `rows of the query\n${query}`).toBeGreaterThan(2);
+    for (const { 0: block, groups } of page.matchAll(answered)) {
+      const { untilResult, marks, asked } = groups as Record<string, string>;
+      if (marks !== 'sql analysis' && !isThere('pandas')) continue;
+      const result =
+        marks === 'sql analysis'
+          ? await asPsqlPrints(client, asked!)
+          : (await outputOf('pandas', asked!, folder.path)).replaceAll(/\s+$/gm, '');
+      expect(result.split('\n').length, `rows of\n${asked}`).toBeGreaterThan(2);
       written = written.replace(block, () => `${untilResult}${result}\n\`\`\``);
     }
     await expect(written).toMatchFileSnapshot('../../docs/analysis.md');

@@ -9,6 +9,7 @@ export async function aMovingService(begin: string, options: SandboxOptions) {
   const sandbox = await startSandbox({ limits: null, clock, ...options });
   return {
     db: warehouse.db,
+    url: warehouse.url,
     sandbox,
     clock,
     moveTo: (instant: string) => {

@@ -1,0 +1,55 @@
+import type { aFolder } from '../cli/gmsi.ts';
+
+const day = 86_400_000;
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+const holidays = ['2025-11-27', '2025-12-25', '2026-01-01'];
+const halfDays = ['2025-11-28', '2025-12-24'];
+
+/** The closes in New York, apart from gmsi.closes: the clocks were put back on November 2. */
+export function closesOfNewYork(): { day: string; at: number }[] {
+  const days: string[] = [];
+  for (let it = Date.parse('2025-08-29'); it <= Date.parse('2026-03-06'); it += day) days.push(dayOf(it));
+  return days
+    .filter((it) => ![0, 6].includes(new Date(it).getUTCDay()) && !holidays.includes(it))
+    .map((it) => {
+      const close = halfDays.includes(it) ? '18:00' : it < '2025-11-02' ? '20:00' : '21:00';
+      return { day: it, at: Date.parse(`${it}T${close}:00Z`) };
+    });
+}
+
+/** Made-up prices at these closes. */
+export const prices = closesOfNewYork().map((close, n) => ({
+  ...close,
+  price: Number((100 + 4 * Math.sin(n / 9) + Math.sin(n * 1.7)).toFixed(2)),
+}));
+
+/** The same at the end of each quarter of an hour from 9:45 in New York to the close. */
+export const bars = prices
+  .filter(({ day }) => day >= '2025-09-29' && day <= '2025-12-31')
+  .flatMap(({ day, price }) => {
+    const opens = Date.parse(`${day}T${day < '2025-11-02' ? '13:30' : '14:30'}:00Z`);
+    const quarters = halfDays.includes(day) ? 14 : 26;
+    return Array.from({ length: quarters }, (_, n) => ({
+      at: opens + (n + 1) * 900_000,
+      price: Number((price + Math.sin(n * 0.9 + price)).toFixed(2)),
+    }));
+  });
+
+/** Writes what the programs of docs/analysis.md read. */
+export async function writePrices(folder: Awaited<ReturnType<typeof aFolder>>): Promise<void> {
+  const lines = (head: string, rows: readonly string[]) => `${[head, ...rows].join('\n')}\n`;
+  await folder.write(
+    'prices.csv',
+    lines(
+      'day,price',
+      prices.map(({ day, price }) => `${day},${price}`),
+    ),
+  );
+  await folder.write(
+    'bars.csv',
+    lines(
+      'at,price',
+      bars.map(({ at, price }) => `${new Date(at).toISOString()},${price}`),
+    ),
+  );
+}

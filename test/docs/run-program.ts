@@ -1,0 +1,53 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { text } from 'node:stream/consumers';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { makeReader } from '../../src/warehouse/make-reader.ts';
+import type { aWarehouse } from '../support/test-warehouse.ts';
+
+/** What runs the blocks marked with a tool's name, and what is there only if the tool is. Debian has all of them. */
+export const tools: Readonly<Record<string, { run: readonly string[]; probe: readonly string[] }>> = {
+  pandas: {
+    run: ['/usr/bin/python3', '-'],
+    probe: ['/usr/bin/python3', '-c', 'import pandas, sqlalchemy, psycopg2'],
+  },
+  R: { run: ['Rscript', '-'], probe: ['Rscript', '-e', 'library(DBI); library(RPostgreSQL)'] },
+  isql: { run: ['sh'], probe: ['sh', '-c', 'command -v isql && odbcinst -q -d | grep "PostgreSQL Unicode"'] },
+};
+
+export function isThere(tool: string): boolean {
+  const { probe } = tools[tool]!;
+  return spawnSync(probe[0]!, probe.slice(1)).status === 0;
+}
+
+/** Makes a login with `gmsi reader` for all tests of the file that calls this at its top, and runs programs with it. */
+export function asReader({ db, url }: Awaited<ReturnType<typeof aWarehouse>>) {
+  const reader = `reader_${randomUUID().replaceAll('-', '')}`;
+  let environment: Record<string, string>;
+  beforeAll(async () => {
+    const { password } = await makeReader(db, reader);
+    const { hostname: PGHOST, port: PGPORT, pathname } = new URL(url);
+    const login = { PGDATABASE: pathname.slice(1), PGUSER: reader, PGPASSWORD: password.reveal() };
+    environment = { PATH: process.env.PATH!, HOME: tmpdir(), LANG: 'C.UTF-8', PGHOST, PGPORT, ...login };
+  });
+  afterAll(async () => {
+    await sql.raw(`drop role ${reader}`).execute(db);
+  });
+
+  /** Returns what a program prints that ends well. */
+  return async (tool: string, program: string, cwd = tmpdir()): Promise<string> => {
+    const { run } = tools[tool]!;
+    const child = spawn(run[0]!, run.slice(1), { env: environment, cwd });
+    child.stdin.end(program);
+    const [output, problems, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
+    expect({ code, problems: code === 0 ? '' : problems + output }).toEqual({ code: 0, problems: '' });
+    return output;
+  };
+}
