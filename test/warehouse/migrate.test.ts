@@ -74,6 +74,7 @@ const landed = {
   '0013_watched': '6288dd89c196f9dc9ee54ad052bca329f0532de5d9858e99054fe2fe078c9a36',
   '0014_unconfirmed_series': 'f4e5b13074556142560e955ae27891af7e6b8a69fe118a02fbac775502d3e9e2',
   '0015_known': '08cdab46c6b935f896f1159bc5bdf35a395fe24771e07dbcc81e878f31e78f29',
+  '0016_moved': '0096d586573664b819673c4e504bec2e5b0bc610c3200dc27a3e953910c9b7b2',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {
