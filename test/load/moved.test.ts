@@ -181,6 +181,28 @@ describe('a headline of which the service corrects the time', () => {
     ]);
   });
 
+  it('counts with both times while the service sends both on pages apart', async () => {
+    await using warehouse = await loaded();
+    const { db, run, original } = warehouse;
+    const record = original[3]!;
+    // The newest page comes first, that of the record last.
+    const sendBoth = () => {
+      let pages = 0;
+      return runBackfill({
+        ...run,
+        plan: refresh,
+        async aroundPage(ask) {
+          const page = await ask();
+          const other = { ...record, publication_time: later(record, 40) };
+          return ++pages === 1 ? { ...page, records: [...page.records, other] } : page;
+        },
+      });
+    };
+    await sendBoth();
+    expect(await rowsOf(db, record)).toMatchObject([{ stands: true }, { stands: true }]);
+    expect((await sendBoth()).totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
+  });
+
   it.each([
     ['one page', {}],
     ['windows apart', { step: 'P1D' }],
