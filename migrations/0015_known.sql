@@ -14,9 +14,10 @@ create table gmsi.watched (
 );
 comment on table gmsi.watched is 'The days (UTC) of each series that a load drained while they could still change. A row of such a day that comes later was not there then, so it counts from when it came. Rows of other days were loaded later, so they are backfilled.';
 comment on column gmsi.watched.day is 'Day (UTC).';
-comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then.';
+comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then. -infinity for days that were over when the watch of the series began: what that load brought is backfilled.';
 insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
 select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, d::date,
+       -- In warehouses of before, no row of these days counts as backfilled.
        min(w.finished_at) filter (where d::date < (w.drain_started_at at time zone 'UTC')::date)
 from gmsi.windows w
 cross join lateral generate_series(
@@ -27,15 +28,15 @@ alter table gmsi.coverage drop column watched;
 
 create function gmsi.known_state(
   days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean, has_backfilled boolean,
-  assume_backfilled boolean, over_days bigint, watched bigint, in_time bigint
+  assume_backfilled boolean, watched bigint, is_late boolean
 ) returns text language sql immutable parallel safe return
   case when has_backfilled and not assume_backfilled then 'backfilled'
        when not covered + settling @> days then gmsi.state_of(days, covered, settling, partial, has_rows)
-       when in_time < watched then 'late'
-       when watched = over_days and not has_backfilled then gmsi.state_of(days, covered, settling, partial, has_rows)
+       when is_late then 'late'
+       when watched = upper(days) - lower(days) and not has_backfilled then gmsi.state_of(days, covered, settling, partial, has_rows)
        when assume_backfilled then 'assumed'
        else 'backfilled' end;
-comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, bigint, bigint) is 'What an answer as of a moment rests on, from how many of its days were over at the moment (over_days), are watched (gmsi.watched), and were so by then (in_time). covered, settling: all of them were, so each headline counts from when it came. late: some were completely loaded only after the moment, or not yet, so what had been published by then may not have been known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
+comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, boolean) is 'What an answer as of a moment rests on, from how many of its days are watched (gmsi.watched), and whether one that was over at the moment is so only since later (is_late). covered, settling: all of them are watched, so each headline counts from when it came. late: some were completely loaded only after the moment, or not yet, so what had been published by then may not have been known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
 create function gmsi.signals(
@@ -135,7 +136,7 @@ begin
   select a.moment,
          case when d.last_day is not null or s.moment is not null then gmsi.known_state(
                 daterange(first_day, ((a.moment - interval '1 microsecond') at time zone 'UTC')::date, '[]'), d.covered, d.settling,
-                d.partial, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled, today - over_from, w.watched, w.in_time)
+                d.partial, s.moment is not null, coalesce(s.has_backfilled, false), assume_backfilled, w.watched, w.is_late)
               when not exists (select from gmsi.topics t where t.topic = signals.topic) then 'unknown topic'
               when not exists (select from gmsi.countries c where c.country = signals.country) then 'unknown country'
               else 'series not loaded' end,
@@ -149,13 +150,15 @@ begin
     select least((a.since at time zone 'UTC')::date, (a.moment at time zone 'UTC')::date) as first_day,
            (a.moment at time zone 'UTC')::date as today
   ) as asked_days
-  -- The days that were over, at least the last one.
+  -- A load may also be late with the last day that was over.
   cross join lateral (select least(first_day, today - 1) as over_from) as over_days
   cross join lateral (
-    select count(*) as watched, count(*) filter (where w.watched_from <= a.moment) as in_time
+    select count(*) filter (where w.day >= first_day and w.watched_from is distinct from '-infinity') as watched,
+           coalesce(bool_or(w.watched_from is null or w.watched_from > a.moment) filter (where w.day < today), false) as is_late
     from gmsi.watched w
     where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-        = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') and w.day >= over_from and w.day < today
+        = ('gmsi-headlines', signals.country, signals.topic, '', signals.match_type, '') and w.day >= over_from
+      and w.day <= ((a.moment - interval '1 microsecond') at time zone 'UTC')::date
   ) as w
   order by 1;
 end $$;
@@ -260,8 +263,9 @@ begin
     select b.*, d::date as utc_day
     from bins b cross join lateral generate_series(lower(utc_days)::timestamp, upper(utc_days)::timestamp - interval '1 day', interval '1 day') as d
   ), watched as (
-    select w.country, w.topic, b.day, count(*) as watched, count(*) filter (where w.watched_from <= b.known_at) as in_time
-    from bin_days b join gmsi.watched w on w.day = b.utc_day and b.utc_day < b.today
+    select w.country, w.topic, b.day, count(*) filter (where w.watched_from is distinct from '-infinity') as watched,
+           bool_or(w.watched_from is null or w.watched_from > b.known_at) filter (where b.utc_day < b.today) as is_late
+    from bin_days b join gmsi.watched w on w.day = b.utc_day
     where w.feed = 'gmsi-headlines' and w.match_type = sentiment_daily_as_known.match_type
       and (sentiment_daily_as_known.country is null or w.country = sentiment_daily_as_known.country)
       and (sentiment_daily_as_known.topic is null or w.topic = sentiment_daily_as_known.topic)
@@ -319,8 +323,8 @@ begin
   left join watched w on w.country = a.country and w.topic = a.topic and w.day = b.day
   cross join lateral (
     select gmsi.known_state(b.utc_days, a.covered, a.settling, a.partial, s.day is not null, coalesce(s.has_backfilled, false),
-                            assume_backfilled, least(upper(b.utc_days), b.today) - lower(b.utc_days), coalesce(w.watched, 0),
-                            coalesce(w.in_time, 0)) as state
+                            assume_backfilled, coalesce(w.watched, 0),
+                            coalesce(w.is_late, false)) as state
   ) as rests_on
   left join lateral (
     select coalesce(s.headline_count, 0) as headline_count, coalesce(s.witnessed_count, 0) as witnessed_count,

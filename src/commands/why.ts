@@ -60,7 +60,7 @@ function describe({ table: of, versions }: Found): string {
     ['key', keyValues(of, version).filter(Boolean).join(' · ')],
     ['headline', version.headline],
     ['source', version.source],
-    ['standing', standingOf(last)],
+    ['standing', standingOf(versions)],
   ]);
   const scores = Object.keys(of.columns).filter((column) =>
     /_score$|^impact$|^headline_count$|^model_version$/.test(column),
@@ -90,14 +90,19 @@ function describe({ table: of, versions }: Found): string {
   return [about, versionsTable, requests, reasons].filter(Boolean).join('\n\n');
 }
 
-function standingOf({ version, known_from }: Explanation): string {
+function standingOf(versions: readonly Explanation[]): string {
+  const { version, known_from } = versions.at(-1)!;
   if (version.retracted_at === null) return `current, in this version since ${moment(known_from)} UTC`;
-  return `retracted ${moment(known_from)} UTC: the service no longer returned it`;
+  const hasMoved = versions.at(-2)?.replaced_because === 'moved';
+  return hasMoved
+    ? `moved ${moment(known_from)} UTC: the service returned it with another publication time, which has its own row`
+    : `retracted ${moment(known_from)} UTC: the service no longer returned it`;
 }
 
 function whatHappened(versions: readonly Explanation[], at: number): string {
   if (at > 0) return versions[at - 1]!.replaced_because ?? '';
   const [{ version, command }] = versions as [Explanation];
+  if (version.moved_from) return `moved from ${moment(String(version.moved_from))}`;
   if (command === 'import') return 'imported';
   return version.is_backfilled ? 'loaded with its day' : 'first seen';
 }

@@ -10,6 +10,7 @@ import {
   hasLiveRows,
   noteLiveSightings,
   noteSightings,
+  retractMoved,
   retractUnseen,
 } from '../warehouse/tables/retract.ts';
 import { everyDay, type KnownPartitions, type Provenance } from '../warehouse/tables/rows.ts';
@@ -76,7 +77,7 @@ function windowOf(rules: DrainRules, page: PageToCommit): Place {
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
-      const retracted = rules.isCompared ? await compare(trx, rules, page) : 0;
+      const retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
       const counts = { ...written, retracted };
       if (at.pages === 0) await takeBackRefusals(trx, windowId);
       await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
@@ -99,21 +100,27 @@ function hasRowsOfEdges({ window: { first_day, last_day } }: DrainRules, { rows 
 
 const hasNews = ({ inserted, changed }: PageCounts) => inserted + changed > 0;
 
-/** Notes the rows of a page and, with the last page, retracts the window's rows that no page had. */
+/**
+ * Notes the rows of a page, retracts those that it has with another publication time and, with the last page, the window's rows that no
+ * page had.
+ */
 async function compare(
   trx: WriteTransaction,
   { feed, job, acceptRetractions }: DrainRules,
   page: PageToCommit,
+  written: PageCounts,
 ): Promise<number> {
   const { series, rows, at, now } = page;
   const { windowId, loadId, pages } = at;
   await noteSightings(trx, rows, { windowId, page: pages });
-  if (page.nextToken !== null) return 0;
+  // A headline that has moved was sent, so an outage cannot explain it.
+  const moved = hasNews(written) ? await retractMoved(trx, feed, series, rows, at) : 0;
+  if (page.nextToken !== null) return moved;
   const acceptAll = acceptRetractions;
   const rejected = page.rejectedCount;
   const retracted = await retractUnseen(trx, feed, series, { windowId, loadId, rejected, now, acceptAll });
   await balanceRetractions(trx, job, { series, windowId, retracted, sent: rows.length, acceptAll });
-  return retracted;
+  return moved + retracted;
 }
 
 /** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */
@@ -136,7 +143,11 @@ export async function commitLive(
     areLikelyNew: false,
     async advance(trx, counts) {
       await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });
-      return counts;
+      if (!hasNews(counts)) return counts;
+      return {
+        ...counts,
+        retracted: await retractMoved(trx, feed, series, rows, { loadId, windowId: null }),
+      };
     },
     // A load reads one live answer of a series. Writing one again that had no news changes nothing.
     isPast: (trx) => hasLiveRows(trx, feed.table, series, { rows, loadId }),

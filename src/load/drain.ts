@@ -201,11 +201,16 @@ function firstUnsettledByClocks(
 }
 
 /**
- * Returns the days of a window that were loaded before, with those that may still change: they are loaded as their rows appear. By the
- * earlier clock, because one that is ahead would make the first unsettled day too late.
+ * Returns the days of a window that were loaded before, with those that are loaded as their rows appear: those that may still change,
+ * or if the watch of the series only begins, those that are not over. By the earlier clock, because one that is ahead would make
+ * the first of them too late.
  */
-function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before }: ClaimedWindow): string {
-  const unsettled = `[${firstUnsettledDayAt(clocks.earliest(startedAt), job.lookbackDays)},)`;
+function witnessedDays(
+  { clocks, startedAt, job }: Load,
+  { loaded_before, is_watched }: ClaimedWindow,
+): string {
+  const lookbackDays = is_watched ? job.lookbackDays : 0;
+  const unsettled = `[${firstUnsettledDayAt(clocks.earliest(startedAt), lookbackDays)},)`;
   return loaded_before === '{}' ? `{${unsettled}}` : `${loaded_before.slice(0, -1)},${unsettled}}`;
 }
 

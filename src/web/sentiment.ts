@@ -143,6 +143,10 @@ export const sentimentEndpoints = [
       first_seen_at: exactTime,
       changed_at: exactTime,
       retracted_at: exactTime.nullable(),
+      reason: z.string().nullable().describe('Why it was retracted: retracted or moved.'),
+      moved_from: exactTime
+        .nullable()
+        .describe('Its first publication time, if the service has corrected it since.'),
       earlier: z.int(),
       later: z.int(),
     }),

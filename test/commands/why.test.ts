@@ -55,6 +55,33 @@ test('a row that was rescored and then retracted has all its versions, and why e
   ]);
 });
 
+test('a headline of which the service has corrected the time has a row for each, and says so', async () => {
+  const { rows } = await sql<{ id: string }>`
+    select headline_id as id from gmsi.headlines where country = 'DE' order by published_at offset 3 limit 1`.execute(
+    warehouse.db,
+  );
+  const moved = rows[0]!.id;
+  await runBackfill({
+    job: aJobFor({ ...scope, countries: ['DE'] }),
+    db: warehouse.db,
+    sandbox,
+    plan: { fullRefresh: true, retryRefused: false },
+    async aroundPage(ask) {
+      const page = await ask();
+      const records = ([...page.records] as { id: string; publication_time: string }[]).map((record) =>
+        record.id === moved ? { ...record, publication_time: '2024-01-02T03:04:05Z' } : record,
+      );
+      return { ...page, records };
+    },
+  });
+  const { output } = await why(moved);
+  expect(output).toMatch(/\n\S+ \S+ +moved from 2024-01-0\d \S+ /);
+  expect(output).toMatch(/\n\S+ \S+ +moved +\S+ /);
+  expect(output).toMatch(
+    /standing +moved \d{4}-.* UTC: the service returned it with another publication time, which has its own row/,
+  );
+});
+
 test('an id that no row has, and a text that is no id', async () => {
   expect((await why('00000000-0000-0000-0000-000000000000')).output).toMatch(
     /No row has or ever had the id 0000/,

@@ -10,6 +10,12 @@ const day = 24 * hour;
 const country = 'US';
 const topic = 'Market Stress';
 
+/** A record, as far as this file reads it. */
+interface Sent {
+  readonly id: string;
+  readonly publication_time: string;
+}
+
 /** What the service served of a headline in a load, from then on. */
 interface Version {
   readonly from: number;
@@ -56,9 +62,15 @@ const publishedBy = (time: number) => (time % hour === 0 ? time + hour : time);
 
 const lookbackDays = 3;
 
+/** When a headline was published, as the service says by then: it corrects one of eight times a day later, within the day. */
+function correctedTime(id: string, publishedAt: number, at: number): number {
+  const isCorrected = /[05]$/.test(id) && at > publishedAt + day && publishedAt % day >= hour;
+  return isCorrected ? publishedAt - 40 * 60_000 : publishedAt;
+}
+
 /**
  * A desk that backfills September to October 19, 2025, and watches from then on, with a clock of its own, so that the warehouse has
- * past stamps. It meets what back-tests stumble over: headlines that come late, are rescored or withdrawn, times rounded to the hour,
+ * past stamps. It meets what back-tests stumble over: headlines that come late, are rescored, moved or withdrawn, times rounded to the hour,
  * clocks put back on November 2, a holiday, a half day, a weekend without loads, a week without loads, and days that nobody loads.
  */
 export async function aDesk(): Promise<Desk & AsyncDisposable> {
@@ -96,11 +108,14 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
       ...plan,
       aroundPage: async (ask, { query }) => {
         const page = await ask();
+        const records = (page.records as Sent[]).map((record) => {
+          const time = correctedTime(record.id, Date.parse(`${record.publication_time}Z`), at);
+          return { ...record, publication_time: new Date(time).toISOString().slice(0, -1) };
+        });
         if (query.start_date === undefined)
-          for (const { id, publication_time } of page.records as { id: string; publication_time: string }[])
-            live.set(id, publication_time.slice(0, 10));
+          for (const { id, publication_time } of records) live.set(id, publication_time.slice(0, 10));
         else for (const it of daysFrom(query.start_date, query.end_date!)) asked.add(it);
-        return page;
+        return { ...page, records };
       },
     });
     if (result.outcome !== 'done') throw new Error(`the load at ${instant} ended with ${result.outcome}`);
@@ -127,22 +142,24 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
   /** Takes down what the service had of the days that it was asked for, and what its live feed had of others. */
   function note(at: number, asked: ReadonlySet<string>, live: ReadonlyMap<string, string>) {
     const served = new Set<string>();
+    const hasBegun = watched.size > 0;
     for (const it of new Set([...asked, ...live.values()])) {
       const isSettled = Date.parse(it) < Date.parse(dayOf(at)) - lookbackDays * day;
-      const isAssumed = asked.has(it) && isSettled && !loaded.has(it);
+      const isBefore = isSettled || (!hasBegun && it < dayOf(at));
+      const isAssumed = asked.has(it) && isBefore && !loaded.has(it);
       if (isAssumed) afterTheFact.add(it);
       if (asked.has(it)) {
         loaded.add(it);
-        if (!isSettled && !afterTheFact.has(it)) watched.add(it);
+        if (!isSettled) watched.add(it);
         const isWhole = it < dayOf(at);
-        if (watched.has(it) && (watchedFrom.get(it) ?? Infinity) === Infinity)
-          watchedFrom.set(it, isWhole ? at : Infinity);
+        if (watched.has(it) && !afterTheFact.has(it) && (watchedFrom.get(it) ?? Infinity) === Infinity)
+          watchedFrom.set(it, isWhole ? (hasBegun ? at : 0) : Infinity);
       }
       for (const record of sandbox.truth({ country, topic, from: it, to: it })) {
         const id = record.id!;
         if (!asked.has(it) && !live.has(id)) continue;
         served.add(id);
-        const publishedAt = Date.parse(record.publishedAt);
+        const publishedAt = correctedTime(id, Date.parse(record.publishedAt), at);
         const score = record.directional.positive - record.directional.negative;
         const seen = headlines.get(id);
         const last = seen?.versions.at(-1);
@@ -168,7 +185,7 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
   await loadAt('2025-10-20T05:40:00Z', runBackfill, '2025-09-01', '2025-09-20');
   await loadAt('2025-10-20T05:45:00Z', runBackfill, '2025-09-23', '2025-10-19');
   for (const today of daysFrom('2025-10-20', '2026-01-03')) {
-    const isQuiet = [0, 6].includes(new Date(today).getUTCDay()) || today > '2025-12-09';
+    const isQuiet = today > '2025-12-09';
     const times = isQuiet ? ['20:05'] : ['05:40', '20:05'];
     // Often, after the weekend on which the clocks were put back, and on the half day.
     if (['2025-11-03', '2025-11-28'].includes(today))

@@ -201,6 +201,7 @@ test('the desk meets every trap', () => {
   const traps = {
     'late by a day': watched.filter((seen) => seen.enteredAt > publishedAt(seen) + day),
     rescored: all.filter((seen) => scores(seen).filter((score) => score !== null).length > 1),
+    moved: all.filter(({ versions }) => versions.some((it) => it.publishedAt !== versions[0]!.publishedAt)),
     retracted: all.filter((seen) => scores(seen).includes(null)),
     'stamped on the hour': all.filter((seen) => publishedAt(seen) % 3_600_000 === 0),
     'loaded before the watch': assumed.filter((seen) => publishedAt(seen) < Date.parse('2025-10-17')),

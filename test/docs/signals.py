@@ -13,14 +13,14 @@ series = {"country": "US", "topic": "Market Stress"}
 engine = create_engine("postgresql+psycopg2://")
 versions = pd.read_sql(
     text("""
-        select headline_id::text, published_at, first_seen_at, known_from, usable_to, reason, is_backfilled, is_first,
+        select headline_id::text, published_at, coalesce(moved_from, published_at) as first_published_at, first_seen_at, known_from, usable_to, reason, is_backfilled, is_first,
                directional_score, semantic_score, topic_probability, gmsi.story_key(headline) as story
         from gmsi.headlines_point_in_time where country = :country and topic = :topic and match_type = 'COMBINED'
     """),
     engine,
     params=series,
 )
-for time in ["published_at", "first_seen_at", "known_from", "usable_to"]:
+for time in ["published_at", "first_published_at", "first_seen_at", "known_from", "usable_to"]:
     versions[time] = pd.to_datetime(versions[time], utc=True)
 versions["story"] = versions.story.fillna(versions.headline_id)
 versions["probability"] = versions.topic_probability.fillna(0)
@@ -51,9 +51,10 @@ roundings = {
 def by_pandas(moments, over, sentiment_type, assume_backfilled, rounding, half_life, least_probability, of_stories):
     published, is_assumed = versions.published_at, versions.is_backfilled
     on_the_hour, otherwise = roundings[rounding]
-    late = pd.to_timedelta(np.where(published == published.dt.floor("H"), on_the_hour, otherwise), unit="min")
-    seen = versions[["published_at", "first_seen_at"]].max(axis=1)
-    entered = (published + late).where(is_assumed, seen)
+    first = versions.first_published_at
+    late = pd.to_timedelta(np.where(first == first.dt.floor("H"), on_the_hour, otherwise), unit="min")
+    seen = versions[["first_published_at", "first_seen_at"]].max(axis=1)
+    entered = (first + late).where(is_assumed, seen)
     usable = versions[["published_at", "known_from"]].max(axis=1)
     usable = usable.mask(is_assumed & versions.is_first, pd.Timestamp("1900-01-01", tz="UTC"))
     score = versions["directional_score" if sentiment_type == "directional" else "semantic_score"]

@@ -95,6 +95,41 @@ it('the last page of a refresh retracts once what is gone, and counts it', async
   expect(await heldBy(db, scope)).toEqual(truth);
 });
 
+it('a page with corrected times retracts the others once, and counts them', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  await runBackfill({ job, db, sandbox });
+  const rows = await countRows(db, 'headlines');
+  const result = await losingOne(warehouse, (db, proxy) =>
+    runBackfill({
+      job,
+      db,
+      sandbox,
+      plan: { fullRefresh: true, retryRefused: false },
+      onStart: () => proxy.loseReplyTo(theCommit, commitOf(2)),
+      async aroundPage(ask) {
+        const page = await ask();
+        const records = ([...page.records] as { publication_time: string }[]).map((record) => ({
+          ...record,
+          publication_time: record.publication_time.replace(/T\d\d:/, 'T07:'),
+        }));
+        return { ...page, records };
+      },
+    }),
+  );
+  const moved = (await countRows(db, 'headlines')) - rows;
+  expect(moved).toBeGreaterThan(pageSize);
+  expect(result).toMatchObject({
+    outcome: 'done',
+    totals: { rows_inserted: moved, rows_changed: 0, rows_retracted: moved },
+  });
+  const { rows: reasons } =
+    await sql`select reason, count(*) from gmsi.headline_revisions group by 1`.execute(db);
+  expect(reasons).toEqual([{ reason: 'moved', count: moved }]);
+});
+
 it('a live answer is committed and counted once', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox({
     limits: null,

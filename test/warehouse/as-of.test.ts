@@ -13,16 +13,20 @@ async function clock(db: Warehouse): Promise<string> {
 
 const columns = sql.raw(
   `headline_id, published_at::text, headline, directional_score, semantic_score, topic_probability, is_backfilled,
-   first_seen_at::text, changed_at::text, retracted_at::text, load_id, window_id`,
+   first_seen_at::text, changed_at::text, retracted_at::text, moved_from::text, load_id, window_id`,
 );
 
 async function table(db: Warehouse) {
-  return (await sql`select ${columns} from gmsi.headlines order by headline_id`.execute(db)).rows;
+  return (await sql`select ${columns} from gmsi.headlines order by headline_id, published_at`.execute(db))
+    .rows;
 }
 
 async function tableAsOf(db: Warehouse, moment: string) {
-  return (await sql`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id`.execute(db))
-    .rows;
+  return (
+    await sql`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id, published_at`.execute(
+      db,
+    )
+  ).rows;
 }
 
 const it = plain.extend({ wanted: { connections: 1 } });

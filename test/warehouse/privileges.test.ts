@@ -131,7 +131,7 @@ describe('the catalog', () => {
     expect(forAll.toSorted()).toEqual(
       [
         'as_of_delay()',
-        'known_state(daterange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean,bigint,bigint,bigint)',
+        'known_state(daterange,datemultirange,datemultirange,datemultirange,boolean,boolean,boolean,bigint,boolean)',
         'sentiment_daily_as_known(interval,text,text,date,date,text,text,boolean,text)',
         'signals(timestamp with time zone[],text,text,interval,text,text,boolean,text,interval,double precision,boolean)',
         'novelty(text,text,date,date,interval,text)',

@@ -6,7 +6,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
+import { aMove, aroundThem, aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 /** A question about a moment. Its columns are also the arguments of `gmsi.signal_at`. */
@@ -59,8 +59,8 @@ async function joined(db: Warehouse, asked: readonly Asked[]) {
       select a.*, v.*, case when a.sentiment_type = 'directional' then v.directional_score else nullif(v.semantic_score, ${noScore}) end as score
       from ${askedAt(asked)}
       left join (
-        select *, case when is_backfilled then gmsi.published_by(published_at) else greatest(published_at, first_seen_at) end as known_at
-        from gmsi.headlines_point_in_time
+        select *, case when is_backfilled then gmsi.published_by(first_time) else greatest(first_time, first_seen_at) end as known_at
+        from gmsi.headlines_point_in_time cross join lateral (select coalesce(moved_from, published_at) as first_time) as f
         where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
       ) as v
         on v.known_at = v.entered_at and v.known_at > a.moment - a.over and v.known_at <= a.moment and (a.assume_backfilled or not v.is_backfilled)
@@ -135,6 +135,48 @@ it('never gives another answer for a past moment, whatever is loaded, retracted 
     { numRuns: 30 },
   );
   expect(counted).toBeGreaterThan(50);
+});
+
+it('counts a headline once at any moment, and in one of all decisions, however often its time is corrected', async () => {
+  await using warehouse = await aWarehouse({ connections: 1 });
+  const { db } = warehouse;
+  let moves = 0;
+  const withScore = aMove.map((move) => ({ ...move, version: move.version % 3 }));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(withScore, { minLength: 2, maxLength: 12 }),
+      fc.boolean(),
+      async (steps, isBackfilled) => {
+        await empty(db);
+        const moments = [minutesAfter(-1000)];
+        const known = new Set<number>();
+        if (isBackfilled) {
+          const rows = [0, 1, 2, 3, 4, 5].map((headline) => ({ headline, version: 0 }));
+          await take(db, { is: 'upsert', rows });
+          for (const { headline } of rows) known.add(headline);
+        }
+        const expected = [0];
+        for (const step of steps) {
+          await take(db, step);
+          known.add(step.headline);
+          expected.push(known.size + aroundThem.length);
+          moments.push(await clock(db));
+        }
+        const asked = sql`${moments}::timestamptz[], 'US', 'Inflation-Food'`;
+        const { rows: ever } = await sql<{ headline_count: number }>`
+        select headline_count from gmsi.signals(${asked}, over => '1000 days') offset 1`.execute(db);
+        expect(ever.map(({ headline_count }) => headline_count)).toEqual(expected.slice(1));
+        const { rows: once } = await sql<{ count: number }>`
+        select sum(headline_count)::int as count from gmsi.signals(${asked})`.execute(db);
+        expect(once[0]!.count).toBe(expected.at(-1));
+        const { rows: moved } = await sql<{ count: number }>`
+        select count(*) from gmsi.headline_revisions where reason = 'moved'`.execute(db);
+        moves += moved[0]!.count;
+      },
+    ),
+    { numRuns: 40 },
+  );
+  expect(moves).toBeGreaterThan(50);
 });
 
 async function clock(db: Warehouse): Promise<string> {

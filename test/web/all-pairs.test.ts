@@ -97,7 +97,7 @@ const answers = {
     ),
   ),
   headlines: answer(
-    'headline_id published_at headline language source url topic_probability directional_score semantic_score first_seen_at changed_at retracted_at earlier later',
+    'headline_id published_at headline language source url topic_probability directional_score semantic_score first_seen_at changed_at retracted_at reason moved_from earlier later',
     Array.from({ length: 100 }, (_, index) => [
       `00000000-0000-0000-0000-${String(index).padStart(12, '0')}`,
       '2025-06-10T12:00:00.000000Z',

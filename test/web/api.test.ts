@@ -565,6 +565,27 @@ describe('the API', () => {
     expect(dates).toEqual(['jobs.next_run', 'jobs.spent_by']);
   });
 
+  it('says of headlines whose time was corrected what they were and what they are', async () => {
+    const asked = `headlines?${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=1000`;
+    const shown = (await rowsOf(asked)).find(({ retracted_at }) => retracted_at === null)!;
+    const isIt = sql`country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED' and headline_id = ${shown.headline_id}`;
+    await sql`
+      insert into gmsi.headlines select moved.* from (select * from gmsi.headlines where ${isIt}) as h
+      cross join lateral jsonb_populate_record(null::gmsi.headlines, to_jsonb(h)
+        || jsonb_build_object('published_at', h.published_at - interval '40 minutes', 'moved_from', h.published_at)) as moved`.execute(
+      warehouse.db,
+    );
+    await sql`
+      update gmsi.headlines set retracted_at = case when moved_from is null then now() end,
+        changed_at = case when moved_from is null then clock_timestamp() else changed_at end
+      where ${isIt}`.execute(warehouse.db);
+    const found = (await rowsOf(asked)).filter(({ headline_id }) => headline_id === shown.headline_id);
+    expect(found).toMatchObject([
+      { published_at: shown.published_at, reason: 'moved', moved_from: null },
+      { reason: null, retracted_at: null, moved_from: shown.published_at },
+    ]);
+  });
+
   it('describes itself in OpenAPI, every endpoint with its parameters', async () => {
     const { paths } = (await (await get('openapi.json')).json()) as {
       paths: Record<string, { get: { parameters?: { name: string }[] } }>;

@@ -33,6 +33,10 @@ export interface HeadlineShown {
   readonly first_seen_at: string;
   readonly changed_at: string;
   readonly retracted_at: string | null;
+  /** Why it was retracted: `retracted` or `moved`; `null` if it was not. */
+  readonly reason: string | null;
+  /** Its first publication time, if the service has corrected it since. */
+  readonly moved_from: string | null;
   /** Number of earlier versions. */
   readonly earlier: number;
   /** Number of later versions, since `asOf`. */
@@ -52,7 +56,8 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
       select headline_id, ${exactTime('published_at')} as published_at,
              headline, language, source, url, topic_probability, directional_score, semantic_score,
              ${exactTime('first_seen_at')} as first_seen_at, ${exactTime('changed_at')} as changed_at,
-             ${exactTime('retracted_at')} as retracted_at, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
+             ${exactTime('retracted_at')} as retracted_at, case when retracted_at is not null then coalesce(reason, 'retracted') end as reason,
+             ${exactTime('moved_from')} as moved_from, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
         select * from ${within(asked)} ${afterThat} and ${says(asked)}
         order by published_at desc, headline_id desc
@@ -60,7 +65,8 @@ export function headlinesOf(asked: HeadlinesAsked): Question<HeadlineShown> {
       ) as h
       left join lateral (
         select count(*) filter (where r.known_from < h.changed_at) as earlier,
-               count(*) filter (where r.known_from >= h.changed_at) as later
+               count(*) filter (where r.known_from >= h.changed_at) as later,
+               max(r.reason) filter (where r.known_to = h.changed_at) as reason
         from gmsi.headline_revisions r
         where (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
             = (h.country, h.topic, h.match_type, h.published_at, h.headline_id)

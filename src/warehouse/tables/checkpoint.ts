@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { PageCounts } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
-import { sameSeries, seriesColumns } from './series.ts';
+import { isWatched, sameSeries, seriesColumns } from './series.ts';
 
 /** The position of a claimed window. A page is committed only if it follows exactly this position. */
 export interface Checkpoint {
@@ -71,7 +71,8 @@ export async function advanceCheckpoint(
     ), watched as (
       insert into gmsi.watched as kept (${seriesColumns}, day, watched_from)
       select ${seriesColumns}, each.day::date,
-             case when each.day + interval '1 day' <= drain_started_at at time zone 'UTC' then clock_timestamp() end
+             case when each.day + interval '1 day' <= drain_started_at at time zone 'UTC'
+               then case when ${isWatched('advanced')} then clock_timestamp() else '-infinity' end end
       from advanced
       cross join lateral generate_series(first_day::timestamp, last_day::timestamp, interval '1 day') as each (day)
       -- Other days were settled when they were first loaded. A watched day may be settled when it is first loaded after its end.

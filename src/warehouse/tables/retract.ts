@@ -164,6 +164,89 @@ export async function retractUnseen(
 }
 
 /**
+ * Retracts rows that the service now sends with another publication time, at most 24 hours from the first one: the same headline of a
+ * series has the same id. Call it in the transaction that has written rows of a live answer, or of a window that is compared, after
+ * `noteSightings`. The row with the new time takes over when the headline was first seen and its first time (`moved_from`), so that
+ * the headline is counted once. Does not retract
+ * - rows that the answer or the window has, too, because then the service sends both
+ * - rows of other days than the answer or the window has, unless the row with the new time has just appeared
+ * @returns how many
+ */
+export async function retractMoved(
+  trx: WriteTransaction,
+  { table }: Feed,
+  series: Series,
+  rows: SortedRows,
+  { loadId, windowId }: { readonly loadId: number; readonly windowId: number | null },
+): Promise<number> {
+  if (table.name !== 'headlines') return 0;
+  const [times, ids] = rows.key;
+  const isLive = windowId === null;
+  const days = isLive
+    ? sql`select min(row_time) as begins, max(row_time) + interval '1 microsecond' as ends from sent`
+    : sql`select w.first_day::timestamp at time zone 'UTC' as begins, (w.last_day + 1)::timestamp at time zone 'UTC' as ends
+          from gmsi.windows w where w.window_id = ${windowId}`;
+  const met = isLive
+    ? sql`select row_time, row_id from sent`
+    : sql`select unnest(s.row_times), unnest(s.row_ids) from gmsi.drain_sightings s where s.window_id = ${windowId}`;
+  const aDay = 86_400_000;
+  // Values, so that PostgreSQL opens only the months of the rows. Dates are cut to milliseconds.
+  const from = new Date(rows.times.at(0)! / 1000 - aDay - 1);
+  const to = new Date(rows.times.at(-1)! / 1000 + aDay + 1);
+  const isNear = sql`kept.published_at between ${from}::timestamptz and ${to}::timestamptz`;
+  const found = await sql<{ retracted: number }>`
+    with sent as materialized (
+      select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id
+    ), days as materialized (${days}), near as (
+      select kept.published_at, kept.headline_id, kept.first_seen_at, kept.is_backfilled, kept.changed_at, kept.retracted_at,
+             coalesce(kept.moved_from, kept.published_at) as first_time,
+             kept.changed_at >= now() and kept.load_id = ${loadId}::bigint as is_written
+      from gmsi.headlines as kept
+      where ${isRowOfSeries('kept', table, series)}
+        and ${isNear}
+    ), same as (
+      -- A window function, because a join of these rows with themselves may become a nested loop.
+      select near.*, max(published_at) filter (where is_written) over of_id as new_time,
+             bool_or(first_seen_at = changed_at) filter (where is_written) over of_id as is_new,
+             bool_and(is_backfilled) filter (where is_written) over of_id as is_backfilled_now
+      from near window of_id as (partition by headline_id)
+    ), moved as materialized (
+      select same.* from same
+      -- A row that was retracted before only hands on when it was first seen.
+      where not is_written and changed_at < now() and (retracted_at is null or is_new)
+        and first_time between new_time - interval '24 hours' and new_time + interval '24 hours'
+        and (is_new and not is_backfilled_now
+          or published_at >= (select begins from days) and published_at < (select ends from days) and (is_new or exists (
+            select from gmsi.headline_revisions before
+            where ${isRowOfSeries('before', table, series)} and before.published_at = new_time
+              and before.headline_id = same.headline_id and before.known_to >= now() and before.reason = 'returned')))
+        and (published_at, headline_id) not in (${met})
+    ), changes as (
+      select published_at, headline_id, true as is_gone, false as takes_over, first_seen_at, is_backfilled, first_time
+      from moved where retracted_at is null
+      union all
+      (select distinct on (headline_id) new_time, headline_id, false, is_new, first_seen_at, is_backfilled, first_time
+       from moved order by headline_id, first_seen_at, first_time)
+    ), changed as (
+      -- One statement, by which the trigger knows that the headline has moved.
+      update gmsi.headlines as kept
+      set retracted_at = case when is_gone then now() else kept.retracted_at end,
+          changed_at = case when is_gone then ${sql.raw(changedNow)} else kept.changed_at end,
+          load_id = ${loadId}::bigint, window_id = ${windowId}::bigint,
+          first_seen_at = case when takes_over then changes.first_seen_at else kept.first_seen_at end,
+          is_backfilled = case when takes_over then changes.is_backfilled else kept.is_backfilled end,
+          moved_from = case when takes_over then nullif(changes.first_time, kept.published_at) else kept.moved_from end
+      from changes
+      where ${isRowOfSeries('kept', table, series)} and ${isNear}
+        and kept.published_at = changes.published_at and kept.headline_id = changes.headline_id
+      returning is_gone
+    )
+    select count(*) filter (where is_gone) as retracted from changed
+  `.execute(trx);
+  return found.rows[0]!.retracted;
+}
+
+/**
  * Counts what a drain has retracted and what the service has sent, by series. A quiet window has too few rows to show an outage, an
  * outage may last for several loads, and other series may answer meanwhile. So this counts all windows of a job, and those of a
  * series for as long as the service sends less than it withdraws. Drains of a job that retract at the same time wait for each other

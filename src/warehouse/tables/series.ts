@@ -108,6 +108,11 @@ export async function loadedBeforeOf(
   return rows[0]!.days;
 }
 
+/** Returns the condition that the watch of a row's series has begun: a load has drained days that could still change. */
+export function isWatched(of: string): RawBuilder<boolean> {
+  return sql`exists (select from gmsi.watched w where ${sameSeries('w', of)})`;
+}
+
 /** Returns every series of a job, as rows `asked`. */
 export function askedSeries({ feed, matchType, ...lists }: WindowScope): RawBuilder<unknown> {
   return sql`(select ${feed}::text as feed, country, topic, ticker, ${matchType}::text as match_type, variant

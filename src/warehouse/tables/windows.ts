@@ -5,7 +5,7 @@ import { isJoined } from './planning.ts';
 import { hasLivingProcess } from './processes.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
-import { inScope, isOpen, loadedBefore, seriesColumns, type WindowScope } from './series.ts';
+import { inScope, isOpen, isWatched, loadedBefore, seriesColumns, type WindowScope } from './series.ts';
 
 /** The load that wants a window. */
 interface Claimant {
@@ -34,6 +34,8 @@ export interface ClaimedWindow extends Series {
   readonly records_outside: number;
   /** See `loadedBefore`. */
   readonly loaded_before: string;
+  /** True if the watch of its series has begun. */
+  readonly is_watched: boolean;
 }
 
 /**
@@ -78,7 +80,7 @@ export async function claimWindow(
 const asClaimed = sql`window_id, ${seriesColumns}, first_day, last_day,
   request_start, request_end, page_size, next_token, pages, is_compared, rows_met,
   records, records_rejected, records_outside,
-  ${loadedBefore('windows')}::text as loaded_before`;
+  ${loadedBefore('windows')}::text as loaded_before, ${isWatched('windows')} as is_watched`;
 
 /** Counts the open windows of a job: free ones, and ones that another load with a living process has claimed. */
 export async function countOpen(

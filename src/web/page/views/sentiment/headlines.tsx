@@ -155,7 +155,8 @@ function columnsOf(rows: readonly Headline[]): Column<Headline>[] {
           <HeadlineText {...row} text={row.headline} />{' '}
           <span class="quiet">
             {row.language && ` · ${row.language}`}
-            {row.retracted_at && ` · retracted ${moment(row.retracted_at)}`}
+            {row.moved_from && ` · moved from ${moment(row.moved_from)}`}
+            {row.retracted_at && ` · ${row.reason} ${moment(row.retracted_at)}`}
           </span>
           {versionsTitle(row) && unfold(versionsTitle(row))}
         </>
