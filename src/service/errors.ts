@@ -45,7 +45,7 @@ export class ServiceUnavailable extends RetryableError {}
 /** No connection, so the request was not sent and costs nothing. */
 export class NotSent extends ServiceUnavailable {}
 
-/** The proxy wants other credentials (407), so no request can be sent. */
+/** The proxy wants another user or password (407), so no request can be sent. */
 export class ProxyRefused extends GmsiError {
   override readonly kind = 'fatal';
 }

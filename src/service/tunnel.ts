@@ -66,7 +66,7 @@ function authorityOf({ protocol, hostname, port }: Target): string {
   return `${hostname.includes(':') ? `[${hostname}]` : hostname}:${port || usual}`;
 }
 
-/** @throws ProxyRefused if the proxy wants other credentials; NotSent if there is no connection for another reason */
+/** @throws ProxyRefused if the proxy wants another user or password; NotSent if there is no connection for another reason */
 async function openTunnel(proxy: HttpProxy, target: Target, timeout: number): Promise<Socket> {
   const to = authorityOf(target);
   const connect = buildConnector({ timeout });
@@ -99,8 +99,11 @@ async function openTunnel(proxy: HttpProxy, target: Target, timeout: number): Pr
 }
 
 function refusal(proxy: HttpProxy, to: string, status: number, schemes: string): NotSent | ProxyRefused {
-  if (status === 407)
-    return new ProxyRefused(said(proxy, 'it refuses the credentials (407)'), { hint: wayIn(proxy, schemes) });
+  // Some answer 401 to a wrong password, though a proxy should not (RFC 9110, 15.5.8).
+  if (status === 407 || status === 401) {
+    const what = `it ${proxy.authorization ? 'refuses the' : 'asks for a'} user and password (${status})`;
+    return new ProxyRefused(said(proxy, what), { hint: wayIn(proxy, schemes) });
+  }
   if (status >= 500) {
     const hint = `The proxy answers ${status} while it cannot reach ${to}. If it never can, ask those who run it.`;
     return new NotSent(said(proxy, `it cannot connect to ${to} (${status})`), { hint });

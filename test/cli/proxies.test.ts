@@ -112,7 +112,7 @@ describe('a proxy that refuses', () => {
   it('credentials, ends commands with 2, and doctor names it', async () => {
     await using proxy = await aProxy({ credentials });
     const setting = { cwd: folder.path, env: envOf(proxy) };
-    const what = `No connection through the proxy ${proxy.url} (HTTP_PROXY): it refuses the credentials (407).`;
+    const what = `No connection through the proxy ${proxy.url} (HTTP_PROXY): it refuses the user and password (407).`;
     const loaded = await gmsiHere(['lookups'], setting);
     expect(loaded).toMatchObject({ code: 2 });
     expect(loaded.stderr).toContain(`gmsi: ${what}\n  → Check the user and password in HTTP_PROXY.`);
@@ -139,7 +139,7 @@ describe('a proxy that refuses', () => {
   });
 
   it.each([
-    [407, 2, /it refuses the credentials \(407\)\.\n {2}→ Check the user/],
+    [407, 2, /it refuses the user and password \(407\)\.\n {2}→ Check the user/],
     [403, 1, /it refuses to connect to s3\.example\.invalid:80 \(403\)\.\n {2}→ Ask those who run the proxy/],
     [502, 1, /it cannot connect to s3\.example\.invalid:80 \(502\)/],
   ])('a storage, with %i, ends an export with %i', async (answer, code, what) => {

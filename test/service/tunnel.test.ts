@@ -94,6 +94,7 @@ it('that connects to a server that says nothing, ends after connect_timeout', as
 });
 
 const wishes: Record<string, ProxyWish & { readonly answer?: number }> = {
+  401: { answer: 401 },
   403: { answer: 403 },
   502: { answer: 502 },
   503: { answer: 503 },
@@ -103,9 +104,10 @@ const wishes: Record<string, ProxyWish & { readonly answer?: number }> = {
 
 /** What is there | its address, with PORT | exit code | what is said | what to do. */
 const wrong = cases`
-  407 | http://127.0.0.1:PORT | 2 | it refuses the credentials \(407\) | Set HTTP_PROXY to http:\/\/user:password@host:port
-  407 | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses the credentials \(407\) | Check the user and password in HTTP_PROXY
-  only Kerberos | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses the credentials \(407\) | Run a local proxy that signs in
+  407 | http://127.0.0.1:PORT | 2 | it asks for a user and password \(407\) | Set HTTP_PROXY to http:\/\/user:password@host:port
+  407 | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses the user and password \(407\) | Check the user and password in HTTP_PROXY
+  401 | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses the user and password \(401\) | Check the user and password in HTTP_PROXY
+  only Kerberos | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses the user and password \(407\) | Run a local proxy that signs in
   403 | http://dan:wr0ng@127.0.0.1:PORT | 2 | it refuses to connect to api\.example\.invalid:80 \(403\) | NO_PROXY
   502 | http://dan:wr0ng@127.0.0.1:PORT | 1 | it cannot connect to api\.example\.invalid:80 \(502\) \(given up | cannot reach
   503 | http://127.0.0.1:PORT | 1 | it cannot connect to api\.example\.invalid:80 \(503\) \(given up | cannot reach
