@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Temporal } from 'temporal-polyfill';
 import type { Config } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
+import { proxyName } from './config/proxies.ts';
 import { readJob } from './config/read-job.ts';
 import { ConfigError } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
@@ -197,7 +198,13 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
     GMSI_BASE_URL: baseUrl,
     GMSI_LIVE_BASE_URL: config.liveBaseUrl,
   })) {
-    if (url === undefined || config.sendKeyUnencrypted || !isReadableOnTheWay(url)) continue;
+    const proxy = url === undefined ? undefined : config.proxyFor?.(url);
+    if (url === undefined || config.sendKeyUnencrypted || !isReadableOnTheWay(url, proxy)) continue;
+    if (!isReadableOnTheWay(url))
+      throw new ConfigError(
+        `${name} is ${url}: the key would be sent unencrypted to the proxy ${proxyName(proxy!)}.`,
+        { hint: `Add ${new URL(url).hostname} to NO_PROXY, so that it is reached directly.` },
+      );
     throw new ConfigError(`${name} is ${url}: the key would be sent unencrypted.`, {
       hint: 'Use https://. If nobody else can read the network, set GMSI_SEND_KEY_UNENCRYPTED=true.',
     });
@@ -251,6 +258,7 @@ function openClient(
   return createClient({
     ...serviceAccess(session),
     liveBaseUrl: session.config.liveBaseUrl,
+    proxyFor: session.config.proxyFor,
     userAgent: `gmsi-etl/${version}`,
     settings,
     permits,

@@ -186,7 +186,7 @@ async function tryOut(
     // For the lookups only; loads use the sandbox that the user starts with `gmsi sandbox`.
     await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
     await using connection = openService(
-      { ...session, config: { ...config, baseUrl: service ? service.url : config.baseUrl } },
+      service ? { ...session, config: { ...config, baseUrl: service.url, proxyFor: undefined } } : session,
       warehouse.db,
       { ...defaultServiceSettings, maxAttempts: 1 },
       likelyQuota,

@@ -125,6 +125,7 @@ export async function demoCommand(
     ...session.config,
     apiKey: new Secret(key),
     baseUrl: sandbox.url,
+    proxyFor: undefined,
     warehouse: { kind: 'embedded' as const },
   };
   const demo = { ...session, config };

@@ -7,6 +7,7 @@ import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { Secret } from '../secret.ts';
 import { readDotenvFile } from './dotenv-file.ts';
+import { readProxies } from './proxies.ts';
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -39,6 +40,12 @@ export function readConfig(
 ) {
   const env = withoutEmpty({ ...readDotenv(cwd), ...drafted, ...withoutEmpty(processEnvironment) });
   const plain = readPlain(env);
+  const proxyFor = readProxies({
+    HTTPS_PROXY: env.HTTPS_PROXY,
+    HTTP_PROXY: env.HTTP_PROXY,
+    ALL_PROXY: env.ALL_PROXY,
+    NO_PROXY: env.NO_PROXY,
+  });
   return {
     apiKey: readApiKey(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
@@ -46,6 +53,8 @@ export function readConfig(
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
     /** Whether the key may go over plain `http` to another machine. */
     sendKeyUnencrypted: plain.GMSI_SEND_KEY_UNENCRYPTED,
+    /** The proxies on the way to the service and webhooks; `undefined` if there are none. */
+    proxyFor,
     warehouse: readWarehouse(env),
     /** A copy of the warehouse's server, for commands that only read. */
     standby: readAddress('GMSI_READ_DATABASE_URL', env),
@@ -66,7 +75,7 @@ export function readConfig(
       names: plain.GMSI_METRICS_NAMES.split(/[\s,]+/).filter(Boolean),
     },
     /** The storage for exports to `s3://…`. The library reads the credentials from the environment itself, as `pg` does. */
-    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION },
+    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION, proxyFor },
     /** The token that `gmsi serve` requires from a browser. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** Whether to export traces; the SDK reads the variables `OTEL_*` itself. */
@@ -123,9 +132,13 @@ export const settings = [
 /** Returns true if this program or one of its libraries reads the variable; then its name is safe to show. */
 function isSetting(name: string): boolean {
   return (
-    settings.includes(name) || /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+|AWS_[A-Z0-9_]+)$/.test(name)
+    settings.includes(name) ||
+    /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+|AWS_[A-Z0-9_]+)$/.test(name) ||
+    proxyVariable.test(name)
   );
 }
+
+const proxyVariable = /^(HTTPS?|ALL|NO)_PROXY$/i;
 
 /** Variables that Kubernetes sets in every pod if a service is called `gmsi…`. */
 const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
@@ -155,11 +168,15 @@ function readDotenv(cwd: string): Environment {
   return withoutEmpty(values);
 }
 
-/** Removes empty variables: they count as not set, because compose files and CI write empty ones. */
+/**
+ * Removes empty variables: they count as not set, because compose files and CI write empty ones. Those of proxies get their
+ * names in capitals; if a proxy is set in both cases, the lower case counts, as for curl.
+ */
 function withoutEmpty(env: Environment): Environment {
-  return Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ''),
-  );
+  const set = Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== '');
+  const lower = set.filter(([name]) => proxyVariable.test(name) && name === name.toLowerCase());
+  const kept = set.filter((variable) => !lower.includes(variable));
+  return Object.fromEntries([...kept, ...lower.map(([name, value]) => [name.toUpperCase(), value])]);
 }
 
 const word = z.string().trim().toLowerCase();

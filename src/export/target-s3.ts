@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rm } from 'node:fs/promises';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { join, sep } from 'node:path';
 import {
   DeleteObjectCommand,
@@ -8,15 +10,18 @@ import {
   paginateListObjectsV2,
   S3Client,
 } from '@aws-sdk/client-s3';
+import type { ProxyFor } from '../config/proxies.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
+import { throughProxies } from '../service/tunnel.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
 
-/** The storage's address, if it is not AWS, and its region. The library finds the credentials itself. */
+/** The storage's address, if it is not AWS, its region, and the proxies on the way. The library finds the credentials itself. */
 export interface StorageSettings {
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
+  readonly proxyFor?: ProxyFor | undefined;
 }
 
 /** The storage does not answer, or answers with an error. */
@@ -43,12 +48,12 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
  */
 export async function openS3({ out, mode, storage, stop }: Setting): Promise<ExportTarget> {
   const { bucket, prefix } = parseAddress(out);
-  const { endpoint, region } = storage;
+  const { endpoint, region, proxyFor } = storage;
   const client = new S3Client({
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     // Storages other than AWS have no region, but requests are signed with one.
     ...(region === undefined ? endpoint !== undefined && { region: 'us-east-1' } : { region }),
-    requestHandler: patience,
+    requestHandler: { ...patience, ...(proxyFor && agentsThrough(proxyFor)) },
     // Older storages refuse the library's own checksums; all accept Content-MD5.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -137,6 +142,17 @@ function whileReplacing(manifest: Manifest, files: readonly string[]): Manifest 
   return { ...manifest, complete: false, months };
 }
 
+/** Agents as the library makes them, which connect through proxies. */
+function agentsThrough(proxyFor: ProxyFor) {
+  const usual = { keepAlive: true, maxSockets: 50 };
+  // Before the library gives up, because its error does not name the proxy.
+  const timeout = patience.connectionTimeout - 1000;
+  return {
+    httpAgent: throughProxies(new HttpAgent(usual), 'http:', proxyFor, timeout),
+    httpsAgent: throughProxies(new HttpsAgent(usual), 'https:', proxyFor, timeout),
+  };
+}
+
 /** @throws ConfigError */
 function parseAddress(address: string): { bucket: string; prefix: string } {
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(address) ?? [];
@@ -160,6 +176,7 @@ const wrongSettings = ['NoSuchBucket', 'CredentialsProviderError', 'Authorizatio
 
 /** Drops the cause, because it contains the request with its signature and any session token. */
 function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError {
+  if (error instanceof GmsiError) return error;
   const status = error.$metadata?.httpStatusCode;
   const at = endpoint === undefined ? '' : ` at ${endpoint}`;
   const isWithoutRegion = /^Region is missing/.test(error.message);

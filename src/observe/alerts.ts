@@ -1,10 +1,13 @@
-import { request } from 'undici';
+import { Client, request } from 'undici';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
+import { type ProxyFor, proxyName } from '../config/proxies.ts';
 import { typed } from '../config/typed.ts';
+import { GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
+import { connectThrough } from '../service/tunnel.ts';
 import { count, number } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type FieldChange, fieldChanges } from '../warehouse/questions/runs.ts';
@@ -26,6 +29,7 @@ export interface AlertsOptions {
   readonly readStandings: ReadStandings;
   /** Receives the alerts of jobs that name no webhook. */
   readonly webhook: Secret | undefined;
+  readonly proxyFor?: ProxyFor | undefined;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
   readonly log: Log;
@@ -67,12 +71,13 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 /** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
-  config: Pick<Config, 'apiKey' | 'alertWebhook'>,
+  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor'>,
   clock: () => Date,
-  options: Omit<AlertsOptions, 'readStandings' | 'webhook'>,
+  options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor'>,
 ): Promise<void> {
   const readStandings = standingsReader(options.warehouse, { apiKey: config.apiKey, clock });
-  await checkAlerts(jobs, { ...options, readStandings, webhook: config.alertWebhook });
+  const { alertWebhook: webhook, proxyFor } = config;
+  await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor });
 }
 
 function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
@@ -81,10 +86,10 @@ function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
 
 /** Sends a claimed alert; if the webhook does not accept it, a later check tries again. */
 async function send(alert: DueAlert, url: Secret, options: AlertsOptions): Promise<void> {
-  const { warehouse, log, signal } = options;
+  const { warehouse, log } = options;
   const about = { alert: alert.alert_id, kind: alert.kind, job: alert.job };
   try {
-    await postToWebhook(url, bodyOf(alert), signal);
+    await postToWebhook(url, bodyOf(alert), options);
     await markSent(warehouse, alert);
     log.info(about, alert.resolved_at ? 'reported that an alert is over' : 'sent an alert');
   } catch (error) {
@@ -99,18 +104,34 @@ const patience = 10_000;
  * Posts JSON to a webhook. Redirects are not followed.
  * @throws Error that says why, without the address, which is a secret
  */
-async function postToWebhook(url: Secret, body: object, signal: AbortSignal): Promise<void> {
-  const { statusCode, body: answer } = await request(url.reveal(), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
-  }).catch((error: unknown) => {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new Error(`no answer: ${code ?? name}`);
-  });
-  await answer.dump();
-  if (statusCode < 200 || statusCode >= 300) throw new Error(`it answered ${statusCode}`);
+async function postToWebhook(
+  url: Secret,
+  body: object,
+  { proxyFor, signal }: Pick<AlertsOptions, 'proxyFor' | 'signal'>,
+): Promise<void> {
+  const proxy = proxyFor?.(url.reveal());
+  const dispatcher =
+    proxy &&
+    new Client(new URL(url.reveal()).origin, {
+      connect: connectThrough(proxy, patience),
+    });
+  try {
+    const { statusCode, body: answer } = await request(url.reveal(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
+      ...(dispatcher && { dispatcher }),
+    }).catch((error: unknown) => {
+      if (error instanceof GmsiError) throw error;
+      const { code, name } = error as NodeJS.ErrnoException;
+      throw new Error(`no answer${proxy ? ` through the proxy ${proxyName(proxy)}` : ''}: ${code ?? name}`);
+    });
+    await answer.dump();
+    if (statusCode < 200 || statusCode >= 300) throw new Error(`it answered ${statusCode}`);
+  } finally {
+    await dispatcher?.destroy();
+  }
 }
 
 /** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */

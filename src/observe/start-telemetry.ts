@@ -9,7 +9,7 @@ import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 
 export interface TelemetryOptions {
-  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'metrics' | 'leaseSeconds'>;
+  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'metrics' | 'leaseSeconds'>;
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
@@ -40,7 +40,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const { registry, onClientEvent } = metrics;
   const key = watchKey();
   const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
-  const { leaseSeconds, alertWebhook: webhook } = config;
+  const { leaseSeconds, alertWebhook: webhook, proxyFor } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
   const server = await serveTelemetry(config.metrics, {
     contentType: registry.contentType,
@@ -56,7 +56,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   async function checkNow(): Promise<void> {
     try {
       const { signal } = closing;
-      const options = { warehouse, readStandings, webhook, key: key.standing, log, signal };
+      const options = { warehouse, readStandings, webhook, proxyFor, key: key.standing, log, signal };
       await checkAlerts(await jobs(), options);
     } catch (error) {
       log.warn({ why: (error as Error).message }, 'alerts could not be checked');

@@ -1,4 +1,5 @@
 import { errors } from 'undici';
+import type { HttpProxy } from '../config/proxies.ts';
 import type { AddressFault } from './errors.ts';
 import type { ServiceRequest } from './page.ts';
 
@@ -9,12 +10,12 @@ export interface ServiceAddress {
 }
 
 /**
- * Returns true if others can read requests on the network: plain `http` to another machine. `URL` normalizes every spelling
- * of an IPv4 address, such as `127.1` or `0x7f000001`.
+ * Returns true if others can read requests on the network: plain `http` to another machine, or through a proxy. `URL`
+ * normalizes every spelling of an IPv4 address, such as `127.1` or `0x7f000001`.
  */
-export function isReadableOnTheWay(baseUrl: string): boolean {
+export function isReadableOnTheWay(baseUrl: string, proxy?: HttpProxy): boolean {
   const { protocol, hostname } = new URL(baseUrl);
-  return protocol === 'http:' && !loopback.test(hostname);
+  return protocol === 'http:' && (proxy !== undefined || !loopback.test(hostname));
 }
 
 const loopback = /^(?:(?:.+\.)?localhost\.?|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
@@ -42,7 +43,7 @@ function encode(text: string): string {
 }
 
 /** Codes of OpenSSL and Node for a certificate that they do not accept. */
-const certificate =
+export const certificateCodes =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|ERR_TLS_CERT_)/;
 
 /**
@@ -57,14 +58,14 @@ export function connectFault(error: unknown, origin: string): AddressFault | und
     const hint = 'Check the name of the host: the name servers of this machine do not know it.';
     return { what: `there is no host ${hostname} (${code})`, hint };
   }
-  if (certificate.test(code)) return certificateFault(code);
+  if (certificateCodes.test(code)) return certificateFault(code);
   if (code.startsWith('ERR_SSL_') && code.includes('ALERT')) {
     const hint = 'Check host and port; the server may need another TLS version, or a client certificate.';
     return { what: `it refuses the TLS handshake (${code})`, hint };
   }
   const other = isTls
-    ? `If the service does not use TLS there, use http://${host}; else check the port.`
-    : `If the service uses TLS there, use https://${host}; else check the port.`;
+    ? `If the server does not use TLS there, use http://${host}; else check the port.`
+    : `If the server uses TLS there, use https://${host}; else check the port.`;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO')
     return { what: `the server there does not speak TLS (${code})`, hint: other };
   if (error instanceof errors.HTTPParserError)
@@ -80,7 +81,7 @@ function certificateFault(code: string): AddressFault {
     return { what: `its certificate is for another host (${code})`, hint };
   }
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
-    const hint = "If this machine's clock is right, whoever runs the service must renew the certificate.";
+    const hint = "If this machine's clock is right, whoever runs the server must renew the certificate.";
     return { what: `its certificate is not valid at this time (${code})`, hint };
   }
   const hint =

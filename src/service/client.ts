@@ -1,4 +1,5 @@
 import type { ServiceSettings } from '../config/job.ts';
+import type { ProxyFor } from '../config/proxies.ts';
 import { kindOf } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { sayIfSlow } from '../log.ts';
@@ -14,6 +15,7 @@ import {
   NotSent,
   outcomeOf,
   PageTooLarge,
+  ProxyRefused,
   RateLimited,
   type RequestOutcome,
   RequestRefused,
@@ -62,6 +64,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** Where live feeds are, if not at `baseUrl`. */
   readonly liveBaseUrl?: string | undefined;
+  /** Direct connections by default. */
+  readonly proxyFor?: ProxyFor | undefined;
   readonly apiKey: Secret;
   readonly settings: ServiceSettings;
   /** Every request takes one, including retries. */
@@ -143,6 +147,7 @@ export function createClient(options: ClientOptions) {
     const http = openHttp(origin, {
       ...settings,
       connections: settings.concurrency,
+      proxy: options.proxyFor?.(origin),
       headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
     });
     const { answered, recall } = options;
@@ -185,7 +190,7 @@ export function createClient(options: ClientOptions) {
       try {
         return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
-        if (error instanceof NotSent) requests -= 1;
+        if (error instanceof NotSent || error instanceof ProxyRefused) requests -= 1;
         const judged =
           error instanceof RequestRefused && error.isOfKey
             ? await judgeKey(error, request)

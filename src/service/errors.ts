@@ -5,6 +5,8 @@ export interface AddressFault {
   /** Begins in lower case and has no full stop. */
   readonly what: string;
   readonly hint: string;
+  /** The proxy at fault, if it is not the address; see `proxyName`. */
+  readonly proxy?: string;
 }
 
 interface RetryableDetails extends ErrorDetails {
@@ -42,6 +44,11 @@ export class ServiceUnavailable extends RetryableError {}
 
 /** No connection, so the request was not sent and costs nothing. */
 export class NotSent extends ServiceUnavailable {}
+
+/** The proxy wants another user or password (407), so no request can be sent. */
+export class ProxyRefused extends GmsiError {
+  override readonly kind = 'fatal';
+}
 
 /** A 200 with an unusable body: not JSON, not the envelope, or cut short. */
 export class MalformedPage extends RetryableError {}
@@ -110,13 +117,19 @@ export class RedirectRefused extends GmsiError {
   }
 }
 
+/** Begins the message of an error of the proxy. */
+export function noConnectionThrough(proxy: string): string {
+  return `No connection through the proxy ${proxy}`;
+}
+
 /** The address never gave a good answer, and waiting will not help. */
 export class WrongAddress extends GmsiError {
   override readonly kind = 'fatal';
 
   /** @param setting the variable that sets the address */
-  constructor(setting: string, address: string, { what, hint }: AddressFault, cause: unknown) {
-    super(`No service answers at ${setting} (${address}): ${what}.`, { hint, cause });
+  constructor(setting: string, address: string, { what, hint, proxy }: AddressFault, cause: unknown) {
+    const where = proxy ? noConnectionThrough(proxy) : `No service answers at ${setting} (${address})`;
+    super(`${where}: ${what}.`, { hint, cause });
   }
 }
 

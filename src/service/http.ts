@@ -5,8 +5,11 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
-import { connectFault } from './address.ts';
+import { type HttpProxy, proxyName } from '../config/proxies.ts';
+import { GmsiError } from '../errors.ts';
+import { certificateCodes, connectFault } from './address.ts';
 import { MalformedPage, NotSent, NotText, PageTooLarge, ServiceUnavailable } from './errors.ts';
+import { connectThrough } from './tunnel.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -26,6 +29,8 @@ export interface HttpOptions
   extends Pick<ServiceSettings, 'connectTimeout' | 'headersTimeout' | 'bodyTimeout' | 'maxBodyBytes'> {
   /** The most connections open at a time. */
   readonly connections: number;
+  /** On the way to the origin. */
+  readonly proxy?: HttpProxy | undefined;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -34,9 +39,11 @@ export interface HttpOptions
 export type Http = ReturnType<typeof openHttp>;
 
 export function openHttp(origin: string, options: HttpOptions) {
+  const { proxy, connectTimeout } = options;
   const pool = new Pool(origin, {
     connections: options.connections,
-    connectTimeout: options.connectTimeout,
+    connectTimeout,
+    ...(proxy && { connect: connectThrough(proxy, connectTimeout) }),
     headersTimeout: options.headersTimeout,
     bodyTimeout: 0, // undici's only limits pauses: with a byte now and then, a window would never end; see below
   });
@@ -46,9 +53,9 @@ export function openHttp(origin: string, options: HttpOptions) {
    * Sends one request. Does not follow redirects, because the headers contain the key.
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
-   * @throws NotSent without a connection; ServiceUnavailable without an answer in time; MalformedPage if a 200's body is cut
-   * short or cannot be unpacked; NotText if its bytes are no known text; PageTooLarge if it is too large; the signal's reason
-   * once it is aborted
+   * @throws NotSent without a connection; ProxyRefused; ServiceUnavailable without an answer in time; MalformedPage if a 200's
+   * body is cut short or cannot be unpacked; NotText if its bytes are no known text; PageTooLarge if it is too large; the
+   * signal's reason once it is aborted
    */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
     signal.throwIfAborted();
@@ -125,14 +132,23 @@ const unconnected = new Set([
 ]);
 
 function asNamedError(error: unknown, origin: string, options: HttpOptions): unknown {
-  if (isNamed(error) || error instanceof errors.InvalidArgumentError) return error;
+  if (error instanceof GmsiError || error instanceof errors.InvalidArgumentError) return error;
   // A parser error contains what was received, and the service could have echoed the key.
   const cause = error instanceof errors.HTTPParserError ? undefined : error;
   const addressFault = connectFault(error, origin);
   const what = addressFault ? `No answer from the service: ${addressFault.what}.` : describe(error, options);
-  const hint = `Check the network and GMSI_BASE_URL, which leads to ${origin}.`;
+  const way = options.proxy ? ` ${wayThrough(options.proxy, error)}` : '';
+  const hint = `Check the network and GMSI_BASE_URL, which leads to ${origin}.${way}`;
   const Named = unconnected.has(codeOf(error)) ? NotSent : ServiceUnavailable;
-  return new Named(what, { cause, hint, addressFault });
+  const fault = addressFault && { ...addressFault, hint: `${addressFault.hint}${way}` };
+  return new Named(what, { cause, hint, addressFault: fault });
+}
+
+function wayThrough(proxy: HttpProxy, error: unknown): string {
+  const maybe = certificateCodes.test(codeOf(error))
+    ? ', which may read TLS and show a certificate of its own authority'
+    : '';
+  return `Connections go through the proxy ${proxyName(proxy)}${maybe}.`;
 }
 
 function describe(error: unknown, options: HttpOptions): string {

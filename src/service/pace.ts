@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import Bottleneck from 'bottleneck';
 import type { Clock } from './clock.ts';
-import { NotSent, RateLimited } from './errors.ts';
+import { NotSent, ProxyRefused, RateLimited } from './errors.ts';
 import type { Permit, Permits } from './permits.ts';
 import type { Patience } from './retry.ts';
 
@@ -20,7 +20,7 @@ export interface PaceOptions {
 /** Decides when each request of a client may go out. */
 export interface Pace {
   /**
-   * Runs `send` as soon as permits, concurrency and pauses allow, and cancels the permit if it fails as `NotSent`. A `RateLimited`
+   * Runs `send` as soon as permits, concurrency and pauses allow, and cancels the permit if it was not sent. A `RateLimited`
    * error pauses every request, not just this one, and halves the concurrency.
    * @throws the error of `send` or of taking a permit; the signal's reason if it is aborted while waiting; RateLimited without
    * sending if the service demands a longer pause than `longestWaitMs`
@@ -96,7 +96,7 @@ export function createPace(options: PaceOptions): Pace {
       return answer;
     } catch (error) {
       if (error instanceof RateLimited) await slowDown(error, sentIn);
-      if (error instanceof NotSent) await permit.cancel();
+      if (error instanceof NotSent || error instanceof ProxyRefused) await permit.cancel();
       throw error;
     }
   }

@@ -1,5 +1,5 @@
-import type { Config } from '../config/environment.ts';
 import type { Job, JobDefinition } from '../config/job.ts';
+import type { StorageSettings } from '../export/target-s3.ts';
 import type { Log } from '../log.ts';
 import type { Client } from '../service/client.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
@@ -32,7 +32,7 @@ export interface WorkerContext {
    */
   readonly ownJobs: ReadonlyMap<string, Job>;
   /** For exports to S3. */
-  readonly storage: Config['storage'];
+  readonly storage: StorageSettings;
   readonly openService: (job: Job, command: JobCommand) => Service;
   /** @throws JobFileError if the definition is of another version */
   readonly readDefinition: (job: string, definition: JobDefinition) => Job;

@@ -71,8 +71,8 @@ test('every variable that is set is one that the program reads', () => {
   const ours = [
     ...read('src/config/environment.ts').matchAll(/(?:\b(?:env|plain)\.|readAddress\(')([A-Z_]+)/g),
   ].map((match) => match[1]!);
-  // The last three are read by pg and by Node.js.
-  const known = new Set([...ours, 'PGUSER', 'PGPASSWORD', 'HOME']);
+  // The first is NO_PROXY, the last three are read by pg and by Node.js.
+  const known = new Set([...ours, 'no_proxy', 'PGUSER', 'PGPASSWORD', 'HOME']);
   const set = [
     ...pods.flatMap(({ spec }) => spec.containers[0].env.map(({ name }: Named) => name)),
     ...['worker', 'demo-worker'].flatMap((name) => Object.keys(compose[name]!.environment!)),

@@ -9,6 +9,7 @@ export const now = new Date('2026-11-20T12:00:00Z');
 export const aConfig: TelemetryOptions['config'] = {
   apiKey: new Secret('sandbox-key'),
   alertWebhook: undefined,
+  proxyFor: undefined,
   leaseSeconds: 30,
   metrics: { host: '127.0.0.1', port: 0, names: [] },
 };

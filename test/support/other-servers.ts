@@ -61,7 +61,7 @@ export const mailServer = () =>
 
 export const hangsUp = () => tcpServer((socket) => socket.destroy());
 
-async function listening(server: Server, host = '127.0.0.1'): Promise<OtherServer> {
+export async function listening(server: Server, host = '127.0.0.1'): Promise<OtherServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -85,6 +85,9 @@ export interface Certificate {
   readonly cert: string;
 }
 
+/** Certificates of one name would be taken for one another by whoever trusts both. */
+let made = 0;
+
 /** A certificate that signs itself. @param days until it expires, less than none for one that has; @param host that it is made out for, such as `IP:127.0.0.1` */
 export async function aCertificate({ days = 1, host = 'IP:127.0.0.1' } = {}): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'gmsi certificate '));
@@ -94,7 +97,7 @@ export async function aCertificate({ days = 1, host = 'IP:127.0.0.1' } = {}): Pr
     const openssl = (...args: string[]) => promisify(execFile)('openssl', args);
     await writeFile(extensions, `subjectAltName=${host}`);
     const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-    await openssl('req', ...algorithm, '-keyout', key, '-out', request, '-subj', '/CN=test');
+    await openssl('req', ...algorithm, '-keyout', key, '-out', request, '-subj', `/CN=test ${++made}`);
     const signed = ['-req', '-in', request, '-signkey', key, '-extfile', extensions];
     await openssl('x509', ...signed, '-days', String(days), '-out', cert);
     return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') };

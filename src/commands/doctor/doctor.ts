@@ -12,6 +12,7 @@ import {
 } from '../../compose.ts';
 import type { Job } from '../../config/job.ts';
 import { likelyQuota } from '../../config/job-keys.ts';
+import { proxyName } from '../../config/proxies.ts';
 import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError, GmsiError } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
@@ -99,8 +100,10 @@ async function askService(
   options: DoctorOptions,
 ) {
   const configuration = await finding('configuration', () => {
-    serviceAccess(session);
-    return `${session.config.baseUrl}, with a key; set: ${session.config.given.join(', ')}`;
+    const { baseUrl } = serviceAccess(session);
+    const proxy = session.config.proxyFor?.(baseUrl);
+    const through = proxy ? ` through the proxy ${proxyName(proxy)}` : '';
+    return `${baseUrl}${through}, with a key; set: ${session.config.given.join(', ')}`;
   });
   let report: ProbeReport | undefined;
   let isBudgetSpent = false;
