@@ -13,6 +13,12 @@ create table gmsi.watched (
   primary key (feed, country, topic, ticker, match_type, variant, day)
 );
 comment on table gmsi.watched is 'The days (UTC) of each series that a load drained while they could still change. A row of such a day that comes later was not there then, so it counts from when it came. Rows of other days were loaded later, so they are backfilled.';
+comment on column gmsi.watched.feed is 'Feed.';
+comment on column gmsi.watched.country is 'Country of the series; empty if the feed is not by country.';
+comment on column gmsi.watched.topic is 'Topic of the series; empty if the feed is not by topic.';
+comment on column gmsi.watched.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
+comment on column gmsi.watched.match_type is 'Match type of the series.';
+comment on column gmsi.watched.variant is 'Further parameters of the series, as name=value&name=value.';
 comment on column gmsi.watched.day is 'Day (UTC).';
 comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then. -infinity for days that were over when the watch of the series began: what that load brought is backfilled.';
 insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
@@ -25,6 +31,21 @@ cross join lateral generate_series(
 where w.state = 'drained' and w.first_unsettled is not null
 group by 1, 2, 3, 4, 5, 6, 7;
 alter table gmsi.coverage drop column watched;
+
+do $$
+declare
+  held record;
+begin
+  for held in
+    select attrelid::regclass as relation from pg_catalog.pg_attribute
+    join pg_catalog.pg_class c on c.oid = attrelid
+    where c.relnamespace = 'gmsi'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
+      and attname = 'is_backfilled' and not attisdropped and pg_has_role(c.relowner, 'usage')
+  loop
+    execute format('comment on column %s.is_backfilled is %L', held.relation,
+      'True if the row came with the first load of its day, and nobody had watched before: the day was settled by then, or over when the first load of its series began. So first_seen_at does not show when the service published it. A row that came later counts from first_seen_at.');
+  end loop;
+end $$;
 
 create function gmsi.known_state(
   days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean, has_backfilled boolean,

@@ -271,7 +271,7 @@ it('counts once if the live feed has the corrected time first, and the historica
     });
   const { totals } = await sync((isLive) => isLive);
   expect(totals).toMatchObject({ rows_inserted: 1, rows_changed: 0, rows_retracted: 1 });
-  const corrected = [{ from: at(record), is_backfilled: false, stands: true }, { stands: false }];
+  const corrected = [{ from: at(record), is_backfilled: true, stands: true }, { stands: false }];
   expect(await rowsOf(db, record)).toMatchObject(corrected);
   // As long as the two differ, the last answer counts.
   await sync((isLive) => isLive);

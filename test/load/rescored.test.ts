@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { exactTime } from '../../src/warehouse/exact-time.ts';
 import { type Rescoring, rescorings } from '../../src/warehouse/questions/runs.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { type Sent, scoredBy } from '../support/scored-by.ts';
@@ -25,9 +26,11 @@ it('a load that met most headlines with scores of another model is a mass rescor
   expect(await found(db)).toEqual([]);
   const second = await runBackfill({ ...run, plan: refresh, aroundPage: scoredBy('3.2') });
   expect(second.totals.rows_changed).toBe(first.totals.records);
-  const { rows: days } = await sql<Record<string, Date>>`
-    select min(published_at) as first_published_at, max(published_at) as last_published_at
-    from gmsi.headlines`.execute(db);
+  const { rows: days } = await sql<Record<string, string>>`
+    select ${exactTime('first')} as first_published_at, ${exactTime('last')} as last_published_at
+    from (select min(published_at) as first, max(published_at) as last from gmsi.headlines) as published`.execute(
+    db,
+  );
   const rescored = {
     load_id: second.loadId,
     command: 'backfill',
