@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { stampAs } from '../support/stamp-as.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -119,24 +120,8 @@ export async function aDesk(): Promise<Desk & AsyncDisposable> {
       },
     });
     if (result.outcome !== 'done') throw new Error(`the load at ${instant} ended with ${result.outcome}`);
-    await stampAs(instant, rows[0]!.at);
+    await stampAs(db, instant, rows[0]!.at);
     note(at, asked, live);
-  }
-
-  /** The warehouse stamps what a load writes by its own clock. */
-  async function stampAs(instant: string, begunAt: string) {
-    await db.transaction().execute(async (trx) => {
-      await sql`set local session_replication_role = replica`.execute(trx);
-      for (const column of ['first_seen_at', 'changed_at', 'retracted_at'])
-        await sql`update gmsi.headlines set ${sql.ref(column)} = ${instant} where ${sql.ref(column)} >= ${begunAt}`.execute(
-          trx,
-        );
-      await sql`update gmsi.headline_revisions set known_to = ${instant} where known_to >= ${begunAt}`.execute(
-        trx,
-      );
-      await sql`update gmsi.watched set watched_from = case when day < ${instant}::timestamptz::date then ${instant}::timestamptz end
-        where watched_from >= ${begunAt}`.execute(trx);
-    });
   }
 
   /** Takes down what the service had of the days that it was asked for, and what its live feed had of others. */

@@ -6,6 +6,7 @@ import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importi
 import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
+import { stampAs } from '../support/stamp-as.ts';
 import { coverIn } from '../support/warehouse-state.ts';
 
 const it = serving({ limits: null, volume: 0.5 });
@@ -72,6 +73,27 @@ it('what was published before anybody watched is backfilled', async ({ db, sandb
   ]);
 });
 
+it('the first load of a series is assumed to have what was published by then, in however many windows', async ({
+  db,
+  sandbox,
+}) => {
+  const small = aJobFor(scope, {
+    end_date: 'today',
+    lookback: 'P3D',
+    step: 'P1D',
+    service: { end_date: 'inclusive' },
+  });
+  await runBackfill({ job: small, db, sandbox, clock: at('2026-10-20T12:00:00') });
+  const { rows } = await sql`
+    select distinct is_backfilled from gmsi.headlines where published_at < '2026-10-20 00:00+00'`.execute(db);
+  expect(rows).toEqual([{ is_backfilled: true }]);
+  const { rows: watched } = await sql`
+    select count(*)::int as days from gmsi.watched where day < '2026-10-20' and watched_from > '-infinity'`.execute(
+    db,
+  );
+  expect(watched).toEqual([{ days: 0 }]);
+});
+
 it('a file adds to days that were watched what counts from its import on', async ({ db }) => {
   const days = { from: '2024-01-01', to: '2024-01-01' };
   await using folder = await aFolder();
@@ -103,20 +125,7 @@ it('a desk gets of each past day what it had then, whatever command brought it, 
     service.moveTo(instant);
     const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
     await load();
-    // The warehouse has stamped what the load wrote by its own clock.
-    const stamped = rows[0]!.at;
-    await db.transaction().execute(async (trx) => {
-      await sql`set local session_replication_role = replica`.execute(trx);
-      for (const column of ['first_seen_at', 'changed_at', 'retracted_at'])
-        await sql`update gmsi.headlines set ${sql.ref(column)} = ${instant} where ${sql.ref(column)} >= ${stamped}`.execute(
-          trx,
-        );
-      await sql`update gmsi.headline_revisions set known_to = ${instant} where known_to >= ${stamped}`.execute(
-        trx,
-      );
-      await sql`update gmsi.watched set watched_from = case when day < ${instant}::timestamptz::date then ${instant}::timestamptz end
-        where watched_from >= ${stamped}`.execute(trx);
-    });
+    await stampAs(db, instant, rows[0]!.at);
     const current = await sql<{ headline_id: string; directional_score: number | null }>`
       select headline_id, directional_score from gmsi.headlines where retracted_at is null`.execute(db);
     const at = Date.parse(instant);

@@ -84,7 +84,7 @@ export async function advanceCheckpoint(
   const { rows } = await sql`
     with advanced as (
       ${advanced} returning ${seriesColumns}, days, days * daterange(null, first_unsettled) as settled,
-        first_day, last_day, first_unsettled, drain_started_at
+        first_day, last_day, first_unsettled, drain_started_at, load_id
     )${counts.isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);

@@ -108,9 +108,16 @@ export async function loadedBeforeOf(
   return rows[0]!.days;
 }
 
-/** Returns the condition that the watch of a row's series has begun: a load has drained days that could still change. */
+/**
+ * Returns the condition that the watch of a window's series had begun before its load: another load has drained days that could still
+ * change. The windows of one load begin the watch together.
+ */
 export function isWatched(of: string): RawBuilder<boolean> {
-  return sql`exists (select from gmsi.watched w where ${sameSeries('w', of)})`;
+  return sql`exists (
+    select from gmsi.watched w
+    where ${sameSeries('w', of)} and not exists (
+      select from gmsi.windows own
+      where ${sameSeries('own', of)} and own.load_id = ${sql.ref(`${of}.load_id`)} and own.state = 'drained' and own.days @> w.day))`;
 }
 
 /** Returns every series of a job, as rows `asked`. */

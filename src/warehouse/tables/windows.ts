@@ -34,7 +34,7 @@ export interface ClaimedWindow extends Series {
   readonly records_outside: number;
   /** See `loadedBefore`. */
   readonly loaded_before: string;
-  /** True if the watch of its series has begun. */
+  /** See `isWatched`. */
   readonly is_watched: boolean;
 }
 
