@@ -26,19 +26,6 @@ begin
     define := replace(define, part[1], part[2]);
   end loop;
   execute define;
-
-  define := pg_catalog.pg_get_functiondef((select oid from pg_catalog.pg_proc
-    where pronamespace = 'gmsi'::regnamespace and proname = 'signals'));
-  foreach part slice 1 in array array[
-    ['greatest(v.published_at, v.first_seen_at)', 'greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at)'],
-    ['gmsi.published_by(v.published_at, rounding)', 'gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding)'],
-    -- A day for times that are rounded by the day, and one for a headline that moved.
-    ['v.published_at > begins - interval ''24 hours''', 'v.published_at > begins - interval ''48 hours''']
-  ] loop
-    if strpos(define, part[1]) = 0 then raise exception 'gmsi.signals has no %', part[1]; end if;
-    define := replace(define, part[1], part[2]);
-  end loop;
-  execute define;
 end $$;
 
 select gmsi.add_feed_column('headlines', 'moved_from', 'timestamptz', 'Publication time that this warehouse first had for the headline, if the service has corrected it since, by up to 24 hours; else null. Each time has a row: the row with the old time is retracted, and this one takes over its first_seen_at and is_backfilled.');

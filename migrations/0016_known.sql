@@ -108,21 +108,22 @@ begin
     -- Headlines that were not backfilled are known since this warehouse first stored them. Omits those that came over a year
     -- late, so that PostgreSQL does not have to read every month.
     select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           greatest(v.published_at, v.first_seen_at) as entered_at, v.usable_from, v.usable_to, false as is_backfilled
+           greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) as entered_at, v.usable_from, v.usable_to, false as is_backfilled
     from gmsi.headlines_point_in_time v
     where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
       and not v.is_backfilled and v.published_at <= ends
       and v.first_seen_at <= v.published_at + interval '8784 hours'
       and v.published_at > begins - interval '8784 hours'
-      and greatest(v.published_at, v.first_seen_at) > begins and greatest(v.published_at, v.first_seen_at) <= ends
+      and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) > begins and greatest(coalesce(v.moved_from, v.published_at), v.first_seen_at) <= ends
     union all
-    -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions.
+    -- Backfilled headlines are assumed to be known since they were published. The bounds of published_at choose partitions: a day for
+    -- times that are rounded by the day, and one for a headline that moved.
     select v.published_at, v.headline_id, v.headline, v.directional_score, v.semantic_score, v.topic_probability, v.first_seen_at,
-           gmsi.published_by(v.published_at, rounding), case when v.is_first then '-infinity' else v.usable_from end, v.usable_to, true
+           gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding), case when v.is_first then '-infinity' else v.usable_from end, v.usable_to, true
     from gmsi.headlines_point_in_time v
     where v.country = signals.country and v.topic = signals.topic and v.match_type = signals.match_type
-      and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '24 hours'
-      and gmsi.published_by(v.published_at, rounding) > begins and gmsi.published_by(v.published_at, rounding) <= ends
+      and v.is_backfilled and v.published_at <= ends and v.published_at > begins - interval '48 hours'
+      and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) > begins and gmsi.published_by(coalesce(v.moved_from, v.published_at), rounding) <= ends
       and (not v.is_first or v.assumed_from is not null)
   ), known as (
     select a.moment, v.published_at, v.headline_id, v.is_backfilled, v.first_seen_at <= a.moment as was_held, s.score, s.probability,
