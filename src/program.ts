@@ -214,6 +214,7 @@ program
     day,
   )
   .option('--to <day>', 'last day (UTC) the files contain in full', day)
+  .option('--known-at <moment>', 'when everything in the files was known, if they are point in time')
   .addHelpText(
     'after',
     examples(

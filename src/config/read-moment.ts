@@ -17,7 +17,7 @@ export function readMoment(option: string, text: string, now: Date, others = '')
   }
   if (moment.epochMilliseconds > now.getTime())
     throw new ConfigError(`${option} ${text} is in the future.`, {
-      hint: `It must be in the past; without ${option}, the newest state counts.`,
+      hint: `It must be in the past; without ${option}, the present counts.`,
     });
   if (moment.epochMilliseconds < Date.parse('1900-01-01'))
     throw new ConfigError(`${option} ${text} is before 1900.`, { hint: 'It must be in 1900 or later.' });

@@ -32,8 +32,10 @@ export interface FileLoad {
   readonly duckdb: DuckDB | undefined;
   readonly listed: ListedValues;
   readonly otherSeries: OtherSeries;
-  /** The loads that imported files, this one included. */
+  /** The loads whose rows a file replaces even if they were written after it was made: imports, this one included. */
   readonly imports: readonly number[];
+  /** As in `LoadFilesContext`. */
+  readonly knownAt: string | undefined;
   readonly partitions: KnownPartitions;
   readonly totals: LoadTotals;
   readonly log: Log;
@@ -103,7 +105,7 @@ export async function importFile(
 
 /** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
 async function* readGroups(
-  { reader, listed, otherSeries }: FileLoad,
+  { reader, knownAt, listed, otherSeries }: FileLoad,
   placement: Placement,
   batches: AsyncIterable<Batch>,
 ): AsyncGenerator<readonly ReadRecords[], void> {
@@ -112,10 +114,12 @@ async function* readGroups(
   for await (const batch of batches) {
     const sorted =
       fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
-    yield sorted.map(({ series, records }) => ({
+    const read = sorted.map(({ series, records }) => ({
       series,
       ...readPage(records, { reader, table: feed.table, series, otherSeries }),
     }));
+    if (knownAt !== undefined) refuseLater(read, knownAt);
+    yield read;
   }
 }
 
@@ -138,9 +142,18 @@ function bySeries(
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
+/** @throws FileRefused if a record was published after the moment at which it is said to have been known */
+function refuseLater(read: readonly ReadRecords[], knownAt: string): void {
+  const last = Math.max(...read.map(({ rows }) => rows.times.at(-1) ?? 0)) / 1000;
+  if (last > Date.parse(knownAt))
+    throw new FileRefused(
+      `has a record of ${new Date(last).toISOString()}, so not all of it was known at ${knownAt}`,
+    );
+}
+
 /** @returns the file's position after the batch */
 async function commitBatch(
-  { warehouse, loadId, imports, partitions, totals }: FileLoad,
+  { warehouse, loadId, imports, knownAt, partitions, totals }: FileLoad,
   { feed }: Placement,
   { madeAt }: DataFile,
   read: readonly ReadRecords[],
@@ -153,7 +166,11 @@ async function commitBatch(
     recordsByDay: withRecords(at.recordsByDay, read),
   };
   const place: Place = {
-    of: { loadId, windowId: null, of: { madeAt, imports } },
+    of: {
+      loadId,
+      windowId: null,
+      of: knownAt === undefined ? { madeAt, imports } : { madeAt: new Date(knownAt), imports, knownAt },
+    },
     areLikelyNew: true,
     async advance(trx, counts) {
       await advanceFile(trx, at, after, counts);

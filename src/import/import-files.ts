@@ -1,10 +1,12 @@
 import { ConfigError } from '../errors.ts';
 import { goneBack } from '../load/evidence.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { areFinished, newestVersion } from '../warehouse/tables/imported-files.ts';
 import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
+import { readMoments } from '../warehouse/tables/moments.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
 import { type Archive, type DataFile, FileRefused, findFiles } from './data-file.ts';
@@ -51,7 +53,7 @@ export const settlingDays = 3;
  * @throws ConfigError if no file can be loaded; an error that ends the whole import
  */
 export async function importFiles(context: ImportContext): Promise<ImportResult> {
-  const { paths, stated, days, stop, warehouse } = context;
+  const { paths, stated, days, knownAt, stop, warehouse } = context;
   const startedAt = performance.now();
   const refused: RefusedFile[] = [];
   const refuse = (name: string, error: FileRefused) => {
@@ -61,7 +63,8 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   for (const { name, error } of found.refused) refuse(name, error);
   const superseded = await olderVersions(context, found.files);
   const listed = listedValues(await readLookups(warehouse));
-  const now = await earliestClock(context);
+  if (knownAt !== undefined) await refuseNamedSince(warehouse, knownAt);
+  const now = knownAt === undefined ? await earliestClock(context) : new Date(knownAt);
   const placed: PlacedFile[] = [];
   for (const file of found.files) {
     if (file.archive && superseded.has(file.archive.path)) continue;
@@ -101,6 +104,21 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
     withoutDays: placed.filter(({ covers }) => !covers).length,
     seconds: (performance.now() - startedAt) / 1000,
   };
+}
+
+/**
+ * What was known at a past moment changes with rows that are said to have been known before it; for moments with a name it must not.
+ * @throws ConfigError
+ */
+async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<void> {
+  const [later] = (await readMoments(warehouse)).filter(({ at }) => Date.parse(at) >= Date.parse(knownAt));
+  if (!later) return;
+  throw new ConfigError(
+    `--known-at ${knownAt} is before the moment ${later.name}, and would change what was known then.`,
+    {
+      hint: `Import without --known-at, or free the name: gmsi snapshot ${later.name} --remove`,
+    },
+  );
 }
 
 function nothingToLoad(refused: readonly RefusedFile[], paths: readonly string[]): ConfigError {

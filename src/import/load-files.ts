@@ -31,6 +31,8 @@ export interface LoadFilesContext {
   readonly warehouse: PatientWarehouse;
   /** The days that all files contain in full, if the user gives them. */
   readonly days: Days | undefined;
+  /** When everything in the files was known, if the user says so. */
+  readonly knownAt: string | undefined;
   readonly listed: ListedValues;
   readonly log: Log;
   readonly process: KeptProcess;
@@ -222,7 +224,7 @@ interface OpenLoad extends FileLoad {
 }
 
 async function openLoad(
-  { warehouse, listed, log, process, stop }: LoadFilesContext,
+  { warehouse, knownAt, listed, log, process, stop }: LoadFilesContext,
   feed: Feed,
   duckdb: DuckDB | undefined,
 ): Promise<OpenLoad> {
@@ -230,16 +232,18 @@ async function openLoad(
     command: 'import',
     job: '',
     feed: feed.name,
+    reason: knownAt === undefined ? null : `known at ${knownAt}, as stated (--known-at)`,
     run_by: process.runBy,
     process_id: process.processId,
   };
   const loadId = await startLoad(warehouse, about);
-  const imports = await importsOf(warehouse, feed.name);
+  const imports = knownAt === undefined ? await importsOf(warehouse, feed.name) : [loadId];
   const totals: LoadTotals = { ...noTotals };
   return {
     warehouse,
     loadId,
     imports,
+    knownAt,
     listed,
     totals,
     stop,

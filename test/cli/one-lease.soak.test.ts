@@ -36,7 +36,11 @@ const attacks: readonly Attack[] = [
     name: 'removed from the list of processes',
     isKnown: false,
     async on(_, db) {
-      await sql`delete from gmsi.processes`.execute(db);
+      // Again and again, because a process that finds itself removed is there again with its next heartbeat.
+      for (let again = 0; again < 10; again++) {
+        await sql`delete from gmsi.processes`.execute(db);
+        await passing(100);
+      }
     },
   },
 ];

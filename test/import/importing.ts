@@ -33,6 +33,7 @@ export async function runImport(
     process,
     paths,
     days: undefined,
+    knownAt: undefined,
     clock,
     databaseClock: async () => clock(),
     stop,

@@ -1,4 +1,5 @@
 import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
+import { readMoment } from '../../config/read-moment.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
 import { type ImportResult, importFiles } from '../../import/import-files.ts';
@@ -16,13 +17,14 @@ export interface ImportOptions {
   readonly matchType?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly knownAt?: string;
 }
 
 /** `gmsi import <file|folder|zip>…`: loads bulk archives and files of records; sends no request. */
 export async function importCommand(
   session: Session,
   paths: string[],
-  { feed, country, topic, ticker, matchType, from, to }: ImportOptions,
+  { feed, country, topic, ticker, matchType, from, to, knownAt }: ImportOptions,
 ): Promise<number> {
   const days = statedDays(from, to);
   await using warehouse = await openWarehouse(session);
@@ -35,6 +37,7 @@ export async function importCommand(
     warehouse: warehouse.patient,
     paths,
     days,
+    knownAt: knownAt && readMoment('--known-at', knownAt, clock()),
     stated: { feed, country, topic, ticker, matchType },
     log,
     clock,

@@ -75,10 +75,10 @@ export function mayTake(owner: string, { processId, leaseSeconds }: Owner): RawB
 
 /**
  * Returns the condition that the warehouse lists a process. A worker takes nothing before it is registered again after a restore:
- * nothing can name a process that is not listed.
+ * nothing can name a process that is not listed. Locks the process, so that it stays listed until the transaction ends.
  */
 export function isRegistered({ processId }: Owner): RawBuilder<boolean> {
-  return sql`exists (select from gmsi.processes p where p.process_id = ${processId})`;
+  return sql`exists (select from gmsi.processes p where p.process_id = ${processId} for key share)`;
 }
 
 /** Returns the condition that `owner` names a process that is alive. */

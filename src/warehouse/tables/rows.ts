@@ -12,7 +12,11 @@ import { seriesInTable } from './series.ts';
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
-export const changedNow = "greatest(now(), kept.changed_at + interval '1 microsecond')";
+export const changedNow = changed();
+
+function changed(by = 'now()'): string {
+  return `greatest(${by}, kept.changed_at + interval '1 microsecond')`;
+}
 
 export interface Upserted {
   /** Rows that were new. */
@@ -36,7 +40,12 @@ export interface Provenance {
    * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
    * except rows that one of `imports` wrote.
    */
-  readonly of?: { readonly madeAt: Date; readonly imports: readonly number[] };
+  readonly of?: {
+    readonly madeAt: Date;
+    readonly imports: readonly number[];
+    /** When its rows were known, as the user says. They are written as if that were now. */
+    readonly knownAt?: string;
+  };
 }
 
 /**
@@ -59,7 +68,7 @@ export async function upsertRows(
   if (rows.length === 0) return { inserted: 0, changed: 0 };
   const given = [witnessed, loadId, windowId, ...Object.values(seriesInTable(table, series))];
   const parameters = [...given, ...rows.columns];
-  const ofFile = of ? [of.madeAt, [...of.imports]] : [];
+  const ofFile = of ? [of.madeAt, [...of.imports], of.knownAt ?? null] : [];
   const { insert, upsert, upsertUnlessNewer, earlier, earlierUnlessNewer } = statementsFor(table);
   const written = { inserted: 0, changed: 0 };
   for (const before of earliestFirst(rows)) {
@@ -69,7 +78,7 @@ export async function upsertRows(
     written.inserted += counts!.inserted;
     written.changed += counts!.changed;
   }
-  if (areLikelyNew && !rows.earlier) {
+  if (areLikelyNew && !rows.earlier && of?.knownAt === undefined) {
     const { numAffectedRows } = await trx.executeQuery(CompiledQuery.raw(insert, parameters));
     if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
   }
@@ -115,8 +124,8 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     ...ofSeries.map((_, i) => `$${i + 4}::text`),
   ];
   const arrays = Object.values(columns).map((type, i) => `$${i + 4 + ofSeries.length}::${type}[]`);
-  const into = `
-      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names])})`;
+  const into = (stamps: readonly string[] = []) => `
+      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names, ...stamps])})`;
   // In the select list, because a function in FROM would first store each column separately.
   const sent = `select ${arrays.map((array, i) => `unnest(${array}) as "${names[i]}"`).join(', ')}`;
   const [times, ids] = [time, id].map((column) => `(${arrays[names.indexOf(column!)]})`);
@@ -127,7 +136,7 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
         -- The rows of the page are sorted by time.
         and "${time}" between ${times}[1] and ${times}[cardinality(${times})]
     )
-    ${into}
+    ${into()}
     select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
     -- Few stored rows are near, if any: rows of the page before, from the same hour.
     where not exists (select from near where near."${id}" = any(${ids}))`;
@@ -148,15 +157,15 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
           and not exists (
             select from unnest(array[${list(numbers, 'kept.')}]::float8[], array[${list(numbers, 'excluded.')}]::float8[]) as pair (before, after)
             where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))`;
-  const upsert = (condition: string) => `
-    with written as (${into}
-      select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
+  const upsert = (condition: string, by?: string) => `
+    with written as (${into(by ? ['first_seen_at', 'changed_at'] : [])}
+      select ${given.join(', ')}, ${list(names)}${by ? `, ${by}, ${by}` : ''} from (${sent}) as sent
       on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
         window_id = excluded.window_id,
         retracted_at = null,
-        changed_at = ${changedNow}
+        changed_at = ${changed(by)}
       where (kept.retracted_at is not null
           or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})
           and not (${isSameInFile})) ${condition}
@@ -164,6 +173,7 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
   const next = given.length + arrays.length + 1;
+  const ofFile = `coalesce($${next + 2}::timestamptz, now())`;
   const unlessNewer = `and (kept.changed_at <= $${next}::timestamptz or kept.load_id = any($${next + 1}::bigint[]))`;
   const unlessReplaced = (first: number) => {
     const all = Object.values(columns).map((type, i) => `unnest($${first + i}::${type}[]) as "${names[i]}"`);
@@ -175,9 +185,9 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   return {
     insert,
     upsert: upsert(''),
-    upsertUnlessNewer: upsert(unlessNewer),
+    upsertUnlessNewer: upsert(unlessNewer, ofFile),
     earlier: upsert(unlessReplaced(next)),
-    earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 2)}`),
+    earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 3)}`, ofFile),
   };
 }
 
