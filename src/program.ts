@@ -276,9 +276,21 @@ program
 program
   .command('psql')
   .description('open psql on the warehouse in use')
+  .argument(
+    '[psql...]',
+    'options and arguments of psql, such as -f report.sql; after -- if gmsi has them, too',
+  )
+  .allowUnknownOption()
   .option('-c, --command <sql>', 'run statements and exit; needs no psql; may be repeated', gathered)
   .option('--address', 'only print the address, with its password')
-  .addHelpText('after', examples('gmsi psql', 'gmsi psql -c "select * from gmsi.coverage limit 5"'))
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi psql',
+      'gmsi psql -c "select * from gmsi.coverage limit 5"',
+      'gmsi psql -At -f report.sql',
+    ),
+  )
   .action(runs(async () => (await import('./commands/psql.ts')).psqlCommand));
 program
   .command('snapshot')

@@ -12,15 +12,17 @@ import { runStatements } from '../warehouse/run-statements.ts';
 import { withoutTls } from '../warehouse/tls.ts';
 
 /**
- * `gmsi psql`: opens psql on the warehouse in use, or runs statements, which needs no psql. With `--address`, only prints the
+ * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With `--address`, only prints the
  * address, and keeps an embedded server running until Ctrl-C.
  */
 export async function psqlCommand(
   session: Session,
+  given: readonly string[],
   { command: commands = [], address }: { readonly command?: readonly string[]; readonly address?: boolean },
 ): Promise<number> {
   // Commands that begin with a backslash, such as `\copy`, are psql's own.
-  const needsPsql = !address && (commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
+  const needsPsql =
+    !address && (given.length > 0 || commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
   if (needsPsql && spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0)
     throw new ConfigError('This command opens psql, and psql is not installed.', {
       hint: 'Install psql (Debian: postgresql-client), or run statements: gmsi psql -c <sql>. To see the address: gmsi psql --address',
@@ -28,13 +30,17 @@ export async function psqlCommand(
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
   if (address) return await keepOpen(session, warehouse);
-  if (needsPsql) return await openPsql(warehouse, commands);
+  if (needsPsql) return await openPsql(warehouse, commands, given);
   for (const statements of commands) await runCommand(warehouse, statements);
   return exitCodes.done;
 }
 
-async function openPsql(warehouse: OpenWarehouse, commands: readonly string[]): Promise<number> {
-  const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command])];
+async function openPsql(
+  warehouse: OpenWarehouse,
+  commands: readonly string[],
+  given: readonly string[],
+): Promise<number> {
+  const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command]), ...given];
   const env = { ...environmentForPsql(), ...addressFor(warehouse) };
   const child = spawn('psql', args, { stdio: 'inherit', env });
   leaveSignalsTo(child);

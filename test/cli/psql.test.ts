@@ -95,10 +95,13 @@ it('hands psql the address and what it needs in its environment, not on its comm
   };
   const env = { ...kept, ...own, PATH: `${folder.path}/bin:/usr/bin:/bin` };
 
-  const { code, stdout } = await gmsi(['psql', '-c', '\\d', '-c', 'select 43'], { cwd: folder.path, env });
+  const psql = (...args: string[]) => gmsi(['psql', ...args], { cwd: folder.path, env });
+  const { code, stdout } = await psql('-c', '\\d', '-c', 'select 43');
 
   expect(code).toBe(3);
   expect(stdout).toMatch(/^-v ON_ERROR_STOP=1 -c \\d -c select 43\n/);
+  expect((await psql('-Atf', 'x.sql', '--csv')).stdout).toMatch(/^-v ON_ERROR_STOP=1 -Atf x.sql --csv\n/);
+  expect((await psql('--', '-q', '-v', 'a=b')).stdout).toMatch(/^-v ON_ERROR_STOP=1 -q -v a=b\n/);
   const { username, password, hostname, port, pathname } = new URL(warehouse.url);
   const login = { PGUSER: decodeURIComponent(username), PGPASSWORD: decodeURIComponent(password) };
   const address = { ...login, PGHOST: hostname, PGPORT: port, PGDATABASE: pathname.slice(1) };

@@ -8,9 +8,15 @@ interface ServerAddress {
   readonly port: number;
   readonly user: string;
   readonly password: string;
+}
+
+interface ServerToHold extends ServerAddress {
   /** How long it runs on after its last user. */
   readonly idleSeconds: number;
 }
+
+/** The session of a user; its name ends with the process id. */
+const userName = 'gmsi (in use by process ';
 
 /**
  * Every process that uses the server holds this advisory lock shared. If one can take it exclusively, nobody else uses the
@@ -82,7 +88,7 @@ export const recoverySeconds = 120;
  * @param name the database, which is created if it is missing
  * @throws LockHeld if another session holds the lock too long; the signal's reason if it is aborted meanwhile
  */
-export async function holdServer(address: ServerAddress, name: string, waiting: Waiting) {
+export async function holdServer(address: ServerToHold, name: string, waiting: Waiting) {
   let holder = await hold(address, waiting);
   let isReleased = false;
   const holdAgain = async () => {
@@ -127,7 +133,7 @@ async function letGo(holder: pg.Client, stop: () => Promise<unknown>): Promise<b
 }
 
 /** Waits for a server that recovers; `undefined` if none is left. */
-async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undefined> {
+async function holdUnlessGone(address: ServerToHold): Promise<pg.Client | undefined> {
   for (let tries = 2 * recoverySeconds; tries > 0; tries--) {
     try {
       return await hold(address);
@@ -140,9 +146,9 @@ async function holdUnlessGone(address: ServerAddress): Promise<pg.Client | undef
 }
 
 /** Starts the watching session first, so that there is never a user without it. */
-async function hold(address: ServerAddress, waiting: Waiting = {}): Promise<pg.Client> {
+async function hold(address: ServerToHold, waiting: Waiting = {}): Promise<pg.Client> {
   await stopWhenUnused(address);
-  const holder = await connect(address, 'gmsi (in use)');
+  const holder = await connect(address, `${userName}${process.pid})`);
   try {
     const ask = (text: string, values: readonly unknown[]) => holder.query(text, [...values]);
     const lock = { call: 'pg_try_advisory_lock_shared', key: inUse, what: 'using the embedded server' };
@@ -151,6 +157,21 @@ async function hold(address: ServerAddress, waiting: Waiting = {}): Promise<pg.C
   } catch (error) {
     await holder.end().catch(() => {});
     throw error;
+  }
+}
+
+/** Returns the ids of the processes that use the server. */
+export async function usersOf(address: ServerAddress): Promise<number[]> {
+  const client = await connect(address, 'gmsi (looks for users)');
+  try {
+    const { rows } = await client.query(
+      `select distinct substring(application_name from '\\d+')::int as id from pg_stat_activity
+       where starts_with(application_name, $1) order by 1`,
+      [userName],
+    );
+    return rows.map(({ id }) => id);
+  } finally {
+    await client.end();
   }
 }
 
@@ -172,7 +193,7 @@ async function keepOthersOut(holder: pg.Client): Promise<void> {
 }
 
 /** Starts a watching session; returns once it watches, or finds that another one does. */
-async function stopWhenUnused(address: ServerAddress): Promise<void> {
+async function stopWhenUnused(address: ServerToHold): Promise<void> {
   if (!canWatch) return;
   const socket = new Socket();
   const name = 'gmsi (stops the server when nobody uses it)';

@@ -3,7 +3,9 @@ import { dirname, join } from 'node:path';
 import { ConfigError } from '../../errors.ts';
 import { serverAccount } from './account.ts';
 import { control, findBinaries } from './binaries.ts';
+import { usersOf } from './hold.ts';
 import { readPointer, sharedRoot, systemRoot } from './location.ts';
+import { runningAt } from './server.ts';
 
 /** Copies of the server's programs, complete or not. */
 const programs = /^postgresql-\d/;
@@ -33,7 +35,7 @@ export function findRemains(home: string): Remains {
   return { clusters, paths: [...clusters, ...copies, ...(existsSync(pointer) ? [pointer] : [])] };
 }
 
-/** Stops the server, if it runs, and removes what is there. @throws ConfigError for a server that does not stop */
+/** Stops the server, if it runs, and removes what is there. @throws ConfigError for a server that is in use, or does not stop */
 export async function removeRemains(home: string, { clusters, paths }: Remains): Promise<void> {
   for (const cluster of clusters) await stop(home, join(cluster, 'data'));
   for (const path of paths) {
@@ -77,12 +79,28 @@ function namesIn(folder: string): string[] {
   return existsSync(folder) ? readdirSync(folder) : [];
 }
 
+/** Refuses a server with users, such as a worker or a page: they would fail, or set up an empty one. */
+async function refuseUsed(data: string): Promise<void> {
+  const address = runningAt(data);
+  // A server that does not answer has no users that this could spare.
+  const users = address ? await usersOf(address).catch(() => []) : [];
+  if (users.length === 0) return;
+  const [what, them] = users.length === 1 ? ['process', 'it'] : ['processes', 'them'];
+  throw new ConfigError(
+    `The embedded server is in use by ${what} ${users.join(', ')}, so nothing is removed.`,
+    {
+      hint: `Stop ${them} (ps -fp ${users.join(',')} shows the command), and run it again.`,
+    },
+  );
+}
+
 async function stop(home: string, data: string): Promise<void> {
   if (!existsSync(join(data, 'postmaster.pid'))) return;
   const account = serverAccount(data);
   const binaries = findBinaries(account, () => sharedRoot(home, account));
   const isRunning = () => control(binaries, ['status'], { account, data });
   if (!(await isRunning())) return;
+  await refuseUsed(data);
   await control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
   if (!(await isRunning())) return;
   throw new ConfigError(`The server in ${data} does not stop.`, {

@@ -43,14 +43,14 @@ export async function useEmbeddedServer(home: string, waiting: Waiting = {}, idl
   const binaries = findBinaries(account, () => sharedRoot(home, account));
   const data = join(cluster, 'data');
   await initialise(binaries, location, data);
-  const password = readFileSync(join(data, passwordName), 'utf8').trim();
   const giveUpAt = performance.now() + recoverySeconds * 1000;
   for (let attempt = 1; ; attempt++) {
     await startUnlessRunning(binaries, { account, data });
-    const port = runningPort(data);
     try {
-      if (port === undefined) throw new Error('the server is not running');
-      const hold = await holdServer({ port, user, password, idleSeconds }, database, waiting);
+      const address = runningAt(data);
+      if (!address) throw new Error('the server is not running');
+      const hold = await holdServer({ ...address, idleSeconds }, database, waiting);
+      const { password, port } = address;
       const url = new Secret(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`);
       const stop = () => control(binaries, ['stop', '-m', 'fast', '-w'], { account, data });
       return { url, location, [Symbol.asyncDispose]: () => hold.release(stop) };
@@ -147,10 +147,12 @@ async function startUnlessRunning(
   await control(binaries, args, on);
 }
 
-/** Returns the port in postmaster.pid (its fourth line), if a server is running. */
-function runningPort(data: string): number | undefined {
+/** Returns how a server is reached, if it is running: its port is in the fourth line of postmaster.pid. */
+export function runningAt(data: string) {
   try {
-    return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]) || undefined;
+    const port = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[3]);
+    const password = readFileSync(join(data, passwordName), 'utf8').trim();
+    return port ? { port, user, password } : undefined;
   } catch {
     return undefined;
   }

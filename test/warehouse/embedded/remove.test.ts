@@ -35,7 +35,18 @@ describe('gmsi demo --remove', () => {
       expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining(cluster) });
       expect(existsSync(join(cluster, 'data', 'PG_VERSION'))).toBe(true);
 
-      const removed = await gmsi([...remove, '--yes'], { ...setting, env });
+      const removing = () => gmsi([...remove, '--yes'], { ...setting, env });
+      expect(await removing()).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^gmsi: The embedded server is in use by process \d+, so nothing is removed\.\n {2}→ Stop it \(ps -fp \d+ /,
+        ),
+      });
+      expect(existsSync(join(cluster, 'data', 'PG_VERSION'))).toBe(true);
+      user.kill('SIGKILL');
+      await user.ended;
+      const removed = await removing();
       expect(removed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Removed:\n/) });
       expect(existsSync(cluster)).toBe(false);
       if (hasProc) expect(processesIn(join(cluster, 'data'))).toEqual([]);
