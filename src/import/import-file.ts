@@ -1,6 +1,7 @@
 import type { DuckDB } from '../duckdb.ts';
 import type { RecordReader, Series } from '../feeds/feed.ts';
 import type { ListedValues, OtherSeries } from '../feeds/reading/other-series.ts';
+import { microsecondsADay } from '../feeds/reading/read-time.ts';
 import { endOf } from '../load/ends.ts';
 import { readPage } from '../load/read-page.ts';
 import type { Log } from '../log.ts';
@@ -189,14 +190,19 @@ async function commitBatch(
 
 /** Counts the rows of a batch on their days, those included that a later row of the batch replaces. */
 function withRecords(before: RecordsByDay, read: readonly ReadRecords[]): RecordsByDay {
-  const byDay = { ...before };
+  const added = new Map<number, number>();
   for (const { rows } of read) {
     for (let part: typeof rows.earlier = rows; part; part = part.earlier) {
       for (const time of part.times) {
-        const day = new Date(time / 1000).toISOString().slice(0, 10);
-        byDay[day] = (byDay[day] ?? 0) + 1;
+        const day = Math.floor(time / microsecondsADay);
+        added.set(day, (added.get(day) ?? 0) + 1);
       }
     }
+  }
+  const byDay = { ...before };
+  for (const [at, records] of added) {
+    const day = new Date((at * microsecondsADay) / 1000).toISOString().slice(0, 10);
+    byDay[day] = (byDay[day] ?? 0) + records;
   }
   return byDay;
 }

@@ -147,13 +147,17 @@ function asJson(cell: string | null): unknown {
     const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(cell);
     return isExact && String(number) === cell ? number : cell;
   }
-  if (!/^(?:[[{]|true$|false$)/.test(cell)) return cell;
+  if (cell === 'true' || cell === 'false') return cell === 'true';
+  if (!beginsAsJson.test(cell) || !/[\]}]$/.test(cell.trimEnd())) return cell;
   try {
     return parseJson(cell);
   } catch {
     return cell;
   }
 }
+
+/** How lists and objects begin, and few other texts: an error for each of those would take far longer than to read its record. */
+const beginsAsJson = /^(?:\{\s*["}]|\[\s*(?:["\d[{\]-]|true|false|null|NaN|Infinity))/;
 
 /** Returns DuckDB's message without the statement, the advice and the name of the file. */
 function reasonOf(error: unknown): string {
