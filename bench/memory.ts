@@ -2,7 +2,7 @@ import { backfill, plan, sandbox } from './processes.ts';
 import type { BenchServer } from './server.ts';
 import { megabytes, thousands, type Verdict } from './statistics.ts';
 
-const most = { loading: 180e6, planning: 150e6 };
+const most = { loading: 256e6, planning: 150e6 };
 /** What "flat" leaves to chance: peaks of equal jobs differ by about half of it. */
 const tolerance = 1.15;
 
