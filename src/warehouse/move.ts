@@ -190,9 +190,12 @@ async function refuseLiving({ patient }: Side, leaseSeconds: number, since: Date
   const living = await livingProcesses(patient, leaseSeconds, since);
   if (living.length === 0) return;
   const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
-  throw new ConfigError(`Nothing was moved, because what is stored meanwhile would be lost: ${names}.`, {
-    hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
-  });
+  throw new ConfigError(
+    `Nothing was moved, because the new warehouse would lack what these processes store: ${names}.`,
+    {
+      hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
+    },
+  );
 }
 
 /** Advisory locks belong to a database, so a lock that is taken in both shows that they are the same. */
