@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Temporal } from 'temporal-polyfill';
-import type { Config } from './config/environment.ts';
+import type { Config, WarehouseAddress } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { proxyName } from './config/proxies.ts';
 import { readJob } from './config/read-job.ts';
@@ -95,12 +95,11 @@ export async function openWarehouse(
  * @throws ConfigError if there is no warehouse, instead of making an empty one in the wrong folder
  */
 export async function openToRead(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
-  const { config } = session;
-  const read = { ...session, config: { ...config, warehouse: config.standby ?? config.warehouse } };
-  refuseNoWarehouse(read);
-  const warehouse = await openWarehouse(read, schema).catch((error: unknown) => {
-    throw config.standby ? namingTheStandby(error) : error;
-  });
+  const { standby } = session.config;
+  if (!standby) refuseNoWarehouse(session);
+  const warehouse = standby
+    ? await openWarehouseAt(session, standby, 'GMSI_READ_DATABASE_URL', schema)
+    : await openWarehouse(session, schema);
   try {
     return { ...warehouse, standby: await readStandby(warehouse.patient) };
   } catch (error) {
@@ -109,11 +108,22 @@ export async function openToRead(session: Session, schema: 'migrate' | 'as-is' =
   }
 }
 
-/** The hint of an error names the setting of the usual address. */
-function namingTheStandby(error: unknown): unknown {
-  if (!(error instanceof ConfigError)) return error;
-  const hint = [error.hint, 'The address in use is GMSI_READ_DATABASE_URL.'].filter(Boolean).join(' ');
-  return new ConfigError(error.message, { cause: error, hint });
+/**
+ * Opens a warehouse at another address than the usual one.
+ * @param name where the address comes from, for errors, whose hints name the setting of the usual one
+ */
+export async function openWarehouseAt(
+  session: Session,
+  address: WarehouseAddress,
+  name: string,
+  schema: 'migrate' | 'as-is',
+): Promise<OpenWarehouse> {
+  const at = { ...session, config: { ...session.config, warehouse: address } };
+  return await openWarehouse(at, schema).catch((error: unknown) => {
+    if (!(error instanceof ConfigError)) throw error;
+    const hint = [error.hint, `The address in use is ${name}.`].filter(Boolean).join(' ');
+    throw new ConfigError(error.message, { cause: error, hint });
+  });
 }
 
 /**

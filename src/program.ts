@@ -383,6 +383,15 @@ program
   )
   .action(runs(async () => (await import('./commands/repair.ts')).repairCommand));
 program
+  .command('move')
+  .description('bring everything of the warehouse in use into another, empty database')
+  .requiredOption(
+    '--to <address>',
+    'address of the database; without a password, that of PGPASSWORD or ~/.pgpass',
+  )
+  .addHelpText('after', examples('gmsi move --to postgres://etl@db.example.com/gmsi'))
+  .action(runs(async () => (await import('./commands/move.ts')).moveCommand));
+program
   .command('sandbox')
   .description('run a local imitation of the service, with made-up data')
   .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')

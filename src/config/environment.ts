@@ -57,7 +57,9 @@ export function readConfig(
     proxyFor,
     warehouse: readWarehouse(env),
     /** A copy of the warehouse's server, for commands that only read. */
-    standby: readAddress('GMSI_READ_DATABASE_URL', env),
+    standby: readAddress('GMSI_READ_DATABASE_URL', env.GMSI_READ_DATABASE_URL, env),
+    /** Reads the address of another warehouse; `name` says where the text comes from. @throws ConfigError if it is none */
+    readAddress: (name: string, text: string) => readAddress(name, text, env)!,
     /** Absolute path of the embedded warehouse's folder. */
     home: readHome(env.GMSI_HOME, cwd),
     /** Seconds that the embedded server runs on after the last command. */
@@ -268,7 +270,7 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
 
 /** @throws ConfigError if `DATABASE_URL` is not a PostgreSQL address; the error does not show it */
 export function readWarehouse(env: Environment): WarehouseAddress | { readonly kind: 'embedded' } {
-  const address = readAddress('DATABASE_URL', env);
+  const address = readAddress('DATABASE_URL', env.DATABASE_URL, env);
   if (address) return address;
   return env.PGHOST || env.PGSERVICE || env.PGDATABASE
     ? { kind: 'pg-environment', tls: tlsFrom(env) }
@@ -281,10 +283,10 @@ function tlsFrom(env: Environment): TlsSettings {
 }
 
 function readAddress(
-  name: 'DATABASE_URL' | 'GMSI_READ_DATABASE_URL',
+  name: string,
+  text: string | undefined,
   env: Environment,
 ): Extract<WarehouseAddress, { kind: 'url' }> | undefined {
-  const text = env[name];
   if (text === undefined) return undefined;
   if (!isPostgresAddress(text.trim())) {
     // No cause: the parser's error quotes the address with its password.

@@ -117,7 +117,7 @@ function refuseOtherMajor({ version }: Binaries, data: string): void {
   const made = readFileSync(join(data, 'PG_VERSION'), 'utf8').trim();
   if (made === version.split('.')[0]) return;
   throw new ConfigError(`${data} was made by PostgreSQL ${made}; this program comes with ${version}.`, {
-    hint: `Go back to the version that made it, dump it (gmsi psql shows the address), and load the dump into a new GMSI_HOME.`,
+    hint: `Go back to the version that made it, and move the data to another database: gmsi move --to <address>.`,
   });
 }
 

@@ -1,0 +1,69 @@
+import { openWarehouse, openWarehouseAt, refuseNoWarehouse, type Session } from '../compose.ts';
+import { exitCodes } from '../exit.ts';
+import { print, printJson } from '../terminal/print.ts';
+import { showSteps } from '../terminal/progress.ts';
+import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
+import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+
+/** `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request. */
+export async function moveCommand(session: Session, { to }: { readonly to: string }): Promise<number> {
+  const address = session.config.readAddress('--to', to);
+  refuseNoWarehouse(session);
+  await using old = await openWarehouse(session, 'as-is');
+  await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');
+  const startedAt = performance.now();
+  const moved = await moveShown(session, old, fresh);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const about = { from: old.description, to: fresh.description };
+  if (session.json)
+    printJson({
+      ...about,
+      complete_to: moved.snapshotAt,
+      seconds: Math.round(seconds),
+      tables: moved.tables,
+    });
+  else print(describe(moved, about, seconds));
+  return exitCodes.done;
+}
+
+type Opened = Awaited<ReturnType<typeof openWarehouse>>;
+
+async function moveShown({ config, log, progress, stop }: Session, from: Opened, to: Opened): Promise<Moved> {
+  using steps = showSteps(log, progress);
+  let shownAt = 0;
+  return await moveWarehouse({
+    ...{ from, to, log, stop, leaseSeconds: config.leaseSeconds },
+    onStep: (step) => {
+      const now = performance.now();
+      if (now - shownAt < 200) return;
+      shownAt = now;
+      steps.show(line(step));
+    },
+  });
+}
+
+/** `move  copy 34%  gmsi.headlines_2025_03  412.0 MB` */
+function line({ does, share, name, bytes }: MoveStep): string {
+  const sent = bytes > 0 ? `${(bytes / 1e6).toFixed(1)} MB` : '';
+  return ['move', `${does} ${Math.floor(100 * share)}%`, name, sent].filter((text) => text !== '').join('  ');
+}
+
+function describe({ snapshotAt, tables }: Moved, about: Record<string, string>, seconds: number): string {
+  const filled = tables.filter(({ rows }) => rows > 0);
+  const all = filled.reduce((sum, { rows }) => sum + rows, 0);
+  const rows = filled.map((one) => [one.table, one.rows]);
+  return `${table(['table', 'rows'], rows)}
+
+${facts([
+  ['from', about.from],
+  ['to', about.to],
+  [
+    'moved',
+    `${count(all, 'row')} in ${duration(seconds)}; all ${number(tables.length)} tables have the same rows in both`,
+  ],
+])}
+
+The old warehouse is as it was. To go on in the new one, set DATABASE_URL to its address on every machine.
+What is loaded into the old one after ${snapshotAt.toISOString().slice(0, 19).replace('T', ' ')} UTC is not in the new one.
+${nextStep('doctor')}`;
+}

@@ -1,0 +1,437 @@
+import { randomInt } from 'node:crypto';
+import { addAbortListener } from 'node:events';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import type { WarehouseAddress } from '../config/environment.ts';
+import { ConfigError, GmsiError, kindOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { openPool, type PatientWarehouse } from './connect.ts';
+import { namedDatabaseError, namedWriteError } from './errors.ts';
+import { databaseTime, readStanding } from './health.ts';
+import { checkOwner, isUnproven, migrate, migrationStatus } from './migrate.ts';
+import { schemaObjects } from './schema-objects.ts';
+import { livingProcesses } from './tables/processes.ts';
+
+/*
+ * The old warehouse is read in one snapshot, and the new one is written in one transaction:
+ *
+ *   old  ──┬─ snapshot ─┬─ COPY, table by table ─┬─ fingerprints ─┬─ has anybody loaded since? ─┐
+ *   new  ──┴─ migrate ──┴─ COPY, no triggers ────┴─ fingerprints ─┴─────────────────────────────┴─ COMMIT
+ *
+ * Whatever stops it before the COMMIT leaves the new warehouse without a row, and it can be run again.
+ */
+
+/** Tables that are not moved, and why. A table of a later migration is moved, unless it is named here. */
+export const notMoved: Readonly<Record<string, string>> = {
+  kysely_migration: 'Migrating the new warehouse fills it.',
+};
+
+/** A warehouse that is open. */
+interface Side {
+  readonly patient: PatientWarehouse;
+  readonly address: WarehouseAddress;
+  /** For a person, without a password. */
+  readonly description: string;
+}
+
+export interface Move {
+  /** It is only read. */
+  readonly from: Side;
+  readonly to: Side;
+  readonly leaseSeconds: number;
+  readonly log: Log;
+  readonly stop: AbortSignal;
+  readonly onStep: (step: MoveStep) => void;
+}
+
+export interface MoveStep {
+  /** What is being copied, or compared. */
+  readonly name: string;
+  readonly does: 'copy' | 'compare';
+  /** From 0 to 1, by the size of the tables. */
+  readonly share: number;
+  /** Sent so far. */
+  readonly bytes: number;
+}
+
+export interface Moved {
+  /** What was stored in the old warehouse after this moment was not moved. */
+  readonly snapshotAt: Date;
+  readonly tables: readonly MovedTable[];
+}
+
+/** A table that has the same rows in both warehouses. */
+export interface MovedTable extends Contents {
+  readonly table: string;
+}
+
+interface Contents {
+  readonly rows: number;
+  /** Depends on all values of all rows, not on their order or the server's version. */
+  readonly fingerprint: string;
+}
+
+/** The move ended without a change in either warehouse. */
+export class MoveFailed extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
+/**
+ * Moves everything of a warehouse into another database: all or nothing.
+ * @throws ConfigError if one of the two is not as it has to be; MoveFailed if it was cut off, or the rows differ. Then nothing
+ * was moved
+ */
+export async function moveWarehouse(move: Move): Promise<Moved> {
+  const { from, to, stop, leaseSeconds } = move;
+  await refuseUnmovable(from);
+  await using source = await openConnection(from.address);
+  await using target = await openConnection(to.address);
+  using _cancelling = addAbortListener(stop, () => {
+    for (const [{ patient }, { pid }] of [[from, source] as const, [to, target] as const])
+      void sql`select pg_cancel_backend(${pid}::int)`.execute(patient.plain).catch(() => {});
+  });
+  try {
+    const snapshotAt = await beginSnapshot(source);
+    await refuseLiving(from, leaseSeconds, snapshotAt);
+    await refuseSame(source, target);
+    await refuseFilled(to, target);
+    await refuseClockBehind(from, to);
+    await makeReady(to, move);
+    const tables = await tablesOf(source);
+    await compareSchemas(move);
+    await beginFilling(target, tables);
+    // Once more, because nobody else can write to these tables from here on.
+    await refuseFilled(to, target);
+    await copyAll(source, target, tables, move);
+    await continueIdentities(source, target);
+    await copyDelay(source, target);
+    const moved = await compareAll(source, target, tables, move);
+    for (const { relation } of tables) await target.ask(`alter table ${relation} enable trigger user`);
+    await refuseLiving(from, leaseSeconds, snapshotAt);
+    await waitForClock(target, snapshotAt);
+    await commit(to, target);
+    return { snapshotAt, tables: moved };
+  } catch (error) {
+    if (stop.aborted) throw stop.reason;
+    const named = namedDatabaseError(namedWriteError(error));
+    // The hints of the others name DATABASE_URL, and say that a rerun continues.
+    if (kindOf(named) !== 'retryable' || named instanceof MoveFailed) throw named;
+    const { message } = named as GmsiError;
+    throw new MoveFailed(`The move ended early: ${message}`, { cause: error, hint: nothingMoved });
+  }
+}
+
+const nothingMoved = 'Nothing was moved, and the old warehouse is as it was. Run it again.';
+
+/** A connection of its own, because COPY needs the driver's. */
+interface Connection extends AsyncDisposable {
+  readonly client: pg.PoolClient;
+  readonly pid: number;
+  ask<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+async function openConnection(address: WarehouseAddress): Promise<Connection> {
+  const pool = openPool(address, 1);
+  try {
+    const client = await pool.connect();
+    const ask = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+      (await client.query<Row>(text, [...values])).rows;
+    const [backend] = await ask<{ pid: number }>('select pg_backend_pid() as pid');
+    return {
+      client,
+      pid: backend!.pid,
+      ask,
+      // Closed, not returned: the server rolls back what is not committed.
+      async [Symbol.asyncDispose]() {
+        client.release(true);
+        await pool.end();
+      },
+    };
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function refuseUnmovable({ patient, description }: Side): Promise<void> {
+  const migrations = await migrationStatus(patient);
+  if (migrations.every(({ executedAt }) => executedAt === undefined))
+    throw new ConfigError(`There is no warehouse in ${description}, so there is nothing to move.`, {
+      hint: 'Set DATABASE_URL to the database of your loads, or unset it for the embedded warehouse.',
+    });
+  if (migrations.some((one) => one.executedAt === undefined || isUnproven(one)))
+    throw new ConfigError("The warehouse's schema is older than this program, and a move only reads it.", {
+      hint: 'Run gmsi migrate first.',
+    });
+  const { may_migrate, owner, user } = await readStanding(patient);
+  if (!may_migrate)
+    throw new ConfigError(
+      `Only the owner of the warehouse can move it: it belongs to ${owner}, not to ${user}.`,
+      {
+        hint: `Run gmsi move as ${owner}.`,
+      },
+    );
+}
+
+/** @returns the moment from which on nothing that is stored is moved */
+async function beginSnapshot({ ask }: Connection): Promise<Date> {
+  await ask('begin isolation level repeatable read read only');
+  const [begun] = await ask<{ at: Date }>(
+    "select now() as at, set_config('idle_in_transaction_session_timeout', '0', true)",
+  );
+  return begun!.at;
+}
+
+/** What a process stores after the snapshot would be missing in the new warehouse, with the requests that it cost. */
+async function refuseLiving({ patient }: Side, leaseSeconds: number, since: Date): Promise<void> {
+  const living = await livingProcesses(patient, leaseSeconds, since);
+  if (living.length === 0) return;
+  const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
+  throw new ConfigError(
+    `Nothing was moved, because the new warehouse would lack what these processes store: ${names}.`,
+    {
+      hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
+    },
+  );
+}
+
+/** Advisory locks belong to a database, so a lock that is taken in both shows that they are the same. */
+async function refuseSame(source: Connection, target: Connection): Promise<void> {
+  const key = randomInt(2 ** 47);
+  await source.ask('select pg_advisory_xact_lock($1)', [key]);
+  const [taken] = await target.ask<{ yes: boolean }>('select pg_try_advisory_xact_lock($1) as yes', [key]);
+  if (taken!.yes) return;
+  throw new ConfigError('--to is the address of the warehouse in use.', {
+    hint: 'Name another database, which is empty. To move the embedded warehouse, unset DATABASE_URL first.',
+  });
+}
+
+async function refuseFilled({ description }: Side, { ask }: Connection): Promise<void> {
+  const tables = await ask<{ relation: string }>(
+    `
+    select oid::regclass::text as relation from pg_class
+    where relnamespace = to_regnamespace('gmsi') and relkind in ('r', 'p') and not relispartition and relname <> all($1)
+    order by relname <> 'headlines', relname`,
+    [Object.keys(notMoved)],
+  );
+  if (tables.length === 0) return;
+  const one = ({ relation }: { relation: string }) =>
+    `(select ${pg.escapeLiteral(relation)} as relation from ${relation} limit 1)`;
+  const filled = await ask<{ relation: string }>(tables.map(one).join(' union all '));
+  if (filled.length === 0) return;
+  const names = filled.slice(0, 3).map(({ relation }) => relation);
+  const more = filled.length > 3 ? ` and ${filled.length - 3} more tables` : '';
+  throw new ConfigError(`${description} is not empty: there are rows in ${names.join(', ')}${more}.`, {
+    hint: 'Name another database, which is empty: createdb --template=template0 --encoding=UTF8 <name>',
+  });
+}
+
+/** Answers as of a moment that is longer ago than this never change, and rows that come later must not be stamped before it. */
+const mostBehind = 10;
+
+async function refuseClockBehind(from: Side, to: Side): Promise<void> {
+  const before = await databaseTime(from.patient);
+  const behind = (before.getTime() - (await databaseTime(to.patient)).getTime()) / 1000;
+  if (behind <= mostBehind) return;
+  throw new ConfigError(
+    `The clock of the new warehouse's server is ${Math.round(behind)} s behind that of the old one.`,
+    { hint: 'Set the wrong one by NTP: rows that come later must not look older than those that are there.' },
+  );
+}
+
+/** So that what is stored next is stamped later than everything that was moved. */
+async function waitForClock({ ask }: Connection, snapshotAt: Date): Promise<void> {
+  await ask('select pg_sleep(greatest(0, extract(epoch from $1::timestamptz - clock_timestamp())))', [
+    snapshotAt,
+  ]);
+}
+
+async function makeReady({ patient }: Side, { log, stop }: Move): Promise<void> {
+  const { owner, may_migrate, user, database } = await readStanding(patient);
+  if (owner === null && !may_migrate)
+    throw new ConfigError(`${user} may not create a schema in the database ${database} of --to.`, {
+      hint: `Let its owner run: grant create on database ${database} to ${user};`,
+    });
+  await checkOwner(patient, 'Only the owner of the schema at --to can fill it');
+  await migrate(patient, { log, stop });
+}
+
+/** A table with rows to move. */
+interface Table {
+  readonly name: string;
+  readonly relation: string;
+  /** All columns, quoted. */
+  readonly columns: readonly string[];
+  /** Those that are not computed from others. */
+  readonly stored: readonly string[];
+  /** The table itself, or its partitions. */
+  readonly parts: readonly {
+    readonly relation: string;
+    readonly month: string | null;
+    readonly bytes: number;
+  }[];
+}
+
+/** Returns the tables from the catalogue, those that others refer to first. */
+function tablesOf({ ask }: Connection): Promise<Table[]> {
+  return ask<Table>(
+    `
+    with recursive tables as (
+      select oid, relname, relkind from pg_class
+      where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> all($1)
+    ), referring (oid, depth) as (
+      select oid, 0 from tables
+      union
+      select conrelid, depth + 1
+      from referring join pg_constraint on confrelid = referring.oid and contype = 'f' and conrelid <> confrelid
+    )
+    select relname as name, oid::regclass::text as relation, names.columns, names.stored, coalesce(parts, '[]') as parts
+    from tables
+    cross join lateral (
+      select array_agg(quote_ident(attname) order by attnum) as columns,
+             array_agg(quote_ident(attname) order by attnum) filter (where attgenerated = '') as stored
+      from pg_attribute where attrelid = tables.oid and attnum > 0 and not attisdropped
+    ) as names
+    cross join lateral (
+      select json_agg(json_build_object(
+               'relation', p.oid::regclass::text, 'bytes', pg_table_size(p.oid),
+               'month', substring(pg_get_expr(p.relpartbound, p.oid) from '\\d{4}-\\d\\d-\\d\\d')) order by p.relname) as parts
+      from pg_class p
+      where p.oid = tables.oid and p.relkind = 'r'
+        or p.oid in (select relid from pg_partition_tree(tables.oid) where isleaf)
+    ) as parts
+    order by (select max(depth) from referring where referring.oid = tables.oid), name`,
+    [Object.keys(notMoved)],
+  );
+}
+
+/** Warns of what somebody has added to the old schema or changed in it. @throws ConfigError if there is no place for its rows */
+async function compareSchemas({ from, to, log }: Move): Promise<void> {
+  const known = new Set(await schemaObjects(to.patient));
+  const others = (await schemaObjects(from.patient)).filter((object) => !known.has(object));
+  const names = others.map((object) => object.replace(/ [0-9a-f]{12}$/, ''));
+  const holding = names.filter((name) => /^(table|column) /.test(name));
+  const ofViews = new Set(names.flatMap((name) => /^view (.*)$/.exec(name)?.[1] ?? []));
+  const without = holding.filter((name) => !ofViews.has(/^column ([^.]*)\./.exec(name)?.[1] ?? ''));
+  if (without.length > 0)
+    throw new ConfigError(`Somebody has added to the schema: ${without.join(', ')}.`, {
+      hint: 'Make the same in the new warehouse first, or move it to another schema. The new warehouse is migrated already.',
+    });
+  const added = names.filter((name) => !holding.includes(name));
+  if (added.length > 0)
+    log.warn(`only rows are moved; these differ in the new warehouse or are not there: ${added.join(', ')}`);
+}
+
+/**
+ * Begins the transaction that is all of the move. The owner of a table may turn off its triggers; they would store revisions and
+ * rollups, which are copied. That also locks the tables against other writers.
+ */
+async function beginFilling({ ask }: Connection, tables: readonly Table[]): Promise<void> {
+  // Each in a transaction of its own, because the server keeps few locks, and a new table needs many.
+  for (const { name, parts } of tables)
+    for (const { month } of parts)
+      if (month !== null) await ask('select gmsi.ensure_month_partition($1, $2)', [name, month]);
+  await ask('begin isolation level read committed');
+  await ask("select set_config('idle_in_transaction_session_timeout', '0', true)");
+  for (const { relation } of tables) await ask(`alter table ${relation} disable trigger user`);
+}
+
+async function copyAll(source: Connection, target: Connection, tables: readonly Table[], move: Move) {
+  const sizes = tables.flatMap(({ parts }) => parts).map(({ bytes }) => bytes);
+  const all = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  let done = 0;
+  let sent = 0;
+  for (const { relation, stored, parts } of tables) {
+    for (const part of parts) {
+      const show = () =>
+        move.onStep({ name: part.relation, does: 'copy', share: done / Math.max(all, 1), bytes: sent });
+      show();
+      const columns = `(${stored.join(', ')})`;
+      await pipeline(
+        source.client.query(copyTo(`copy ${part.relation} ${columns} to stdout`)),
+        async function* counted(chunks: AsyncIterable<Buffer>) {
+          for await (const chunk of chunks) {
+            sent += chunk.length;
+            show();
+            yield chunk;
+          }
+        },
+        target.client.query(copyFrom(`copy ${relation} ${columns} from stdin`)),
+        { signal: move.stop },
+      );
+      done += part.bytes;
+    }
+  }
+}
+
+/** Lets numbers go on from where they were. `restart` is undone with the transaction, unlike `setval`. */
+async function continueIdentities(source: Connection, target: Connection): Promise<void> {
+  const columns = await source.ask<{ relation: string; name: string; sequence: string }>(`
+    select attrelid::regclass::text as relation, quote_ident(attname) as name,
+           pg_get_serial_sequence(attrelid::regclass::text, attname) as sequence
+    from pg_attribute join pg_class c on c.oid = attrelid
+    where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and not relispartition and attidentity <> ''`);
+  for (const { relation, name, sequence } of columns) {
+    const [at] = await source.ask<{ next: string }>(
+      `select last_value + is_called::int as next from ${sequence}`,
+    );
+    await target.ask(`alter table ${relation} alter column ${name} restart with ${at!.next}`);
+  }
+}
+
+/** Copies the one function that an owner may replace, as its value. */
+async function copyDelay(source: Connection, target: Connection): Promise<void> {
+  const read = async ({ ask }: Connection) =>
+    (await ask<{ delay: string }>('select gmsi.as_of_delay()::text as delay'))[0]!.delay;
+  const [old, fresh] = [await read(source), await read(target)];
+  if (old === fresh) return;
+  await target.ask(`create or replace function gmsi.as_of_delay() returns interval
+    language sql immutable parallel safe return interval ${pg.escapeLiteral(old)}`);
+}
+
+/** @throws MoveFailed if a table does not have the same rows in both */
+async function compareAll(source: Connection, target: Connection, tables: readonly Table[], move: Move) {
+  const moved: MovedTable[] = [];
+  for (const table of tables) {
+    move.stop.throwIfAborted();
+    move.onStep({ name: table.relation, does: 'compare', share: moved.length / tables.length, bytes: 0 });
+    const [old, fresh] = await Promise.all([contentsOf(source, table), contentsOf(target, table)]);
+    if (old.rows !== fresh.rows || old.fingerprint !== fresh.fingerprint)
+      throw new MoveFailed(
+        `${table.relation} differs in the new warehouse: ${fresh.rows} rows (${fresh.fingerprint}) instead of ${old.rows} (${old.fingerprint}).`,
+        {
+          hint: `${nothingMoved} If it happens again, a trigger or rule there changes rows, or a disk fails.`,
+        },
+      );
+    moved.push({ table: table.name, ...fresh });
+  }
+  return moved;
+}
+
+/** The sum does not depend on the order of rows, and unlike an exclusive or, it counts equal rows. */
+async function contentsOf({ ask }: Connection, { relation, columns }: Table): Promise<Contents> {
+  const [contents] = await ask<{ rows: string; fingerprint: string }>(`
+    select count(*) as rows,
+           coalesce(sum(('x' || left(md5(row(${columns.join(', ')})::text), 15))::bit(60)::bigint), 0)::text as fingerprint
+    from ${relation}`);
+  return { rows: Number(contents!.rows), fingerprint: contents!.fingerprint };
+}
+
+/** If the reply to the COMMIT is lost, asks the server whether it was executed. */
+async function commit({ patient }: Side, { ask }: Connection): Promise<void> {
+  const [transaction] = await ask<{ id: string }>('select pg_current_xact_id()::text as id');
+  try {
+    await ask('commit');
+  } catch (error) {
+    for (;;) {
+      const { rows } = await sql<{ status: string }>`
+        select pg_xact_status(${transaction!.id}::xid8) as status`.execute(patient);
+      if (rows[0]!.status === 'committed') return;
+      if (rows[0]!.status !== 'in progress') throw error;
+      await sleep(100);
+    }
+  }
+}

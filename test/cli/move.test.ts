@@ -1,0 +1,474 @@
+import { sql } from 'kysely';
+import { describe, expect, it, test, vi } from 'vitest';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { notMoved } from '../../src/warehouse/move.ts';
+import { aLogin } from '../support/a-login.ts';
+import { aProcess } from '../support/a-process.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { relay } from '../support/other-servers.ts';
+import { aPostgresql15, hasPostgresql15 } from '../support/postgresql-15.ts';
+import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
+import { serving } from '../support/serving.ts';
+import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
+import { countRows, coverageOf, requestsBooked, untilOneWaits } from '../support/warehouse-state.ts';
+import { aRow, upsert } from '../warehouse/a-row.ts';
+import { type Running, startGmsi } from './gmsi.ts';
+import { gmsiHere } from './in-process.ts';
+
+const cwd = '/';
+
+/** Runs the command in this process. */
+function move(from: { readonly url: string }, to: string, ...options: string[]) {
+  return gmsiHere(['move', '--to', to, ...options], { cwd, env: { DATABASE_URL: from.url } });
+}
+
+/** An empty database, and an ordinary user who may only create a schema in it. */
+async function anOrdinaryTarget() {
+  const database = await anEmptyDatabase();
+  const login = await aLogin(database);
+  await sql
+    .raw(`grant create on database ${new URL(database.url).pathname.slice(1)} to ${login.name}`)
+    .execute(database.db);
+  return {
+    ...database,
+    url: login.url,
+    async [Symbol.asyncDispose]() {
+      await login[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Every row of every table of the schema, as JSON, in order: what the fingerprints of a move stand for. */
+async function everything(db: Warehouse): Promise<Record<string, string[]>> {
+  const tables = await tablesOf(db);
+  const all: Record<string, string[]> = {};
+  for (const table of tables.filter((name) => !(name in notMoved))) {
+    const { rows } = await sql<{ row: string }>`
+      select to_jsonb(t)::text as row from ${sql.table(`gmsi.${table}`)} t order by 1`.execute(db);
+    all[table] = rows.map(({ row }) => row);
+  }
+  return all;
+}
+
+async function tablesOf(db: Warehouse): Promise<string[]> {
+  const { rows } = await sql<{ relname: string }>`
+    select relname from pg_class
+    where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`.execute(
+    db,
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/** A value of each type, with what a format of text may spoil. */
+const values: Readonly<Record<string, string>> = {
+  text: `E'a\\tb\\\\N "c" \\n ü 𝄞'`,
+  uuid: `'5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'`,
+  jsonb: `'{"b": 1.10, "a": [null, "\\\\N", "\\u00fc"]}'`,
+  boolean: 'true',
+  bigint: '9007199254740993',
+  integer: '7',
+  'double precision': `'-4.9406564584124654e-324'`,
+  date: `'2024-02-01'`,
+  'timestamp with time zone': `'2024-02-29 23:59:59.123456+00'`,
+  datemultirange: `'{[2024-01-01,2024-02-01),[2025-01-01,)}'`,
+  'integer[]': `'{1,NULL,3}'`,
+  'uuid[]': `'{5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22}'`,
+  'timestamp with time zone[]': `'{-infinity,infinity}'`,
+  'time without time zone': `'16:30'`,
+  'text[]': `E'{"a,b",NULL}'`,
+};
+
+/** Where a column takes only some values. */
+const special: Readonly<Record<string, string>> = {
+  'alerts.kind': `'late'`,
+  'check_results.severity': `'warn'`,
+  'check_results.result': `'warned'`,
+  'closes.timezone': `'Europe/Berlin'`,
+  'drain_sightings.window_id': '(select min(window_id) from gmsi.windows)',
+  'headline_revisions.known_to': `'infinity'`,
+  'headline_revisions.reason': `'moved'`,
+  'jobs.export_process_id': '(select min(process_id) from gmsi.processes)',
+  'moments.name': `'paper'`,
+  'revisions.reason': `'returned'`,
+  'revisions.known_to': `'infinity'`,
+  'loads.outcome': `'done'`,
+  'origin.served_by': `'sandbox'`,
+  'schedules.command': `'sync'`,
+  'schedules.paused_because': `'budget'`,
+  'schedules.process_id': '(select min(process_id) from gmsi.processes)',
+  'windows.state': `'drained'`,
+  'wire_fields.kept_in': `'extra'`,
+  'watched.watched_from': `'-infinity'`,
+};
+
+/** Adds a row to each table that has none. */
+async function fill(db: Warehouse): Promise<void> {
+  const { rows: columns } = await sql<{ table: string; partitioned: boolean; column: string; type: string }>`
+    select relname as table, relkind = 'p' as partitioned, attname as column, format_type(atttypid, atttypmod) as type
+    from pg_class c join pg_attribute a on attrelid = c.oid
+    where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = '' order by 1, attnum`.execute(
+    db,
+  );
+  // Others refer to these two.
+  const tables = [...new Set(['processes', 'windows', ...(await tablesOf(db))])];
+  for (const table of tables) {
+    if ((await countRows(db, table)) > 0) continue;
+    const own = columns.filter((column) => column.table === table);
+    if (own[0]!.partitioned)
+      await sql`select gmsi.ensure_month_partition(${table}, '2024-02-01')`.execute(db);
+    const given = own.map(({ column, type }) => special[`${table}.${column}`] ?? values[type] ?? type);
+    const names = own.map(({ column }) => `"${column}"`);
+    await sql.raw(`insert into gmsi.${table} (${names}) values (${given})`).execute(db);
+  }
+}
+
+const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
+const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 10 } });
+const loading = serving({ limits: null, volume: 0.1 });
+
+describe('moving a warehouse', () => {
+  loading(
+    'brings every row of every table, and leaves the old one as it was',
+    async ({ warehouse, db, sandbox }) => {
+      await using target = await anOrdinaryTarget();
+      await runBackfill({ job, db, sandbox });
+      await sql`update gmsi.headlines set directional_score = -0.5, changed_at = clock_timestamp()
+      where headline_id in (select headline_id from gmsi.headlines limit 5)`.execute(db);
+      await fill(db);
+      await sql`create or replace function gmsi.as_of_delay() returns interval
+      language sql immutable parallel safe return interval '42 seconds'`.execute(db);
+      // The numbers of deleted windows are not used again, because rows name them.
+      await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
+      select 'f', 'c', 't', 'm', '2024-01-01', '2024-01-01' from generate_series(1, 5)`.execute(db);
+      const { rows: last } = await sql<{ id: number }>`
+      delete from gmsi.windows where feed = 'f' returning window_id as id`.execute(db);
+      const before = await everything(db);
+      expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
+
+      const { code, stdout } = await move(warehouse, target.url, '--json');
+      expect(code).toBe(0);
+      expect(await everything(db)).toEqual(before);
+      expect(await everything(target.db)).toEqual(before);
+      const { tables } = JSON.parse(stdout) as { tables: { table: string; rows: number }[] };
+      expect(Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))).toEqual(
+        Object.fromEntries(Object.entries(before).map(([table, rows]) => [table, rows.length])),
+      );
+
+      // It is a warehouse as any other: triggers work, numbers go on.
+      const { rows: off } =
+        await sql`select from pg_trigger where tgenabled <> 'O' and not tgisinternal`.execute(target.db);
+      expect(off).toEqual([]);
+      const { rows: next } = await sql<{ id: number }>`
+      insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
+      values ('f', 'c', 't', 'm', '2024-01-01', '2024-01-01') returning window_id as id`.execute(target.db);
+      expect(next[0]!.id).toBe(Math.max(...last.map(({ id }) => id)) + 1);
+      const { rows: delay } = await sql`select gmsi.as_of_delay()::text as delay`.execute(target.db);
+      expect(delay).toEqual([{ delay: '00:00:42' }]);
+      const held = await countRows(target.db, 'headline_revisions');
+      await sql`update gmsi.headlines set url = 'x', changed_at = clock_timestamp()`.execute(target.db);
+      expect(await countRows(target.db, 'headline_revisions')).toBe(
+        held + (await countRows(target.db, 'headlines')),
+      );
+    },
+  );
+
+  loading(
+    'in the middle of a load spends no request twice, and loses none',
+    async ({ warehouse, db, sandbox }) => {
+      await using target = await anOrdinaryTarget();
+      await using undisturbed = await aWarehouse();
+      const first = await runBackfill({ job, db, sandbox, ...stoppedAt(8) });
+      expect(first.outcome).toBe('interrupted');
+      expect(await move(warehouse, target.url)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          /headlines +\d+[\s\S]*set DATABASE_URL to its address[\s\S]*Next: gmsi doctor\n$/,
+        ),
+      });
+      const second = await runBackfill({ job, db: target.db, sandbox });
+      expect(second.outcome).toBe('done');
+      expect(sandbox.stats().pagesServedTwice).toBe(0);
+      const { requests } = sandbox.stats();
+      expect(await requestsBooked(target.db)).toBe(requests);
+
+      await runBackfill({ job, db: undisturbed.db, sandbox });
+      expect(sandbox.stats().requests - requests).toBe(requests);
+      expect(await heldBy(target.db, scope)).toEqual(servedBy(sandbox, scope));
+      expect(await coverageOf(target.db)).toEqual(await coverageOf(undisturbed.db));
+      expect(await sums(target.db)).toEqual(await sums(undisturbed.db));
+      expect(await runSync({ job, db: target.db, sandbox })).toMatchObject({ outcome: 'done' });
+    },
+  );
+
+  it('twice brings a warehouse back', async () => {
+    await using first = await aWarehouse();
+    await using second = await anOrdinaryTarget();
+    await using third = await anOrdinaryTarget();
+    await upsert(first.db, [aRow({ directional_score: 0.1 })]);
+    expect(await move(first, second.url)).toMatchObject({ code: 0 });
+    expect(await move(second, third.url)).toMatchObject({ code: 0 });
+    expect(await everything(third.db)).toEqual(await everything(first.db));
+  });
+
+  test.skipIf(!hasPostgresql15)(
+    'works from PostgreSQL 18 to 15 and back (skipped without the Debian package postgresql-15)',
+    async () => {
+      await using first = await aWarehouse();
+      await using old = await aPostgresql15();
+      await using back = await anOrdinaryTarget();
+      await upsert(first.db, [aRow({ directional_score: 0.1, extra: '{"a": 1.10}' })]);
+      await fill(first.db);
+      expect(await move(first, old.url)).toMatchObject({ code: 0 });
+      expect(await move(old, back.url)).toMatchObject({ code: 0 });
+      expect(await everything(back.db)).toEqual(await everything(first.db));
+    },
+  );
+
+  it('names each table that it does not move, with the reason', async () => {
+    await using empty = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    const { stdout } = await move(empty, target.url, '--json');
+    const moved = (JSON.parse(stdout) as { tables: { table: string }[] }).tables.map(({ table }) => table);
+    expect([...moved, ...Object.keys(notMoved)].toSorted()).toEqual(await tablesOf(empty.db));
+    expect(Object.values(notMoved).every((reason) => reason.length > 10)).toBe(true);
+  });
+});
+
+/** The rollups, without their order. */
+async function sums(db: Warehouse) {
+  const { hourly_sums, daily_sums } = await everything(db);
+  return { hourly_sums, daily_sums };
+}
+
+describe('a move that is cut off', () => {
+  /** Other sessions of a database that are in a transaction. */
+  const inTransaction = sql`from pg_stat_activity
+    where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`;
+
+  /** Does something when a move has copied headlines, and waits for a table that this test has locked. */
+  async function midway<T>(
+    from: { readonly url: string; readonly db: Warehouse },
+    to: { readonly url: string; readonly db: Warehouse },
+    then: (moving: Running) => Promise<T>,
+  ): Promise<T> {
+    await gmsiHere(['migrate'], { cwd, env: { DATABASE_URL: to.url } });
+    let isLocked = () => {};
+    const locked = new Promise<void>((resolve) => {
+      isLocked = resolve;
+    });
+    // Before it copies, it makes partitions; before that, it looks at the size of tables, for which it would wait, too.
+    const partitions = to.db.transaction().execute(async (trx) => {
+      await sql`select pg_advisory_xact_lock(hashtext('gmsi.ensure_month_partition'))`.execute(trx);
+      await locked;
+    });
+    const moving = startGmsi(['move', '--to', to.url], { cwd, env: { DATABASE_URL: from.url } });
+    await untilOneWaits(to.db);
+    return await from.db.transaction().execute(async (trx) => {
+      await sql`lock table gmsi.windows`.execute(trx);
+      isLocked();
+      await partitions;
+      await untilOneWaits(from.db);
+      return await then(moving);
+    });
+  }
+
+  it.each([
+    ['killed', 'SIGKILL', null],
+    ['interrupted', 'SIGINT', 130],
+  ] as const)(
+    'because it was %s leaves no row, and succeeds when it is run again',
+    async (_, signal, code) => {
+      await using warehouse = await aWarehouse();
+      await using target = await anOrdinaryTarget();
+      await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+      const ended = await midway(warehouse, target, async (running) => {
+        running.kill(signal);
+        return await running.ended;
+      });
+      expect(ended.code).toBe(code);
+      const sessions = sql`select ${inTransaction}`;
+      await vi.waitFor(async () => expect((await sessions.execute(target.db)).rows).toEqual([]));
+      expect(await countRows(target.db, 'headlines')).toBe(0);
+      expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
+      expect(await everything(target.db)).toEqual(await everything(warehouse.db));
+    },
+  );
+
+  it('by the new server says so, and ends with 1', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    const ended = await midway(warehouse, target, async (running) => {
+      await sql`select pg_terminate_backend(pid) ${inTransaction}`.execute(target.db);
+      return running;
+    }).then((running) => running.ended);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ended early.*\n.*Nothing was moved/),
+    });
+    expect(await countRows(target.db, 'headlines')).toBe(0);
+  });
+
+  it('after the COMMIT, of which only the reply was lost, is done', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    await using proxy = await aCuttingProxy(target.url);
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    // Which commits, too.
+    await gmsiHere(['migrate'], { cwd, env: { DATABASE_URL: target.url } });
+    proxy.loseReplyTo(/^Q.{4}commit\0/s);
+    expect(await move(warehouse, proxy.url)).toMatchObject({ code: 0 });
+    expect(proxy.lost).toBe(1);
+    expect(await everything(target.db)).toEqual(await everything(warehouse.db));
+  });
+});
+
+/** A relay before a database that replaces bytes by as many others, in what it is sent or in what it answers. */
+async function aRewritingRelay(url: string, what: 'sent' | 'answered', pattern: RegExp, by: string) {
+  const changed = (chunk: Buffer) => Buffer.from(chunk.toString('latin1').replaceAll(pattern, by), 'latin1');
+  const relaying = await relay(url, (client, upstream) => {
+    client.on('data', (chunk) => upstream.write(what === 'sent' ? changed(chunk) : chunk));
+    upstream.on('data', (chunk) => client.write(what === 'answered' ? changed(chunk) : chunk));
+  });
+  return {
+    url: Object.assign(new URL(url), { hostname: '127.0.0.1', port: relaying.port }).href,
+    [Symbol.asyncDispose]: () => relaying[Symbol.asyncDispose](),
+  };
+}
+
+describe('a move is refused', () => {
+  it('if one value arrives as another one', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    await upsert(warehouse.db, [aRow({ headline: 'Prices rise', directional_score: 0.1 })]);
+    await using spoilt = await aRewritingRelay(target.url, 'sent', /Prices rise/g, 'Prices fall');
+    expect(await move(warehouse, spoilt.url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /gmsi\.headlines differs in the new warehouse: 1 rows \(\d+\) instead of 1 \(\d+\)/,
+      ),
+    });
+    expect(await countRows(target.db, 'headlines')).toBe(0);
+  });
+
+  it("if the new server's clock is behind, so that later rows would look older", async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    await using slow = await aRewritingRelay(target.url, 'answered', /\b20\d\d-(?=\d\d-\d\d \d)/g, '2020-');
+    expect(await move(warehouse, slow.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/clock .* s behind/),
+    });
+  });
+
+  it('if the other database has rows, which stay', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await aWarehouse();
+    await upsert(target.db, [aRow({ directional_score: 0.1 })]);
+    const before = await everything(target.db);
+    const { code, stderr } = await move(warehouse, target.url);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(
+      /is not empty: there are rows in gmsi\.headlines, gmsi\.daily_sums, gmsi\.hourly_sums\.\n {2}→ /,
+    );
+    expect(await everything(target.db)).toEqual(before);
+  });
+
+  it('if it is the same database', async () => {
+    await using warehouse = await aWarehouse();
+    const { code, stderr } = await move(warehouse, warehouse.url.replace('127.0.0.1', 'localhost'));
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--to is the address of the warehouse in use'),
+    });
+  });
+
+  it('if the user may not create a schema there, without a word of the password', async () => {
+    await using warehouse = await aWarehouse();
+    await using database = await anEmptyDatabase();
+    await using login = await aLogin(database);
+    const { code, stderr } = await move(warehouse, login.url);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/may not create a schema[\s\S]*grant create on database/);
+    const wrong = await move(
+      warehouse,
+      Object.assign(new URL(login.url), { password: 'zzsecretzz' }).href,
+      '--verbose',
+    );
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('refuses the user') });
+    expect(wrong.stdout + wrong.stderr).not.toContain('zzsecretzz');
+    const none = await move(warehouse, 'mysql://u:zzsecretzz@host/db', '--verbose', '--json');
+    expect(none.code).toBe(2);
+    expect(none.stdout + none.stderr).not.toContain('zzsecretzz');
+  });
+
+  it('if the schema of one of the two is older or newer than this program', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await aWarehouse();
+    await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
+      target.db,
+    );
+    expect(await move(warehouse, target.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('9999_of_the_future'),
+    });
+    expect(await move(target, warehouse.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('9999_of_the_future'),
+    });
+    await using empty = await anEmptyDatabase();
+    await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
+      warehouse.db,
+    );
+    expect(await move(warehouse, empty.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/older than this program[\s\S]*Run gmsi migrate first/),
+    });
+    expect(await move(empty, warehouse.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('nothing to move'),
+    });
+  });
+
+  it('while a process loads, or if one has loaded since the move began', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await anOrdinaryTarget();
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    const refused = { code: 2, stderr: expect.stringContaining('gmsi test (test)') };
+    const process = await aProcess(warehouse.db);
+    expect(await move(warehouse, target.url)).toMatchObject(refused);
+    await process[Symbol.asyncDispose]();
+
+    const running = await warehouse.db.transaction().execute(async (trx) => {
+      await sql`lock table gmsi.windows`.execute(trx);
+      const moving = startGmsi(['move', '--to', target.url], { cwd, env: { DATABASE_URL: warehouse.url } });
+      await untilOneWaits(warehouse.db);
+      await (await aProcess(warehouse.db))[Symbol.asyncDispose]();
+      return moving;
+    });
+    expect(await running.ended).toMatchObject(refused);
+    expect(await countRows(target.db, 'headlines')).toBe(0);
+    expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
+  });
+
+  it('if there is no place for what somebody added, of which rows depend', async () => {
+    await using warehouse = await aWarehouse({ isNew: true });
+    await using target = await anOrdinaryTarget();
+    await sql`alter table gmsi.headlines add column note text`.execute(warehouse.db);
+    await sql`create view gmsi.mine as select note from gmsi.headlines`.execute(warehouse.db);
+    const { code, stderr } = await move(warehouse, target.url);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('added to the schema: column headlines.note text.\n'),
+    });
+    await sql`alter table gmsi.headlines add column note text`.execute(target.db);
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    await sql`update gmsi.headlines set note = 'kept'`.execute(warehouse.db);
+    const moved = await move(warehouse, target.url);
+    expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining('view mine') });
+    expect(await everything(target.db)).toEqual(await everything(warehouse.db));
+  });
+});
