@@ -25,3 +25,14 @@ export class Secret {
     return '[secret]';
   }
 }
+
+/** A key of the service. */
+export class ApiKey extends Secret {
+  /** The account whose keys share their budget and rate; without one, each key has its own. */
+  readonly account: string | undefined;
+
+  constructor(value: string, account?: string) {
+    super(value);
+    this.account = account;
+  }
+}

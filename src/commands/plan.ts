@@ -16,7 +16,7 @@ import {
 } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import { keyFingerprint, monthOf, startOfNextMonth } from '../service/budget.ts';
+import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';
@@ -100,7 +100,7 @@ async function plan(
   const scope = scopeOf(job, days, lookups);
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
-  const used = apiKey ? await usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())) : null;
+  const used = apiKey ? await usedRequests(db, countedAs(apiKey), monthOf(session.clock())) : null;
   const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
   show(`computing what the schedule costs, ${count(seriesIn(scope), 'series', 'series')}`);
   const schedule = await forecastSchedule(db, job, scope, { now: session.clock(), firstUnsettled });

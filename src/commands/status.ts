@@ -16,7 +16,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
-import { keyFingerprint, monthOf } from '../service/budget.ts';
+import { countedAs, monthOf } from '../service/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
 import {
   asTyped,
@@ -107,7 +107,7 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
     schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
     loads: await rowsOf(lastLoads(leaseSeconds, shown.loads, isOfAll ? undefined : names)),
     rescorings: await rowsOf(rescorings({ jobs: isOfAll ? undefined : names })),
-    requests: await rowsOf(requestsByKey(month, apiKey ? keyFingerprint(apiKey) : null)),
+    requests: await rowsOf(requestsByKey(month, apiKey ? countedAs(apiKey) : null)),
     budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
   };
   return { status, reports };
@@ -316,7 +316,7 @@ async function ownJobs(session: Session): Promise<readonly Job[]> {
 async function budgetsOf({ config: { apiKey }, clock }: Session, db: Warehouse, jobs: readonly Job[]) {
   if (!apiKey) return [];
   const month = monthOf(clock());
-  const used = await usedRequests(db, keyFingerprint(apiKey), month);
+  const used = await usedRequests(db, countedAs(apiKey), month);
   const budgets = new Map(jobs.map(({ budget }) => [JSON.stringify(budget), budget]));
   return [...budgets].map(([text, { requestsPerMonth: limit, reserve }]) => {
     const alike = jobs.filter(({ budget }) => JSON.stringify(budget) === text);

@@ -15,7 +15,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
 import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../service/budget.ts';
+import { countedAs, monthOf, requestLimit } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
@@ -57,7 +57,7 @@ export async function workCommand(
     },
     openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
     readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
-    usedRequests: () => usedRequests(db, keyFingerprint(apiKey), monthOf(session.clock())),
+    usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(session.clock())),
   });
   const { reason } = session.stop;
   return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'

@@ -5,7 +5,7 @@ import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
 import { nearest } from '../nearest.ts';
-import { Secret } from '../secret.ts';
+import { ApiKey, Secret } from '../secret.ts';
 import { readDotenvFile } from './dotenv-file.ts';
 import { readProxies } from './proxies.ts';
 
@@ -115,6 +115,7 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 export const settings = [
   'GMSI_API_KEY',
   'GMSI_API_KEY_FILE',
+  'GMSI_ACCOUNT',
   'GMSI_BASE_URL',
   'GMSI_LIVE_BASE_URL',
   'GMSI_SEND_KEY_UNENCRYPTED',
@@ -243,7 +244,15 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
       { hint: 'Copy the key again; it is one word.' },
     );
   }
-  return new Secret(key);
+  return new ApiKey(key, readAccount(env.GMSI_ACCOUNT));
+}
+
+function readAccount(text: string | undefined): string | undefined {
+  const name = text?.trim();
+  if (name === undefined || /^[A-Za-z][\w.-]{0,62}$/.test(name)) return name;
+  throw new ConfigError(`GMSI_ACCOUNT is "${name.slice(0, 80)}".`, {
+    hint: 'It must be a name of letters, digits, - _ and ., such as research-desk.',
+  });
 }
 
 /** Reads an address of the service and drops `/v1`. @throws ConfigError if it is not an address */

@@ -7,7 +7,7 @@ import { type DayRange, firstUnsettledDay, wantedDays } from '../plan/days.ts';
 import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import type { Secret } from '../secret.ts';
-import { keyFingerprint, monthOf, startOfNextMonth } from '../service/budget.ts';
+import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { newestCoveredDay } from '../warehouse/questions/status.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
@@ -56,7 +56,7 @@ export function standingsReader(
     const now = clock();
     const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
     const lookups = await readLookups(warehouse);
-    const used = apiKey && (await usedRequests(warehouse, keyFingerprint(apiKey), monthOf(now)));
+    const used = apiKey && (await usedRequests(warehouse, countedAs(apiKey), monthOf(now)));
     const read = await Promise.all(
       jobs.map(async (one) => {
         // Job files with a start in the future are refused, so a period always has a day.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { BudgetSettings } from '../config/job.ts';
-import type { Secret } from '../secret.ts';
+import { ApiKey, type Secret } from '../secret.ts';
 import type { Day } from '../warehouse/database.ts';
 
 /** Returns the monthly total up to which a command may book; a backfill or refresh must leave the job's reserve unused. */
@@ -11,8 +11,12 @@ export function requestLimit(
   return command === 'sync' ? requestsPerMonth : requestsPerMonth - reserve;
 }
 
-/** Returns an id for a key in the warehouse; nobody can compute the key from it. */
-export function keyFingerprint(apiKey: Secret): string {
+/**
+ * Returns under which name the warehouse counts a key's requests: its account, or an id of the key, from which nobody can
+ * compute it.
+ */
+export function countedAs(apiKey: Secret): string {
+  if (apiKey instanceof ApiKey && apiKey.account !== undefined) return apiKey.account;
   return createHash('sha256').update(`gmsi:${apiKey.reveal()}`).digest('hex').slice(0, 12);
 }
 

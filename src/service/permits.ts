@@ -2,7 +2,7 @@ import { GmsiError } from '../errors.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { cancelRequest, takeRequest, usedRequests } from '../warehouse/tables/requests.ts';
-import { keyFingerprint, monthOf, startOfNextMonth } from './budget.ts';
+import { countedAs, monthOf, startOfNextMonth } from './budget.ts';
 import { type Clock, monotonicClock } from './clock.ts';
 
 /** All requests that may be sent have been sent. */
@@ -89,7 +89,7 @@ export interface PermitOptions extends RateLimit {
  */
 export function openPermits(warehouse: Warehouse, apiKey: Secret, options: PermitOptions) {
   const { budget, clock, timer = monotonicClock } = options;
-  const key = keyFingerprint(apiKey);
+  const key = countedAs(apiKey);
   let wasLate = false;
 
   /** Requests that all processes of the key have booked this month. */

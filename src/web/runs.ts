@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Secret } from '../secret.ts';
-import { keyFingerprint, monthOf } from '../service/budget.ts';
+import { countedAs, monthOf } from '../service/budget.ts';
 import {
   fullestSeries,
   knownSince,
@@ -95,7 +95,7 @@ export function runsEndpoints({
   readonly apiKey: Secret | undefined;
   readonly clock: () => Date;
 }) {
-  const ownKey = apiKey ? keyFingerprint(apiKey) : null;
+  const ownKey = apiKey ? countedAs(apiKey) : null;
   return [
     endpoint('loads', 'The last loads, running ones first', {
       takes: z.object({ limit: z.coerce.number().pipe(z.int().min(1).max(500)).default(50) }),

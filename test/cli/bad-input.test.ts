@@ -50,6 +50,7 @@ const mistakes = cases`
   an empty key file | backfill good | -GMSI_API_KEY & GMSI_API_KEY_FILE=empty | names an empty file: .*empty | the key
   a key and a key file | backfill good | GMSI_API_KEY_FILE=empty | both set | Unset one
   a key of two words | backfill good | GMSI_API_KEY=${password} b | contains a space | one word
+  an account that is no name | status | GMSI_ACCOUNT=my desk | GMSI_ACCOUNT is "my desk" | research-desk
   a log level that is none | status | LOG_LEVEL=loud | LOG_LEVEL is "loud" | debug
   a lease that is no number | status | GMSI_LEASE_SECONDS=x | GMSI_LEASE_SECONDS is "x" | seconds
 `;

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { Secret } from '../../src/secret.ts';
+import { ApiKey, Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { BudgetSpent, capRequests, openPermits } from '../../src/service/permits.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -36,6 +36,25 @@ describe('the request budget', () => {
     await unused.cancel();
     expect(proxy.lost).toBe(1);
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
+  });
+
+  it('is one for all keys of an account, as after a change of the key; else each key has its own', async ({
+    db,
+  }) => {
+    const take = (key: string, account?: string) =>
+      openPermits(db, new ApiKey(key, account), {
+        budget: 2,
+        clock,
+        rate: Number.POSITIVE_INFINITY,
+        burst: 1,
+      }).take(signal);
+    await take('old', 'desk');
+    await take('new', 'desk');
+    await expect(take('new', 'desk')).rejects.toThrow(BudgetSpent);
+    await take('old');
+    await take('new');
+    const counted = await db.selectFrom('gmsi.api_usage').select('requests').orderBy('requests').execute();
+    expect(counted).toEqual([{ requests: 1 }, { requests: 1 }, { requests: 2 }]);
   });
 
   it('is spent to the last and never passed', async ({ db, sandbox }) => {

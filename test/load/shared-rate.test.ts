@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect } from 'vitest';
 import { Secret } from '../../src/secret.ts';
-import { keyFingerprint } from '../../src/service/budget.ts';
+import { countedAs } from '../../src/service/budget.ts';
 import { openPermits, promptBurst, waitFor } from '../../src/service/permits.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { takeRequest } from '../../src/warehouse/tables/requests.ts';
@@ -13,7 +13,7 @@ const never = new AbortController().signal;
 setMaxListeners(0);
 
 /** Puts a request into the bucket of a key. */
-function put(db: Warehouse, rate: number, key = keyFingerprint(apiKey)): Promise<number | undefined> {
+function put(db: Warehouse, rate: number, key = countedAs(apiKey)): Promise<number | undefined> {
   return takeRequest(db, { key, rate, month: '2026-11-01', budget: Number.MAX_SAFE_INTEGER });
 }
 

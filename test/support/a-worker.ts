@@ -6,7 +6,7 @@ import type { JobDefinition } from '../../src/config/job.ts';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import type { Log } from '../../src/log.ts';
 import { Secret } from '../../src/secret.ts';
-import { keyFingerprint, monthOf, requestLimit } from '../../src/service/budget.ts';
+import { countedAs, monthOf, requestLimit } from '../../src/service/budget.ts';
 import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { KeptProcess } from '../../src/warehouse/keep-process.ts';
@@ -92,7 +92,7 @@ export function aWorkerContext(
     openService: (job, command) =>
       aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
-    usedRequests: () => usedRequests(db, keyFingerprint(key), monthOf(clock())),
+    usedRequests: () => usedRequests(db, countedAs(key), monthOf(clock())),
   };
 }
 

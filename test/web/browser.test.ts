@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { inPackage } from '../../src/package.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
-import { keyFingerprint, monthOf } from '../../src/service/budget.ts';
+import { countedAs, monthOf } from '../../src/service/budget.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -571,7 +571,7 @@ async function aToday(files: Readonly<Record<string, object>>) {
 }
 
 const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Food'], ...period };
-const own = keyFingerprint(new Secret('sandbox-key'));
+const own = countedAs(new Secret('sandbox-key'));
 
 describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
   it('says in one calm sentence that nothing is wrong', async () => {

@@ -2,33 +2,29 @@ import { type Kysely, sql } from 'kysely';
 import type { Database, Day } from '../database.ts';
 
 /** Requests booked for a key in a month (its first day), by every process that uses this warehouse. */
-export async function usedRequests(
-  db: Kysely<Database>,
-  keyFingerprint: string,
-  month: Day,
-): Promise<number> {
+export async function usedRequests(db: Kysely<Database>, key: string, month: Day): Promise<number> {
   const row = await db
     .selectFrom('gmsi.api_usage')
     .select('requests')
-    .where('key_fingerprint', '=', keyFingerprint)
+    .where('key_fingerprint', '=', key)
     .where('month', '=', month)
     .executeTakeFirst();
   return row?.requests ?? 0;
 }
 
 /** Cancels the booking of a request that was not sent. */
-export async function cancelRequest(db: Kysely<Database>, keyFingerprint: string, month: Day): Promise<void> {
+export async function cancelRequest(db: Kysely<Database>, key: string, month: Day): Promise<void> {
   await db
     .updateTable('gmsi.api_usage')
     .set((eb) => ({ requests: eb('requests', '-', 1), updated_at: sql<Date>`now()` }))
-    .where('key_fingerprint', '=', keyFingerprint)
+    .where('key_fingerprint', '=', key)
     .where('month', '=', month)
     .execute();
 }
 
 /** A request to be sent with a key. */
 export interface RequestToTake {
-  /** The key's fingerprint. */
+  /** As `countedAs` names it. */
   readonly key: string;
   /** The month in which it is booked, as its first day. */
   readonly month: Day;
