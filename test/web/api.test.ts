@@ -105,7 +105,8 @@ const questions: Readonly<Record<string, string>> = {
   news: `subject=BTC_CRY&${days}`,
   'news/counts': `subject=BTC_CRY&${days}&by=day`,
   'topics/rules': 'topic=Inflation-Food',
-  'sentiment/changes': 'to=2026-10-20',
+  'sentiment/changes': 'from=2026-10-20&to=2026-10-20',
+  'sentiment/changes/stories': `${series}&from=2026-10-11&to=2026-10-20&against=before`,
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
 };
@@ -449,19 +450,27 @@ describe('the API', () => {
   });
 
   it('says with what changed how much of the period, and of those before, is loaded', async () => {
-    const changes = (of: string, to = '2026-10-31') => rowsOf(`sentiment/changes?to=${to}&of=${of}`);
+    const changes = async (of: string, to = '2026-10-31') => {
+      const period = `from=${to.slice(0, 8)}${String(Number(to.slice(8)) - 6).padStart(2, '0')}&to=${to}`;
+      return (await rowsOf(`sentiment/changes?${period}&of=${of}`)).slice(1);
+    };
     const bySeries = await changes('series');
     const byTopic = await changes('topic');
-    expect(bySeries.map(({ state }) => state)).toEqual(['covered', 'covered']);
-    // The last days of one of the two countries failed.
+    // The last days of one of the two countries failed; its news before is part of the move.
+    expect(bySeries.map(({ state }) => state)).toEqual(['covered', 'covered', 'not loaded']);
     expect(byTopic.map(({ topic, state }) => [topic, state]).toSorted()).toEqual([
       ['Governance/Corruption', 'covered'],
       ['Inflation-Food', 'partial'],
     ]);
-    // The 12 weeks before begin in August.
-    for (const { usual_state } of [...bySeries, ...byTopic]) expect(usual_state).toBe('partial');
+    // The 90 days before begin in July.
+    for (const { state_before } of [...bySeries, ...byTopic]) expect(state_before).toBe('partial');
     const [first] = await changes('country', '2026-10-07');
-    expect(first).toMatchObject({ topic: null, state: 'covered', usual_state: 'not loaded', periods: 0 });
+    expect(first).toMatchObject({
+      topic: null,
+      state: 'covered',
+      state_before: 'not loaded',
+      mean_before: null,
+    });
   });
 
   it('sums up by month what it sums up by day', async () => {

@@ -31,7 +31,7 @@ beforeAll(async () => {
   await sql`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
     where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`.execute(warehouse.db);
-  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States')
+  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States'), ('GB', 'United Kingdom'), ('UA', 'Ukraine')
             on conflict (country) do update set name = excluded.name`.execute(warehouse.db);
   await sql`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
             on conflict (topic) do update set category = excluded.category`.execute(warehouse.db);
@@ -50,6 +50,7 @@ const views = [
   { view: 'view=today', shows: /windows? failed/ },
   { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
+  { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
   { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
@@ -60,21 +61,6 @@ async function open(query: string, shows: string | RegExp, look?: Look, url = lo
   await tab.page.getByText(shows).first().waitFor();
   await tab.quiet();
   return { tab, page: tab.page };
-}
-
-/** How unusual the mean of 2026-10-20 is against the days before, worked out here. */
-async function zOf(country: string, topic: string): Promise<number> {
-  const response = await fetch(
-    `${loaded.served.url}/api/sentiment?${new URLSearchParams({ country, topic, from: '2026-07-22', to: '2026-10-20', by: 'day' })}`,
-  );
-  const { columns, rows } = (await response.json()) as { columns: string[]; rows: unknown[][] };
-  const means = rows
-    .map((row) => row[columns.indexOf('directional')] as number | null)
-    .filter((mean) => mean !== null);
-  const last = means.pop()!;
-  const usual = means.reduce((sum, mean) => sum + mean, 0) / means.length;
-  const squares = means.reduce((sum, mean) => sum + (mean - usual) ** 2, 0);
-  return (last - usual) / Math.sqrt(squares / (means.length - 1));
 }
 
 const withFocus = (what: Locator) => what.and(what.page().locator(':focus'));
@@ -208,36 +194,71 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await other.page.getByRole('heading', { name: 'Today' }).waitFor();
   });
 
-  it('leads from what changed most to the headlines behind it', async () => {
+  it('says in three clicks what moved a country, and in stories whose parts add up', async () => {
+    const { tab, page } = await open('view=today', 'Last loads');
+    await using _ = tab;
+    await page.getByRole('link', { name: 'Changes' }).click();
+    const country = page.getByRole('combobox', { name: 'Countries' });
+    await country.click();
+    await country.pressSequentially('uk');
+    const offered = page.getByRole('listbox', { name: 'Countries' }).getByRole('option');
+    await expect
+      .poll(() => offered.allInnerTexts())
+      .toEqual([expect.stringMatching(/^GB United Kingdom/), expect.stringMatching(/^UA/)]);
+    await country.fill('us');
+    await expect.poll(() => offered.count()).toBe(1);
+    await page.keyboard.press('Enter');
+    // What was chosen stands in the field, by name.
+    await expect.poll(() => country.inputValue()).toBe('');
+    expect(await country.getAttribute('placeholder')).toBe('United States');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('infl');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: '30 d' }).click();
+    const title = page.getByRole('heading', {
+      name: /^United States · Inflation-Food: sentiment (rose|fell) by 0\.\d{3}$/,
+    });
+    await title.waitFor();
+    await page.getByRole('columnheader', { name: 'Lowered the mean' }).waitFor();
+    const move = Number(/(rose|fell) by (.*)/.exec(await title.innerText())![2]);
+    const sum = /all stories together [+−](\S+), the move/i.exec(await page.locator('main').innerText())![1];
+    expect(Number(sum)).toBeCloseTo(move, 2);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'United States · Inflation-Food as a line' }).click();
+    await page.getByRole('application', { name: /^Sentiment by day, 2026-07-04 to 2026-10-31/ }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('leads from what changed most to its stories', async () => {
     const { tab, page } = await open('view=changes&to=2026-10-20', 'Inflation-Food');
     await using _ = tab;
-    const z = await page.locator('.changes tbody tr td:nth-child(3)').allInnerTexts();
+    const z = await page.locator('.changes td[data-title=z]').allInnerTexts();
     const sizes = z.filter((one) => one.trim() !== '–').map((one) => Number(one.trim().slice(1)));
     expect(sizes.length).toBeGreaterThan(0);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     const first = page.locator('.changes tbody tr').first();
     const [country, topic] = await first.locator('td').allInnerTexts();
-    expect(sizes[0]).toBe(Number(Math.abs(await zOf(country!.split(' ')[0]!, topic!)).toFixed(1)));
     await first.getByRole('link', { name: topic! }).click();
-    await page.getByRole('heading', { name: /^Headlines of Tue 2026-10-20/ }).waitFor();
-    expect(new URL(page.url()).searchParams.get('topic')).toBe(topic);
+    await page.getByRole('columnheader', { name: 'Lowered the mean' }).waitFor();
+    const asked = new URL(page.url()).searchParams;
+    expect([asked.get('country'), asked.get('topic')]).toEqual([country!.split(' ')[0], topic]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('leads from a country that changed to its topics, and explains scores in the words of the service', async () => {
+    const { tab, page } = await open('view=changes&of=country&to=2026-10-20', 'US United States');
+    await using _ = tab;
+    await page.getByRole('link', { name: 'US United States' }).click();
+    await expect
+      .poll(async () => (await page.locator('.changes td:nth-child(2)').allInnerTexts()).toSorted())
+      .toEqual(['Governance/Corruption', 'Inflation-Food']);
+    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20&list=stories`);
     await page.getByRole('columnheader', { name: 'Lower the mean' }).waitFor();
     const rule = page.getByText(/directional: Positive when the headline says/);
     expect(await rule.isVisible()).toBe(false);
     await page.getByText('What the scores mean').click();
     await rule.waitFor();
     expect(await axeFindings(page)).toEqual([]);
-    expect(tab.complaints).toEqual([]);
-  });
-
-  it('leads from a country that changed to the lines of its topics', async () => {
-    const { tab, page } = await open('view=changes&of=country&to=2026-10-20', 'US United States');
-    await using _ = tab;
-    await tab.quiet();
-    await page.getByRole('link', { name: 'US United States' }).click();
-    await page.getByRole('application', { name: /^Sentiment by day/ }).waitFor();
-    const names = await page.locator('.lines-legend .name').allInnerTexts();
-    expect(names.toSorted()).toEqual(['Governance/Corruption', 'Inflation-Food']);
   });
 
   it('counts headlines that say the same as one story', async () => {

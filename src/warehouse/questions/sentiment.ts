@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { daysThen, isUncovered } from './coverage.ts';
+import { daysThen } from './coverage.ts';
 import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
@@ -113,7 +113,7 @@ function textOf(by: Bucket, begins: RawBuilder<unknown>): RawBuilder<string> {
 }
 
 const models = ['directional', 'semantic'] as const;
-type Model = (typeof models)[number];
+export type Model = (typeof models)[number];
 
 /** Expressions that sum up rows. */
 interface Sums {
@@ -238,103 +238,5 @@ export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment
       from ${source.held}
       group by topic, ${begins}
       order by topic, ${begins}`,
-  };
-}
-
-export interface ChangesAsked {
-  readonly matchType: string;
-  readonly model: Model;
-  /** The last day of the period that is compared with the 90 days or 12 weeks before it. */
-  readonly to: Day;
-  /** The length of the period: a day or a week. */
-  readonly days: 1 | 7;
-  /** What is compared: series, or countries and topics over all their series. */
-  readonly of: 'series' | 'country' | 'topic';
-}
-
-/** The mean score of a period, compared with the 90 days or 12 weeks before it. */
-export interface Change {
-  /** `null` for a topic over all countries. */
-  readonly country: string | null;
-  /** `null` for a country over all topics. */
-  readonly topic: string | null;
-  readonly mean: number;
-  /** Headlines of the period with a score. */
-  readonly headlines: number;
-  /** Mean of the earlier periods' means; `null` without any. */
-  readonly usual: number | null;
-  /** Earlier periods with headlines. */
-  readonly periods: number;
-  /** (mean - usual) / standard deviation of the earlier means; `null` if less than half of the periods had headlines. */
-  readonly z: number | null;
-  /** What is loaded of the period, and of the earlier ones (`gmsi.state_of`), over all series that were requested. */
-  readonly state: string;
-  readonly usual_state: string;
-}
-
-/** How many periods of so many days are before the one that is compared with them: 90 days, or the whole weeks in them. */
-const periodsBefore = { 1: 90, 7: 12 };
-
-/** Returns what changed most, by the amount of its z-score. */
-export function sentimentChanges({ matchType, model, to, days, of }: ChangesAsked): Question<Change> {
-  const type = model === 'semantic' ? 'semantic_sentiment' : model;
-  const periods = periodsBefore[days];
-  const country = of === 'topic' ? sql`''` : sql`country`;
-  const topic = of === 'country' ? sql`''` : sql`topic`;
-  const lastDay = sql`${to}::date`;
-  const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
-  const isOfMatch = sql`feed = 'gmsi-headlines' and match_type = ${matchType}`;
-  const stateOfAll = (state: string) =>
-    sql`case when bool_and(${sql.ref(state)} = 'covered') then 'covered'
-                    when bool_and(${sql.ref(state)} in ('covered', 'settling')) then 'settling'
-                    when bool_or(${sql.ref(state)} <> 'not loaded') then 'partial' end`;
-  return {
-    about: `Change of ${model} sentiment in the ${days === 1 ? 'day' : `${days} days`} to ${to}, against the ${periods * days} days before`,
-    query: sql<Change>`
-      with changed as (
-        select *
-        from (
-          select country, topic, max(mean) filter (where ago = 0) as mean, max(headlines) filter (where ago = 0) as headlines,
-                 avg(mean) filter (where ago > 0) as usual, (count(mean) filter (where ago > 0))::int as periods,
-                 case when count(mean) filter (where ago > 0) * 2 >= ${sql.lit(periods)}
-                      then (max(mean) filter (where ago = 0) - avg(mean) filter (where ago > 0))
-                           / nullif(stddev_samp(mean) filter (where ago > 0), 0) end as z
-          from (
-            select ${country} as country, ${topic} as topic, (${lastDay} - day) / ${sql.lit(days)} as ago,
-                   sum(sentiment_sum) / nullif(sum(headline_count), 0) as mean, sum(headline_count)::int as headlines
-            from gmsi.sentiment_daily
-            where match_type = ${matchType} and sentiment_type = ${type}
-              and day > ${lastDay} - ${sql.lit((periods + 1) * days)} and day <= ${lastDay}
-            group by 1, 2, 3
-          ) as by_period
-          group by 1, 2
-        ) as compared
-        where mean is not null
-        order by abs(z) desc nulls last, 1, 2
-        limit 500
-      ), states as (
-        select country, topic,
-               ${stateOfAll('state')} as state,
-               ${stateOfAll('usual_state')} as usual_state
-        from changed
-        join (
-          select ${requested} from gmsi.coverage where ${isOfMatch}
-          union
-          select ${requested} from gmsi.windows where ${isOfMatch} and ${isUncovered}
-        ) as series using (country, topic)
-        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${matchType}, '')
-        cross join lateral (
-          select gmsi.state_of(daterange(${lastDay} - ${sql.lit(days)}, ${lastDay}, '(]'), covered, settling, partial, false) as state,
-                 gmsi.state_of(daterange(${lastDay} - ${sql.lit((periods + 1) * days)}, ${lastDay} - ${sql.lit(days)}, '(]'),
-                               covered, settling, partial, false) as usual_state
-        ) as each
-        group by 1, 2
-      )
-      select nullif(country, '') as country, nullif(topic, '') as topic, mean, headlines, usual, periods, z,
-             coalesce(state, 'partial') as state,
-             coalesce(usual_state, case when periods > 0 then 'partial' else 'not loaded' end) as usual_state
-      from changed
-      left join states using (country, topic)
-      order by abs(z) desc nulls last, 1, 2`,
   };
 }

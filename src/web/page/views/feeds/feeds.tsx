@@ -102,9 +102,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           />
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
-            choices={(subjects ?? []).map(({ subject: value, rows }) => ({
-              value,
-              title: [value, names.get(value)].filter(Boolean).join(' '),
+            choices={(subjects ?? []).map(({ subject: code, rows }) => ({
+              code,
+              name: names.get(code),
               note: `${number(rows)} rows`,
             }))}
             chosen={subject ? [subject] : []}
@@ -200,7 +200,8 @@ function IndexLines(props: {
             <Choose
               label="Lines"
               choices={lines.map(({ key, topic, line, count }) => ({
-                value: key,
+                code: key,
+                name: `${topic} ${line}`,
                 title: `${topic} ${line}`,
                 note: counted(count, chart.counted),
               }))}
