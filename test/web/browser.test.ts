@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
@@ -578,6 +578,7 @@ async function aToday(files: Readonly<Record<string, object>>) {
   return {
     db: warehouse.db,
     page: tab.page,
+    folder: served.folder,
     load: (name: string, sandbox: Pick<Sandbox, 'url'> = loaded.sandbox) => {
       const job = { ...aJob({ ...food, ...files[name] }), name };
       return runBackfill({ job, db: warehouse.db, sandbox }).catch(() => {});
@@ -667,6 +668,54 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await today.page.keyboard.press('2');
     await today.page.getByText(`${4 - failed} of 4 requested series complete`).waitFor();
     await expect.poll(() => banner.allInnerTexts()).toEqual([told]);
+  });
+
+  it('has what costs data first at the top: a late job, a missing worker, a spent budget', async () => {
+    const schedule = { sync: '0 22 * * *' };
+    await using today = await aToday({ food: { end_date: 'today', schedule } });
+    await today.load('food');
+    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
+    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
+      on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
+    await sql`insert into gmsi.alerts (kind, job, message, details) values ('export failed', 'food', 'No room.', '{}'),
+      ('late', 'food', 'The newest day is 3 days behind.', '{}')`.execute(today.db);
+    await today.open();
+    const causes = today.page.locator('.causes strong');
+    await expect
+      .poll(() => causes.allInnerTexts())
+      .toEqual([
+        'food: late',
+        'No worker',
+        'Budget spent',
+        expect.stringMatching(/windows? failed/),
+        'food: export failed',
+      ]);
+    await today.page.getByText(/250,000 of 250,000 requests used \(the budget of food\)/).waitFor();
+  });
+
+  it('finds nothing wrong with examples of the package that nobody has changed or loaded', async () => {
+    await using today = await aToday({});
+    for (const name of await readdir(inPackage('jobs')))
+      if (name.endsWith('.yaml'))
+        await copyFile(join(inPackage('jobs'), name), join(today.folder, 'jobs', name));
+    await today.load('food');
+    await today.open();
+    const summary = today.page.locator('.summary');
+    await expect.poll(() => summary.innerText()).toMatch(/^1 of 1 series complete; .*nothing failed/);
+    expect(await today.page.locator('.causes').count()).toBe(0);
+    expect(await today.page.getByText(/never loaded|g7-inflation/).count()).toBe(0);
+  });
+
+  it('says once that the warehouse is gone', async () => {
+    await using today = await aToday({ food: {} });
+    await today.page.route(/api\/(?!live)/, (route) =>
+      route.fulfill({ status: 503, json: { error: 'The warehouse does not answer.', hint: 'Try again.' } }),
+    );
+    await today.open();
+    const alert = today.page.getByRole('alert');
+    await alert.first().waitFor();
+    await today.page.waitForTimeout(300);
+    expect(await alert.allInnerTexts()).toEqual(['The warehouse does not answer. Try again.']);
   });
 
   it('folds jobs away that were never loaded, and proposes to load none of them', async () => {
