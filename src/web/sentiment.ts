@@ -30,7 +30,18 @@ const asOf = pastMoment.optional().describe('What the warehouse had then, in the
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
 const state = z.string();
 const count = z.int().nullable();
-const means = { directional: score, semantic: score, headlines: z.int() };
+const ofAll = {
+  state: state.describe(
+    'What is loaded, over all series of the row: covered, settling, partial or not loaded.',
+  ),
+  directional_count: count.describe('Headlines with a score; null if nothing is loaded.'),
+  directional_sum: score,
+  directional: score.describe('Their mean; null if there are none.'),
+  semantic_count: count,
+  semantic_sum: score,
+  semantic: score,
+  headlines: count,
+};
 
 type Taken = z.output<typeof asked> & { readonly by?: SentimentAsked['by'] };
 
@@ -99,12 +110,12 @@ export const sentimentEndpoints = [
   }),
   endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
     takes: asked,
-    row: z.object({ country: z.string(), ...means }),
+    row: z.object({ country: z.string(), ...ofAll }),
     ask: (taken) => sentimentByCountry(toAsk(taken)),
   }),
   endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
     takes: overTime,
-    row: z.object({ topic: z.string(), at: z.string(), ...means }),
+    row: z.object({ topic: z.string(), at: z.string(), ...ofAll }),
     ask: (taken) => sentimentByTopic(toAsk(taken)),
   }),
   endpoint(

@@ -473,6 +473,29 @@ describe('the API', () => {
     });
   });
 
+  it('says of each country and topic what is loaded, also where there is no news', async () => {
+    const lists = 'country=US&country=NO&topic=Inflation-Food&topic=Governance/Corruption';
+    const byCountry = await rowsOf(`sentiment/countries?${lists}&country=XX&${days}`);
+    expect(byCountry.map(({ country, state }) => [country, state])).toEqual([
+      ['NO', 'partial'],
+      ['US', 'covered'],
+      ['XX', 'not loaded'],
+    ]);
+    expect(byCountry[2]).toMatchObject({ directional_count: null, directional: null, headlines: null });
+    const asSeries = await rowsOf(`sentiment?${lists}&${days}&by=week`);
+    const byTopic = await rowsOf(`sentiment/topics?${lists}&${days}&by=week`);
+    expect(byTopic).toHaveLength(asSeries.length / 2);
+    for (const row of byTopic) {
+      const of = asSeries.filter(({ topic, at }) => topic === row.topic && at === row.at);
+      const sum = (name: string) => of.reduce((sum, one) => sum + Number(one[name]), 0);
+      const states = [...new Set(of.map(({ state }) => state))];
+      expect(row.state).toBe(states.length === 1 ? states[0] : 'partial');
+      expect([row.semantic_count, row.headlines]).toEqual([sum('semantic_count'), sum('headlines')]);
+      expect(row.semantic_sum).toBeCloseTo(sum('semantic_sum'), 9);
+      expect(row.semantic).toBeCloseTo(sum('semantic_sum') / sum('semantic_count'), 9);
+    }
+  });
+
   it('sums up by month what it sums up by day', async () => {
     const byDay = await rowsOf(`sentiment?${series}&${days}`);
     const [month, ...others] = await rowsOf(`sentiment?${series}&${days}&by=month`);

@@ -261,6 +261,32 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
   });
 
+  it('says of a chart what is seen, and what its largest move was', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /Largest move: .* most by “/);
+    await using _ = tab;
+    const title = 'United States · Inflation-Food: sentiment by day, 2026-09-01 to 2026-10-31';
+    await page.getByRole('heading', { name: title }).waitFor();
+    await page.getByText('Mean directional score of the headlines: +1').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('draws a country without news otherwise than one that is not loaded', async () => {
+    const { tab, page } = await open(
+      `view=sentiment&show=map&country=US&topic=Governance/Corruption&${days}`,
+      'Norway',
+    );
+    await using _ = tab;
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'GB', 'Governance/Corruption', 'COMBINED', '{[2026-09-01,2026-11-01)}')`.execute(
+      loaded.warehouse.db,
+    );
+    await page.getByText(/^No news: .*United Kingdom\.$/).waitFor();
+    await expect.poll(() => page.locator('.map path.dotted').count()).toBeGreaterThan(0);
+    expect(await page.locator('.map path.hatched').count()).toBeGreaterThan(0);
+    await sql`delete from gmsi.coverage where country = 'GB'`.execute(loaded.warehouse.db);
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('counts headlines that say the same as one story', async () => {
     const { tab, page } = await open(`view=sentiment&${series}&at=2026-10-31&list=stories`, hostile);
     await using _ = tab;
@@ -278,7 +304,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     for (const by of ['day', 'week', 'month']) {
       const { tab, page } = await open(
         `view=sentiment&country=US&topic=Inflation-Food&from=2026-09-03&to=2026-10-20&by=${by}`,
-        `headlines per ${by}`,
+        new RegExp(`sentiment by ${by},`),
       );
       await using _ = tab;
       counts.push(/([\d,]+) headlines/.exec(await page.locator('.lines-legend').innerText())![1]!);
@@ -471,6 +497,12 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     expect(days.get('2026')).toBe(days.get('09-01'));
     // In Tokyo, that day begins before the axis.
     expect(days.get('09-01')).toBe(begin);
+    // By week, each tick is a Monday.
+    const weeks = await labelsOf('from=2026-09-01&to=2026-10-31&by=week');
+    const dates = [...weeks.keys()].filter((label) => /^\d\d-\d\d$/.test(label));
+    expect(dates.length).toBeGreaterThan(5);
+    expect(dates.map((date) => new Date(`2026-${date}`).getUTCDay())).toEqual(dates.map(() => 1));
+    for (const unit of ['score', 'headlines per week']) expect([...weeks.keys()]).toContain(unit);
   });
 
   it('a trailing mean says how many headlines it is of, and a click lists them all', async () => {
@@ -927,6 +959,26 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.goto(page.url().replace('2026-10-01T12%3A00%3A00.000000Z', 'paper-2026'));
     await page.getByText(/this warehouse knew on 2026-10-01/).waitFor();
     expect(asked('as_of')).toEqual(['paper-2026']);
+    // The field takes a name, a day, which counts to its end, and a moment.
+    const field = page.getByLabel('Day, moment (UTC) or name');
+    await expect.poll(() => field.inputValue()).toBe('paper-2026');
+    for (const [typed, means] of [
+      ['2026-10-05', '2026-10-05T23:59:59Z'],
+      ['2026-10-05 08:30', '2026-10-05T08:30:00Z'],
+      ['paper-2026', 'paper-2026'],
+    ] as const) {
+      await field.fill(typed);
+      await page.keyboard.press('Enter');
+      await expect.poll(() => asked('as_of')).toEqual([means]);
+    }
+    await field.fill('yesterday');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('"yesterday" is neither a day or moment').waitFor();
+    await page.locator('.slider').getByText('now').waitFor();
+    await page
+      .locator('.slider')
+      .getByText(/^\d{4}-\d\d-\d\d/)
+      .waitFor();
     await page.getByRole('button', { name: 'Back to now' }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('as_of')).toEqual([]);

@@ -231,7 +231,9 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     const saving = page.waitForEvent('download');
     await page.getByRole('button', { name: 'PNG' }).click();
     const saved = await saving;
-    expect(saved.suggestedFilename()).toMatch(/^gmsi-(US|gmsi-headlines-COMBINED)-.*2026-10-31\.png$/);
+    expect(saved.suggestedFilename()).toMatch(
+      /^gmsi-(United-States|gmsi-headlines-COMBINED)-.*2026-10-31\.png$/,
+    );
     const png = await readFile(await saved.path());
     expect(png.subarray(1, 4).toString()).toBe('PNG');
     expect(png.readUInt32BE(16)).toBeGreaterThan(2_000);

@@ -3,7 +3,7 @@ import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { isUncovered } from './coverage.ts';
 import type { Question } from './reading.ts';
-import type { Model } from './sentiment.ts';
+import { type Model, stateOfAll } from './sentiment.ts';
 
 /**
  * What a period is compared with: as many days before it, the 90 days before it, or the same days a year earlier. From
@@ -128,10 +128,6 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
   const topic = of === 'country' ? sql`''` : sql`topic`;
   const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
   const isRequested = sql`feed = 'gmsi-headlines' and ${ofSeries(asked)}`;
-  const stateOfAll = (state: string) =>
-    sql`case when bool_and(${sql.ref(state)} = 'covered') then 'covered'
-                    when bool_and(${sql.ref(state)} in ('covered', 'settling')) then 'settling'
-                    when bool_or(${sql.ref(state)} <> 'not loaded') then 'partial' end`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
   return {

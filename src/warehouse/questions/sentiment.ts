@@ -45,35 +45,53 @@ export interface Sentiment {
 
 /** Returns the sentiment of series over time, with a row for each bucket that has days of the period. */
 export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
-  const { countries, topics, matchTypes, from, to, by, asOf } = asked;
-  const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf(asked);
-  const { begins } = bucketOf(by, time);
-  const step = sql`interval ${sql.lit(`1 ${by}`)}`;
-  const firstDay = sql`${from}::date`;
-  const lastDay = sql`${to}::date`;
-  const days =
-    asOf === null
-      ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
-      : daysThen(asOf);
-  const ifLoaded = (value: string) =>
-    sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0) end as ${sql.ref(value)}`;
+  const { by, asOf } = asked;
   const shown = models.map(
     (model) => sql`
              ${ifLoaded(`${model}_count`)},
              ${ifLoaded(`${model}_sum`)},
              ${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}, ${sql.ref(`${model}_error`)}`,
   );
+  return {
+    about: `Sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
+    query: sql<Sentiment>`
+      with ${pointsOf(asked, by)}
+      select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
+             ${ifLoaded('headlines')}
+      from points
+      order by country, topic, match_type, begins`,
+  };
+}
+
+function ifLoaded(value: string): RawBuilder<number | null> {
+  return sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0) end as ${sql.ref(value)}`;
+}
+
+/**
+ * Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state.
+ * @param by `null` for one bucket of the whole period
+ */
+function pointsOf(asked: Omit<SentimentAsked, 'by'>, by: Bucket | null): RawBuilder<unknown> {
+  const { countries, topics, matchTypes, from, to, asOf } = asked;
+  const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
+  const firstDay = sql`${from}::date`;
+  const lastDay = sql`${to}::date`;
+  const begins = by === null ? sql`${firstDay}::timestamp` : bucketOf(by, time).begins;
+  const days =
+    asOf === null
+      ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
+      : daysThen(asOf);
   const summed = models.map(
     (model) => sql`
                ${countOf(model)} as ${sql.ref(`${model}_count`)},
                ${sumOf(model)} as ${sql.ref(`${model}_sum`)},
                ${errorOf(model)} as ${sql.ref(`${model}_error`)}`,
   );
-  return {
-    about: `Sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
-    // A full join, because before the first ANALYZE, a left join may be planned as a nested loop over all buckets.
-    query: sql<Sentiment>`
-      with series as (
+  const step =
+    by === null ? sql`${lastDay} + 1 - ${firstDay}::timestamp` : sql`interval ${sql.lit(`1 ${by}`)}`;
+  const first = by === null ? begins : sql`date_trunc(${sql.lit(by)}, ${firstDay}::timestamp)`;
+  // A full join, because before the first ANALYZE, a left join may be planned as a nested loop over all buckets.
+  return sql`series as (
         select asked.*, covered, settling, partial
         from (
           select distinct country, topic, match_type
@@ -84,22 +102,24 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
       ), buckets as (
         select series.*, begins,
                daterange(greatest(begins::date, ${firstDay}),
-                         least((begins + ${step} - interval '1 microsecond')::date, ${lastDay}), '[]') as days
+                         least((begins + (${step}) - interval '1 microsecond')::date, ${lastDay}), '[]') as days
         from series
-        cross join generate_series(date_trunc(${sql.lit(by)}, ${firstDay}::timestamp), ${lastDay} + interval '23 hours', ${step}) as begins
+        cross join generate_series(${first}, ${lastDay} + interval '23 hours', ${step}) as begins
       ), sums as (
         select country, topic, match_type, ${begins} as begins, ${headlines} as headlines, ${sql.join(summed, sql`,`)}
         from ${held}
-        group by country, topic, match_type, ${begins}
+        group by country, topic, match_type, ${by === null ? sql`4` : begins}
       ), points as (
         select *, gmsi.state_of(days, covered, settling, partial, headlines > 0) as state
         from buckets full join sums using (country, topic, match_type, begins)
-      )
-      select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
-             ${ifLoaded('headlines')}
-      from points
-      order by country, topic, match_type, begins`,
-  };
+      )`;
+}
+
+/** The state of several series together: `null` if nothing of them is loaded. */
+export function stateOfAll(state: string): RawBuilder<string | null> {
+  return sql`case when bool_and(${sql.ref(state)} = 'covered') then 'covered'
+                    when bool_and(${sql.ref(state)} in ('covered', 'settling')) then 'settling'
+                    when bool_or(${sql.ref(state)} <> 'not loaded') then 'partial' end`;
 }
 
 /** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
@@ -130,16 +150,6 @@ interface Source extends Sums {
   readonly held: RawBuilder<unknown>;
   /** The time of a row, in UTC. */
   readonly time: RawBuilder<unknown>;
-}
-
-/** Returns the columns `directional`, `semantic` and `headlines`. */
-function meansOf({ headlines, countOf, sumOf }: Sums): RawBuilder<unknown> {
-  const means = models.map(
-    (model) => sql`
-             ${sumOf(model)} / nullif(${countOf(model)}, 0) as ${sql.ref(model)}`,
-  );
-  return sql`${sql.join(means, sql`,`)},
-             ${headlines} as headlines`;
 }
 
 /** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
@@ -204,39 +214,55 @@ const ofRollup: Sums = {
   },
 };
 
-/** The sentiment of a topic over a period, a row for each country that had headlines. */
-export interface CountrySentiment extends Pick<Sentiment, 'directional' | 'semantic'> {
+/** Scores of several series together, summed up, with the state of all of them. */
+export type SentimentOfAll = Omit<Sentiment, 'country' | 'topic' | 'match_type' | 'at' | `${Model}_error`>;
+
+/** Returns points that are summed up by some columns. */
+function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): RawBuilder<unknown> {
+  const values = models.flatMap((model) => [`${model}_count`, `${model}_sum`]);
+  const sums = [...values, 'headlines'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
+  const typed = (value: string) =>
+    value.endsWith('_sum')
+      ? ifLoaded(value)
+      : sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0)::int end as ${sql.ref(value)}`;
+  const means = models.map(
+    (model) => sql`${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}`,
+  );
+  return sql`
+      with ${points}, summed as (
+        select ${groups}, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
+        from points
+        group by ${groups}
+      )
+      select ${sql.join([...[...values, 'headlines'].map(typed), ...means], sql`, `)}, state, `;
+}
+
+/** The sentiment of topics over a period, a row for each country, also without headlines. */
+export interface CountrySentiment extends SentimentOfAll {
   readonly country: string;
-  readonly headlines: number;
 }
 
 export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>): Question<CountrySentiment> {
-  const source = sourceOf(asked);
   return {
     about: `Mean sentiment by country, ${asked.from} to ${asked.to}`,
-    query: sql<CountrySentiment>`
-      select country, ${meansOf(source)}
-      from ${source.held}
-      group by 1
-      order by 1`,
+    query: sql<CountrySentiment>`${summedUp(pointsOf(asked, null), sql`country`)}country
+      from summed
+      order by country`,
   };
 }
 
-/** The sentiment of topics by week, of countries together. */
-export interface TopicSentiment extends Pick<Sentiment, 'at' | 'directional' | 'semantic'> {
+/** The sentiment of topics by bucket, of countries together. */
+export interface TopicSentiment extends SentimentOfAll {
   readonly topic: string;
-  readonly headlines: number;
+  readonly at: string;
 }
 
 export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
-  const source = sourceOf(asked);
-  const { begins, at } = bucketOf(asked.by, source.time);
+  const { from, to, by } = asked;
   return {
-    about: `Mean sentiment by topic and ${asked.by}, ${asked.from} to ${asked.to}`,
-    query: sql<TopicSentiment>`
-      select topic, ${at} as at, ${meansOf(source)}
-      from ${source.held}
-      group by topic, ${begins}
-      order by topic, ${begins}`,
+    about: `Mean sentiment by topic and ${by}, ${from} to ${to}`,
+    query: sql<TopicSentiment>`${summedUp(pointsOf(asked, by), sql`topic, begins`)}topic, ${textOf(by, sql`begins`)} as at
+      from summed
+      order by topic, begins`,
   };
 }

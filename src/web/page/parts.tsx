@@ -191,7 +191,7 @@ export function Source(props: {
 }
 
 /** What a view says about its data, beside their source. */
-export function Noted(props: Parameters<typeof Source>[0] & { children: ComponentChildren }) {
+export function Noted(props: Parameters<typeof Source>[0] & { children?: ComponentChildren }) {
   return (
     <div class="row apart">
       <span class="quiet note">{props.children}</span>
@@ -264,6 +264,7 @@ export function Field(props: {
   onEnter: (text: string) => string | undefined;
   size?: number;
   placeholder?: string;
+  title?: string;
 }) {
   const { label, value, onEnter, ...look } = props;
   const [typed, setTyped] = useState<string>();

@@ -6,7 +6,18 @@ import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Controls, Link, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import {
+  Answered,
+  Controls,
+  Link,
+  Period,
+  Problem,
+  Select,
+  Source,
+  Switch,
+  Titled,
+  useTitle,
+} from '../../parts.tsx';
 import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
@@ -210,6 +221,10 @@ function IndexLines(props: {
               onChange={(line) => go({ line }, 'replace')}
             />
           )}
+          <Titled title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}>
+            Index: mean score of the {chart.counted}s, +1 if all are wholly positive, −1 if all are wholly
+            negative.
+          </Titled>
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}

@@ -1,7 +1,7 @@
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
-import { type Choice, Choose, useChoices } from '../../choose.tsx';
+import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
 import { Controls, More, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
 import { daysOfFeeds } from '../../rows.ts';
 import { moment, today, zone } from '../../time.ts';
@@ -124,8 +124,19 @@ export function Sentiment() {
         </div>
       </Controls>
       {asked.asOf && <AsOf asOf={asked.asOf} {...{ known, named }} show={asked.show} />}
-      {asked.show === 'lines' && <Lines asked={asked} />}
-      {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(topics)} />}
+      {asked.show === 'lines' && (
+        <Lines
+          asked={asked}
+          what={[namesIn(countries, asked.countries), namesIn(topics, asked.topics)].join(' · ')}
+        />
+      )}
+      {asked.show === 'heat' && (
+        <HeatMap
+          asked={asked}
+          topics={loadedTopics(topics)}
+          countries={namesIn(countries, asked.countries)}
+        />
+      )}
       {asked.show === 'map' && (
         <WorldMap
           asked={asked}
