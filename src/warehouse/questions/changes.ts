@@ -128,6 +128,7 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
   const topic = of === 'country' ? sql`''` : sql`topic`;
   const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
   const isRequested = sql`feed = 'gmsi-headlines' and ${ofSeries(asked)}`;
+  const daysAndSums = sql`sum(sum ^ 2 / count) as squares, count(*) as days, ${sumsOf(sql`count`, sql`sum`)}`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
   return {
@@ -140,10 +141,10 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
         where ${ofSeries(asked)} and sentiment_type = ${type} and headline_count > 0
         group by grouping sets ((1, 2, 3, 4), (3, 4))
       ), compared as (
-        select country, topic, sum(sum ^ 2 / count) as squares, count(*) as days,
-               ${sumsOf(sql`count`, sql`sum`)}
-        from by_day
-        group by country, topic
+        select country, topic, ${daysAndSums} from by_day where country is not null group by country, topic
+        union all
+        -- One row, also without headlines.
+        select null, null, ${daysAndSums} from by_day where country is null
       ), changed as (
         select part.*, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
                case when days >= ${sql.lit(leastDays)}

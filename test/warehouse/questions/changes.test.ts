@@ -157,6 +157,17 @@ describe('of rows that the service sent', () => {
     });
     const gone = await rows({ ...one, from: '2025-11-11', to: '2025-11-30', against: 'before' });
     expect(gone[0]).toMatchObject({ headlines: 0, mean: null, state: 'not loaded', state_before: 'partial' });
+    // A series that is loaded, but had no news; and one that nobody requested.
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'DE', 'Quiet', 'COMBINED', '{[2026-07-01,2026-11-01)}')`.execute(db);
+    const none = { headlines: 0, headlines_before: 0, change: null, contribution: null };
+    for (const [country, state] of [
+      ['DE', 'covered'],
+      ['FR', 'not loaded'],
+    ] as const)
+      expect(await rows({ ...one, countries: [country], topics: ['Quiet'] })).toEqual([
+        expect.objectContaining({ ...none, state, state_before: state }),
+      ]);
     // z is worked out here from the daily means.
     const { rows: byDay } = await sql<{ day: string; s: number; n: number }>`
       select day::text, sentiment_sum as s, headline_count as n from gmsi.sentiment_daily

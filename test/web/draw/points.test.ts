@@ -243,6 +243,22 @@ describe('the largest move', () => {
     expect([index, change]).toEqual([1, expect.closeTo(-0.4, 9)]);
   });
 
+  it('is not one of a difference of two lines', () => {
+    const other = rows.map((row, index) => ({
+      ...row,
+      country: 'GB',
+      directional: -rows[index]!.directional!,
+    }));
+    const whole = covered('2025-01-01', '2025-01-03');
+    const two = { series: [us, { ...us, country: 'GB' }] };
+    const chart = aChart([...rows, ...other], [whole, { ...whole, country: 'GB' }], two);
+    const move = largestMove(withDifference(chart))!;
+    expect([move.line.series.isDifference, Math.abs(move.change)]).toEqual([
+      undefined,
+      expect.closeTo(0.4, 9),
+    ]);
+  });
+
   it('is none over a gap, or over days without news', () => {
     expect(largestMove(aChart(rows, [covered('2025-01-01', '2025-01-01')]))).toBeUndefined();
     expect(largestMove(aChart([rows[0]!, rows[2]!], [covered('2025-01-01', '2025-01-03')]))).toBeUndefined();

@@ -241,6 +241,7 @@ export interface Move {
 export function largestMove({ lines }: Chart): Move | undefined {
   const moves = lines.flatMap((line) => {
     const { values, counts } = line;
+    if (line.series.isDifference) return [];
     const usual = counts.filter((count) => count > 0).toSorted((a, b) => a - b);
     const least = (usual[Math.floor(usual.length / 2)] ?? 0) / 2;
     const meanOf = (index: number) => (counts[index]! >= least ? values[index] : null);

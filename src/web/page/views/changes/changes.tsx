@@ -99,7 +99,7 @@ export function Changes() {
           </More>
         </div>
       </Controls>
-      <Answered asked={asked} empty={`No headline of ${from} to ${to}, or of the days before, is loaded.`}>
+      <Answered asked={asked}>
         {() =>
           all && (
             <>
@@ -108,7 +108,7 @@ export function Changes() {
               {rescored.answer?.rows.map((load) => (
                 <Rescored key={load.load_id} load={load} />
               ))}
-              {rows.length === 1 && countries.length > 0 && topics.length > 0 ? null : (
+              {rows.length > 0 && !(rows.length === 1 && countries.length > 0 && topics.length > 0) && (
                 <>
                   <Noted of={asked}>
                     <How>
@@ -133,7 +133,7 @@ export function Changes() {
           )
         }
       </Answered>
-      {all && countries.length > 0 && topics.length > 0 && (
+      {all && all.change !== null && countries.length > 0 && topics.length > 0 && (
         <Stories parameters={parameters} all={all} what={what} />
       )}
     </>
@@ -151,14 +151,21 @@ function Moved(props: {
 }) {
   const { all, what, from, to, model, match } = props;
   const { change, mean, mean_before, state, state_before, before_from, before_to } = all;
+  const size = Math.abs(change ?? 0).toFixed(3);
   const moved =
     change === null
       ? 'cannot be compared'
-      : change === 0
-        ? 'has not moved'
-        : `${change > 0 ? 'rose' : 'fell'} by ${Math.abs(change).toFixed(3)}`;
-  const part = (mean: number | null, count: number, from: string, to: string, state: string) =>
-    `${score(mean)} in ${from} to ${to} (${counted(count, 'headline')}${state === 'covered' ? '' : `, ${state}`})`;
+      : isSmall(change)
+        ? 'has hardly moved'
+        : `${change > 0 ? 'rose' : 'fell'} by ${size}`;
+  const part = (mean: number | null, count: number, from: string, to: string, state: string) => {
+    const days = `in ${from} to ${to}`;
+    if (state === 'not loaded') return `nothing is loaded ${days}`;
+    const open = state === 'covered' ? '' : `, ${state}`;
+    return count === 0
+      ? `no news ${days}${open}`
+      : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
+  };
   return (
     <Titled title={`${what}: sentiment ${moved}`}>
       <Flowing
@@ -166,6 +173,11 @@ function Moved(props: {
       />
     </Titled>
   );
+}
+
+/** True if a change rounds to zero. */
+function isSmall(change: number): boolean {
+  return Math.abs(change) < 0.0005;
 }
 
 function columnsOf(of: keyof typeof kinds, countries: readonly Choice[]): Column<ChangeRow>[] {
@@ -252,7 +264,7 @@ function Stories({ parameters, all, what }: { parameters: Parameters; all: Chang
         </Link>
         <Source of={asked} />
       </div>
-      <Answered asked={asked} empty="One of the periods has no headlines, so nothing can be compared.">
+      <Answered asked={asked}>
         {({ rows }) => {
           const others = rows.find(({ others }) => others !== null);
           const single = rows.filter((row) => row !== others);
@@ -304,7 +316,9 @@ function part(change: number | null): Column<Story> {
     show: ({ contribution }) => (
       <>
         {score(contribution, 4)}
-        {change && <span class="quiet small"> {score((100 * contribution) / change, 1)}%</span>}
+        {change !== null && !isSmall(change) && (
+          <span class="quiet small"> {score((100 * contribution) / change, 1)}%</span>
+        )}
       </>
     ),
   };

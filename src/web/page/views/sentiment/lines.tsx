@@ -104,14 +104,12 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart | undefined): M
     : stories.answer?.rows
         .filter(({ others, contribution }) => others === null && contribution * move!.change > 0)
         .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))[0];
-  return useMemo(() => {
-    if (!move || !chart) return undefined;
-    return {
-      ...move,
-      story: story?.headline ?? undefined,
-      text: [score(move.change, 2), story?.headline].filter(Boolean).join(' '),
-    };
-  }, [move, chart, story?.headline, by]);
+  // Isolated, because it may be written from right to left.
+  const said = story?.headline ? `\u2068${story.headline}\u2069` : undefined;
+  return useMemo(
+    () => move && { ...move, story: said, text: [score(move.change, 2), said].filter(Boolean).join(' ') },
+    [move, said],
+  );
 }
 
 function saidOf({ line, index, change, story }: MoveNote, chart: Chart): string {
