@@ -17,6 +17,7 @@ import {
 import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
+import { findNames, type Named } from '../config/find-names.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
@@ -215,13 +216,7 @@ async function firstJob(
   const countries = await answered(
     autocompleteMultiselect({
       message: 'Countries (Tab or Space selects, Enter ends)',
-      // Two capitals are a country code.
-      filter: (search, { value, label = '' }) =>
-        /^[A-Z]{2}$/.test(search) ? value === search : label.toLowerCase().includes(search.toLowerCase()),
-      options: lookups.countries.map(({ code, name }) => ({
-        value: code,
-        label: printable(name === null ? code : `${code} ${name}`),
-      })),
+      ...foundIn(lookups.countries),
       required: true,
       maxItems: 8,
     }),
@@ -229,7 +224,7 @@ async function firstJob(
   const topics = await answered(
     autocompleteMultiselect({
       message: 'Topics (Tab or Space selects, Enter ends)',
-      options: lookups.topics.map((topic) => ({ value: topic.name, label: printable(topic.name) })),
+      ...foundIn(lookups.topics.map(({ name }) => ({ code: name }))),
       required: true,
       maxItems: 8,
     }),
@@ -267,6 +262,20 @@ async function firstJob(
   written.push(pathOf(name));
   log.success(`Saved to ${pathOf(name)}.`);
   return name;
+}
+
+/** Options that fit what is typed, the surest first, as the page finds them. */
+function foundIn(all: readonly Named[]) {
+  return {
+    // The options fit already.
+    filter: () => true,
+    options(this: { readonly userInput: string }) {
+      return findNames(all, this.userInput).map(({ code, name }) => ({
+        value: code,
+        label: printable(name ? `${code} ${name}` : code),
+      }));
+    },
+  };
 }
 
 function pathOf(name: string): string {

@@ -39,7 +39,7 @@ export function typedJob(path: string): string {
   return typed(['jobs', examples].includes(dirname(path)) ? jobName(path) : path);
 }
 
-function jobName(path: string): string {
+export function jobName(path: string): string {
   return basename(path, extname(path));
 }
 
@@ -76,6 +76,13 @@ export async function allJobFiles(
   const areExamples = !existsSync(resolve(cwd, 'jobs'));
   const folder = areExamples ? examples : 'jobs';
   return { folder, paths: await jobFilesIn(folder, cwd), areExamples };
+}
+
+/** True for a file that is one of the package's examples, unchanged: in a copy of them, or in a clone. */
+export async function isExample(path: string, cwd: string): Promise<boolean> {
+  const textOf = (path: string) => readFile(path, 'utf8').catch(() => undefined);
+  const text = await textOf(resolve(cwd, path));
+  return text !== undefined && text === (await textOf(join(examples, basename(path))));
 }
 
 /** Returns the paths of the job files in a folder, sorted by name; none if there is no such folder. */

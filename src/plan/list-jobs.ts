@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import type { Temporal } from 'temporal-polyfill';
-import { allJobFiles } from '../config/find-job-file.ts';
+import { allJobFiles, isExample, jobName } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { readJob } from '../config/read-job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -17,10 +17,15 @@ export interface BrokenJob {
   readonly error: Error;
 }
 
-/** Reads all job files of a folder, or the program's examples if it has no folder `jobs/`. */
+/**
+ * Reads all job files of a folder, or the program's examples if it has no folder `jobs/`. `unchanged` are the names of those that
+ * are examples, too.
+ */
 export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
   const { folder, paths, areExamples } = await allJobFiles(cwd);
-  return { folder, areExamples, ...(await readJobsApart(paths, cwd, today)) };
+  const isUnchanged = await Promise.all(paths.map((path) => isExample(path, cwd)));
+  const unchanged = new Set(paths.filter((_, index) => isUnchanged[index]).map(jobName));
+  return { folder, areExamples, unchanged, ...(await readJobsApart(paths, cwd, today)) };
 }
 
 /** Reads job files by name or path, each on its own, so that a broken one hides no other. */

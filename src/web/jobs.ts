@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
+import { jobName } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { type JobStanding, standingsReader } from '../observe/job-standing.ts';
@@ -60,11 +61,14 @@ export function jobsEndpoint(
   async function read(): Promise<JobShown[]> {
     const now = of.clock();
     const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
-    const { areExamples, jobs, broken } = await readAllJobs(cwd, today);
-    // The program's examples are not the user's jobs.
-    if (areExamples) return [];
+    const all = await readAllJobs(cwd, today);
+    // The program's examples are not the user's jobs, unless a copy of one was loaded.
+    if (all.areExamples) return [];
     const lookups = await readLookups(warehouse);
     const lastLoads = await lastLoadOfJobs(warehouse);
+    const isOwn = (name: string) => !all.unchanged.has(name) || lastLoads.has(name);
+    const jobs = all.jobs.filter(({ name }) => isOwn(name));
+    const broken = all.broken.filter(({ path }) => isOwn(jobName(path)));
 
     async function shown(
       { job, scope, budget }: JobStanding,

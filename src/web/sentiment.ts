@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { dayRange, daysIn } from '../plan/days.ts';
+import { sentimentChanges, storiesOfMove } from '../warehouse/questions/changes.ts';
 import { headlinesOf, storiesOf, versionsOf } from '../warehouse/questions/headlines.ts';
 import {
   type SentimentAsked,
   sentimentByCountry,
   sentimentByTopic,
-  sentimentChanges,
   sentimentOverTime,
 } from '../warehouse/questions/sentiment.ts';
 import {
   by,
-  day,
   endpoint,
   exactMoment,
   exactTime,
@@ -31,13 +30,43 @@ const asOf = pastMoment.optional().describe('What the warehouse had then, in the
 const asked = z.object({ country, topic, match_type: matchType, ...period, as_of: asOf });
 const state = z.string();
 const count = z.int().nullable();
-const means = { directional: score, semantic: score, headlines: z.int() };
+const ofAll = {
+  state: state.describe(
+    'What is loaded, over all series of the row: covered, settling, partial or not loaded.',
+  ),
+  directional_count: count.describe('Headlines with a score; null if nothing is loaded.'),
+  directional_sum: score,
+  directional: score.describe('Their mean; null if there are none.'),
+  semantic_count: count,
+  semantic_sum: score,
+  semantic: score,
+  headlines: count,
+};
 
 type Taken = z.output<typeof asked> & { readonly by?: SentimentAsked['by'] };
 
 function toAsk({ country, topic, match_type, from, to, as_of, by = 'day' }: Taken): SentimentAsked {
   const lists = { countries: country, topics: topic, matchTypes: match_type };
   return { ...lists, from, to, by, asOf: as_of ?? null };
+}
+
+const all = 'all by default';
+const move = {
+  country: country.default([]).describe(`A country, ${all}; give it several times for several.`),
+  topic: topic.default([]).describe(`A topic, ${all}; give it several times for several.`),
+  match_type: text(100).default('COMBINED'),
+  model: z.enum(['directional', 'semantic']).default('directional'),
+  ...period,
+  against: z
+    .enum(['quarter', 'before', 'year'])
+    .default('quarter')
+    .describe(
+      'What the period is compared with: the 90 days before it, as many days before it, or the same days a year earlier.',
+    ),
+};
+
+function toMove({ country, topic, match_type, ...others }: z.output<z.ZodObject<typeof move>>) {
+  return { ...others, countries: country, topics: topic, matchType: match_type };
 }
 
 const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
@@ -81,42 +110,66 @@ export const sentimentEndpoints = [
   }),
   endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
     takes: asked,
-    row: z.object({ country: z.string(), ...means }),
+    row: z.object({ country: z.string(), ...ofAll }),
     ask: (taken) => sentimentByCountry(toAsk(taken)),
   }),
   endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
     takes: overTime,
-    row: z.object({ topic: z.string(), at: z.string(), ...means }),
+    row: z.object({ topic: z.string(), at: z.string(), ...ofAll }),
     ask: (taken) => sentimentByTopic(toAsk(taken)),
   }),
   endpoint(
     'sentiment/changes',
-    'What changed against the 90 days or 12 weeks before, the most unusual first (500 at most)',
+    'What moved between two periods: all series together, then what changed most (500 at most)',
     {
-      takes: z.object({
-        match_type: text(100).default('COMBINED'),
-        model: z.enum(['directional', 'semantic']).default('directional'),
-        to: day.describe('Last day (UTC) of the period.'),
-        days: z.enum(['1', '7']).default('7').describe('Its length.'),
-        of: z.enum(['series', 'country', 'topic']).default('series'),
-      }),
+      takes: z.object({ ...move, of: z.enum(['series', 'country', 'topic']).default('series') }),
       row: z.object({
         country: z.string().nullable(),
-        topic: z.string().nullable(),
-        mean: z.number(),
-        headlines: z.int(),
-        usual: score.describe('Mean of the means of the periods before.'),
-        periods: z.int().describe('Periods before with headlines.'),
-        z: score.describe('null if less than half of the periods before had headlines.'),
+        topic: z.string().nullable().describe('Neither country nor topic: all series together.'),
+        mean: score,
+        headlines: z.int().describe('With a score.'),
+        mean_before: score,
+        headlines_before: z.int(),
+        change: score,
+        contribution: score.describe(
+          'Part of the change of all series together, which is the sum of all parts: the share of all headlines, times how far their mean is from the mean of all before; now less then.',
+        ),
+        z: score.describe(
+          'The change in standard errors, which follow from how daily means scatter; null for fewer than 7 days with headlines.',
+        ),
         state: state.describe(
-          'What is loaded of the period, over all series of the row: covered, settling or partial.',
+          'What is loaded of the period, over all series of the row: covered, settling, partial or not loaded.',
         ),
-        usual_state: state.describe(
-          'The same of the periods before, all together; not loaded if nothing is.',
-        ),
+        state_before: state,
+        before_from: z.string().describe('First day (UTC) of the earlier period …'),
+        before_to: z.string().describe('… and its last day, inclusive.'),
       }),
-      ask: ({ match_type, days, ...others }) =>
-        sentimentChanges({ ...others, matchType: match_type, days: days === '1' ? 1 : 7 }),
+      ask: ({ of, ...taken }) => sentimentChanges({ ...toMove(taken), of }),
+    },
+  ),
+  endpoint(
+    'sentiment/changes/stories',
+    'The stories that moved a mean most (50 up, 50 down), and all others summed up in a last row',
+    {
+      takes: z.object({ ...move, country, topic }),
+      row: z.object({
+        headline: z.string().nullable().describe('As its latest headline puts it.'),
+        source: z.string().nullable(),
+        url: z.string().nullable(),
+        last_at: exactTime,
+        others: z
+          .int()
+          .nullable()
+          .describe('Of how many further stories the row is the sum; null if it is of one.'),
+        mean: score,
+        headlines: z.int().describe('Headlines of the period that say the same (gmsi.story_key).'),
+        mean_before: score,
+        headlines_before: z.int(),
+        contribution: z
+          .number()
+          .describe('To the change of the mean, which is the sum of all contributions.'),
+      }),
+      ask: (taken) => storiesOfMove(toMove(taken)),
     },
   ),
   endpoint('headlines', 'The headlines of a series and a period, the latest first', {

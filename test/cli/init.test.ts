@@ -51,7 +51,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answer('Address of the service', ['\r']);
     await answer('API key', ['the-right-key', '\r']);
     await answer('Make a job file?', ['\r']);
-    await answer('Countries', ['NO', '\t', '\r']);
+    await answer('Countries', ['uk', '\t', '\r']);
     await answer('Topics', ['Inflation-Food', '\t', '\r']);
     await answer('Load headlines from which day?', ['\r']);
     await answer('Load new headlines every hour', ['\r']);

@@ -105,7 +105,8 @@ const questions: Readonly<Record<string, string>> = {
   news: `subject=BTC_CRY&${days}`,
   'news/counts': `subject=BTC_CRY&${days}&by=day`,
   'topics/rules': 'topic=Inflation-Food',
-  'sentiment/changes': 'to=2026-10-20',
+  'sentiment/changes': 'from=2026-10-20&to=2026-10-20',
+  'sentiment/changes/stories': `${series}&from=2026-10-11&to=2026-10-20&against=before`,
   headlines: `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z&limit=7`,
   'headlines/stories': `${series}&from=2026-10-01T00:00:00Z&to=2026-11-01T00:00:00Z`,
 };
@@ -449,19 +450,50 @@ describe('the API', () => {
   });
 
   it('says with what changed how much of the period, and of those before, is loaded', async () => {
-    const changes = (of: string, to = '2026-10-31') => rowsOf(`sentiment/changes?to=${to}&of=${of}`);
+    const changes = async (of: string, to = '2026-10-31') => {
+      const period = `from=${to.slice(0, 8)}${String(Number(to.slice(8)) - 6).padStart(2, '0')}&to=${to}`;
+      return (await rowsOf(`sentiment/changes?${period}&of=${of}`)).slice(1);
+    };
     const bySeries = await changes('series');
     const byTopic = await changes('topic');
-    expect(bySeries.map(({ state }) => state)).toEqual(['covered', 'covered']);
-    // The last days of one of the two countries failed.
+    // The last days of one of the two countries failed; its news before is part of the move.
+    expect(bySeries.map(({ state }) => state)).toEqual(['covered', 'covered', 'not loaded']);
     expect(byTopic.map(({ topic, state }) => [topic, state]).toSorted()).toEqual([
       ['Governance/Corruption', 'covered'],
       ['Inflation-Food', 'partial'],
     ]);
-    // The 12 weeks before begin in August.
-    for (const { usual_state } of [...bySeries, ...byTopic]) expect(usual_state).toBe('partial');
+    // The 90 days before begin in July.
+    for (const { state_before } of [...bySeries, ...byTopic]) expect(state_before).toBe('partial');
     const [first] = await changes('country', '2026-10-07');
-    expect(first).toMatchObject({ topic: null, state: 'covered', usual_state: 'not loaded', periods: 0 });
+    expect(first).toMatchObject({
+      topic: null,
+      state: 'covered',
+      state_before: 'not loaded',
+      mean_before: null,
+    });
+  });
+
+  it('says of each country and topic what is loaded, also where there is no news', async () => {
+    const lists = 'country=US&country=NO&topic=Inflation-Food&topic=Governance/Corruption';
+    const byCountry = await rowsOf(`sentiment/countries?${lists}&country=XX&${days}`);
+    expect(byCountry.map(({ country, state }) => [country, state])).toEqual([
+      ['NO', 'partial'],
+      ['US', 'covered'],
+      ['XX', 'not loaded'],
+    ]);
+    expect(byCountry[2]).toMatchObject({ directional_count: null, directional: null, headlines: null });
+    const asSeries = await rowsOf(`sentiment?${lists}&${days}&by=week`);
+    const byTopic = await rowsOf(`sentiment/topics?${lists}&${days}&by=week`);
+    expect(byTopic).toHaveLength(asSeries.length / 2);
+    for (const row of byTopic) {
+      const of = asSeries.filter(({ topic, at }) => topic === row.topic && at === row.at);
+      const sum = (name: string) => of.reduce((sum, one) => sum + Number(one[name]), 0);
+      const states = [...new Set(of.map(({ state }) => state))];
+      expect(row.state).toBe(states.length === 1 ? states[0] : 'partial');
+      expect([row.semantic_count, row.headlines]).toEqual([sum('semantic_count'), sum('headlines')]);
+      expect(row.semantic_sum).toBeCloseTo(sum('semantic_sum'), 9);
+      expect(row.semantic).toBeCloseTo(sum('semantic_sum') / sum('semantic_count'), 9);
+    }
   });
 
   it('sums up by month what it sums up by day', async () => {

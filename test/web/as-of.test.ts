@@ -61,6 +61,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     expect(first).toContain(then[place]);
     expect(second).toMatch(/ now/);
     expect(second).toContain(now[place]);
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'uncertainty' }).click();
     for (const when of ['', ' now'])
       await expect.poll(async () => (await numbers(`${when} ±`)).length).toBe(31);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Locator, Page } from 'playwright-core';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await sql`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
     where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`.execute(warehouse.db);
-  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States')
+  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States'), ('GB', 'United Kingdom'), ('UA', 'Ukraine')
             on conflict (country) do update set name = excluded.name`.execute(warehouse.db);
   await sql`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
             on conflict (topic) do update set category = excluded.category`.execute(warehouse.db);
@@ -50,6 +50,7 @@ const views = [
   { view: 'view=today', shows: /windows? failed/ },
   { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
+  { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
   { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
@@ -60,21 +61,6 @@ async function open(query: string, shows: string | RegExp, look?: Look, url = lo
   await tab.page.getByText(shows).first().waitFor();
   await tab.quiet();
   return { tab, page: tab.page };
-}
-
-/** How unusual the mean of 2026-10-20 is against the days before, worked out here. */
-async function zOf(country: string, topic: string): Promise<number> {
-  const response = await fetch(
-    `${loaded.served.url}/api/sentiment?${new URLSearchParams({ country, topic, from: '2026-07-22', to: '2026-10-20', by: 'day' })}`,
-  );
-  const { columns, rows } = (await response.json()) as { columns: string[]; rows: unknown[][] };
-  const means = rows
-    .map((row) => row[columns.indexOf('directional')] as number | null)
-    .filter((mean) => mean !== null);
-  const last = means.pop()!;
-  const usual = means.reduce((sum, mean) => sum + mean, 0) / means.length;
-  const squares = means.reduce((sum, mean) => sum + (mean - usual) ** 2, 0);
-  return (last - usual) / Math.sqrt(squares / (means.length - 1));
 }
 
 const withFocus = (what: Locator) => what.and(what.page().locator(':focus'));
@@ -208,36 +194,97 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await other.page.getByRole('heading', { name: 'Today' }).waitFor();
   });
 
-  it('leads from what changed most to the headlines behind it', async () => {
+  it('says in three clicks what moved a country, and in stories whose parts add up', async () => {
+    const { tab, page } = await open('view=today', 'Last loads');
+    await using _ = tab;
+    await page.getByRole('link', { name: 'Changes' }).click();
+    const country = page.getByRole('combobox', { name: 'Countries' });
+    await country.click();
+    await country.pressSequentially('uk');
+    const offered = page.getByRole('listbox', { name: 'Countries' }).getByRole('option');
+    await expect
+      .poll(() => offered.allInnerTexts())
+      .toEqual([expect.stringMatching(/^GB United Kingdom/), expect.stringMatching(/^UA/)]);
+    await country.fill('us');
+    await expect.poll(() => offered.count()).toBe(1);
+    await page.keyboard.press('Enter');
+    // What was chosen stands in the field, by name.
+    await expect.poll(() => country.inputValue()).toBe('');
+    expect(await country.getAttribute('placeholder')).toBe('United States');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('infl');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: '30 d' }).click();
+    const title = page.getByRole('heading', {
+      name: /^United States · Inflation-Food: sentiment (rose|fell) by 0\.\d{3}$/,
+    });
+    await title.waitFor();
+    await page.getByRole('columnheader', { name: 'Lowered the mean' }).waitFor();
+    const move = Number(/(rose|fell) by (.*)/.exec(await title.innerText())![2]);
+    const sum = /all stories together [+−](\S+), the move/i.exec(await page.locator('main').innerText())![1];
+    expect(Number(sum)).toBeCloseTo(move, 2);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole('link', { name: 'United States · Inflation-Food as a line' }).click();
+    await page.getByRole('application', { name: /^Sentiment by day, 2026-07-04 to 2026-10-31/ }).waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('leads from what changed most to its stories', async () => {
     const { tab, page } = await open('view=changes&to=2026-10-20', 'Inflation-Food');
     await using _ = tab;
-    const z = await page.locator('.changes tbody tr td:nth-child(3)').allInnerTexts();
+    const z = await page.locator('.changes td[data-title=z]').allInnerTexts();
     const sizes = z.filter((one) => one.trim() !== '–').map((one) => Number(one.trim().slice(1)));
     expect(sizes.length).toBeGreaterThan(0);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     const first = page.locator('.changes tbody tr').first();
     const [country, topic] = await first.locator('td').allInnerTexts();
-    expect(sizes[0]).toBe(Number(Math.abs(await zOf(country!.split(' ')[0]!, topic!)).toFixed(1)));
     await first.getByRole('link', { name: topic! }).click();
-    await page.getByRole('heading', { name: /^Headlines of Tue 2026-10-20/ }).waitFor();
-    expect(new URL(page.url()).searchParams.get('topic')).toBe(topic);
+    await page.getByRole('columnheader', { name: 'Lowered the mean' }).waitFor();
+    const asked = new URL(page.url()).searchParams;
+    expect([asked.get('country'), asked.get('topic')]).toEqual([country!.split(' ')[0], topic]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('leads from a country that changed to its topics, and explains scores in the words of the service', async () => {
+    const { tab, page } = await open('view=changes&of=country&to=2026-10-20', 'US United States');
+    await using _ = tab;
+    await page.getByRole('link', { name: 'US United States' }).click();
+    await expect
+      .poll(async () => (await page.locator('.changes td:nth-child(2)').allInnerTexts()).toSorted())
+      .toEqual(['Governance/Corruption', 'Inflation-Food']);
+    await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-20&list=stories`);
     await page.getByRole('columnheader', { name: 'Lower the mean' }).waitFor();
     const rule = page.getByText(/directional: Positive when the headline says/);
     expect(await rule.isVisible()).toBe(false);
     await page.getByText('What the scores mean').click();
     await rule.waitFor();
     expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it('says of a chart what is seen, and what its largest move was', async () => {
+    const { tab, page } = await open(`view=sentiment&${series}`, /Largest move: .* most by “/);
+    await using _ = tab;
+    const title = 'United States · Inflation-Food: sentiment by day, 2026-09-01 to 2026-10-31';
+    await page.getByRole('heading', { name: title }).waitFor();
+    await page.getByText('Mean directional score of the headlines: +1').waitFor();
     expect(tab.complaints).toEqual([]);
   });
 
-  it('leads from a country that changed to the lines of its topics', async () => {
-    const { tab, page } = await open('view=changes&of=country&to=2026-10-20', 'US United States');
+  it('draws a country without news otherwise than one that is not loaded', async () => {
+    const { tab, page } = await open(
+      `view=sentiment&show=map&country=US&topic=Governance/Corruption&${days}`,
+      'Norway',
+    );
     await using _ = tab;
-    await tab.quiet();
-    await page.getByRole('link', { name: 'US United States' }).click();
-    await page.getByRole('application', { name: /^Sentiment by day/ }).waitFor();
-    const names = await page.locator('.lines-legend .name').allInnerTexts();
-    expect(names.toSorted()).toEqual(['Governance/Corruption', 'Inflation-Food']);
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'GB', 'Governance/Corruption', 'COMBINED', '{[2026-09-01,2026-11-01)}')`.execute(
+      loaded.warehouse.db,
+    );
+    await page.getByText(/^No news: .*United Kingdom\.$/).waitFor();
+    await expect.poll(() => page.locator('.map path.dotted').count()).toBeGreaterThan(0);
+    expect(await page.locator('.map path.hatched').count()).toBeGreaterThan(0);
+    await sql`delete from gmsi.coverage where country = 'GB'`.execute(loaded.warehouse.db);
+    expect(tab.complaints).toEqual([]);
   });
 
   it('counts headlines that say the same as one story', async () => {
@@ -257,7 +304,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     for (const by of ['day', 'week', 'month']) {
       const { tab, page } = await open(
         `view=sentiment&country=US&topic=Inflation-Food&from=2026-09-03&to=2026-10-20&by=${by}`,
-        `headlines per ${by}`,
+        new RegExp(`sentiment by ${by},`),
       );
       await using _ = tab;
       counts.push(/([\d,]+) headlines/.exec(await page.locator('.lines-legend').innerText())![1]!);
@@ -450,6 +497,12 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     expect(days.get('2026')).toBe(days.get('09-01'));
     // In Tokyo, that day begins before the axis.
     expect(days.get('09-01')).toBe(begin);
+    // By week, each tick is a Monday.
+    const weeks = await labelsOf('from=2026-09-01&to=2026-10-31&by=week');
+    const dates = [...weeks.keys()].filter((label) => /^\d\d-\d\d$/.test(label));
+    expect(dates.length).toBeGreaterThan(5);
+    expect(dates.map((date) => new Date(`2026-${date}`).getUTCDay())).toEqual(dates.map(() => 1));
+    for (const unit of ['score', 'headlines per week']) expect([...weeks.keys()]).toContain(unit);
   });
 
   it('a trailing mean says how many headlines it is of, and a click lists them all', async () => {
@@ -557,6 +610,7 @@ async function aToday(files: Readonly<Record<string, object>>) {
   return {
     db: warehouse.db,
     page: tab.page,
+    folder: served.folder,
     load: (name: string, sandbox: Pick<Sandbox, 'url'> = loaded.sandbox) => {
       const job = { ...aJob({ ...food, ...files[name] }), name };
       return runBackfill({ job, db: warehouse.db, sandbox }).catch(() => {});
@@ -646,6 +700,54 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await today.page.keyboard.press('2');
     await today.page.getByText(`${4 - failed} of 4 requested series complete`).waitFor();
     await expect.poll(() => banner.allInnerTexts()).toEqual([told]);
+  });
+
+  it('has what costs data first at the top: a late job, a missing worker, a spent budget', async () => {
+    const schedule = { sync: '0 22 * * *' };
+    await using today = await aToday({ food: { end_date: 'today', schedule } });
+    await today.load('food');
+    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
+    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
+      on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
+    await sql`insert into gmsi.alerts (kind, job, message, details) values ('export failed', 'food', 'No room.', '{}'),
+      ('late', 'food', 'The newest day is 3 days behind.', '{}')`.execute(today.db);
+    await today.open();
+    const causes = today.page.locator('.causes strong');
+    await expect
+      .poll(() => causes.allInnerTexts())
+      .toEqual([
+        'food: late',
+        'No worker',
+        'Budget spent',
+        expect.stringMatching(/windows? failed/),
+        'food: export failed',
+      ]);
+    await today.page.getByText(/250,000 of 250,000 requests used \(the budget of food\)/).waitFor();
+  });
+
+  it('finds nothing wrong with examples of the package that nobody has changed or loaded', async () => {
+    await using today = await aToday({});
+    for (const name of await readdir(inPackage('jobs')))
+      if (name.endsWith('.yaml'))
+        await copyFile(join(inPackage('jobs'), name), join(today.folder, 'jobs', name));
+    await today.load('food');
+    await today.open();
+    const summary = today.page.locator('.summary');
+    await expect.poll(() => summary.innerText()).toMatch(/^1 of 1 series complete; .*nothing failed/);
+    expect(await today.page.locator('.causes').count()).toBe(0);
+    expect(await today.page.getByText(/never loaded|g7-inflation/).count()).toBe(0);
+  });
+
+  it('says once that the warehouse is gone', async () => {
+    await using today = await aToday({ food: {} });
+    await today.page.route(/api\/(?!live)/, (route) =>
+      route.fulfill({ status: 503, json: { error: 'The warehouse does not answer.', hint: 'Try again.' } }),
+    );
+    await today.open();
+    const alert = today.page.getByRole('alert');
+    await alert.first().waitFor();
+    await today.page.waitForTimeout(300);
+    expect(await alert.allInnerTexts()).toEqual(['The warehouse does not answer. Try again.']);
   });
 
   it('folds jobs away that were never loaded, and proposes to load none of them', async () => {
@@ -857,6 +959,26 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.goto(page.url().replace('2026-10-01T12%3A00%3A00.000000Z', 'paper-2026'));
     await page.getByText(/this warehouse knew on 2026-10-01/).waitFor();
     expect(asked('as_of')).toEqual(['paper-2026']);
+    // The field takes a name, a day, which counts to its end, and a moment.
+    const field = page.getByLabel('Day, moment (UTC) or name');
+    await expect.poll(() => field.inputValue()).toBe('paper-2026');
+    for (const [typed, means] of [
+      ['2026-10-05', '2026-10-05T23:59:59Z'],
+      ['2026-10-05 08:30', '2026-10-05T08:30:00Z'],
+      ['paper-2026', 'paper-2026'],
+    ] as const) {
+      await field.fill(typed);
+      await page.keyboard.press('Enter');
+      await expect.poll(() => asked('as_of')).toEqual([means]);
+    }
+    await field.fill('yesterday');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('"yesterday" is neither a day or moment').waitFor();
+    await page.locator('.slider').getByText('now').waitFor();
+    await page
+      .locator('.slider')
+      .getByText(/^\d{4}-\d\d-\d\d/)
+      .waitFor();
     await page.getByRole('button', { name: 'Back to now' }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('as_of')).toEqual([]);

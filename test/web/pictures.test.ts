@@ -58,8 +58,8 @@ it.skipIf(!process.env.PICTURES || !browserPath)(
     const views = {
       coverage: { view: `view=coverage&${days}`, shows: 'windows refused' },
       today: { view: 'view=today', shows: 'Last loads' },
-      changes: { view: 'view=changes&span=week&to=2025-12-28', shows: 'Mexico' },
-      sentiment: { view: `view=sentiment&${food}&${days}&smooth=7`, shows: 'Below: headlines per' },
+      changes: { view: 'view=changes&to=2025-12-28', shows: 'Mexico' },
+      sentiment: { view: `view=sentiment&${food}&${days}&smooth=7`, shows: /sentiment by day/ },
       'as-of': {
         view: `view=sentiment&${food}&from=2025-11-16&to=2025-12-31&as_of=${before}`,
         shows: /days changed since then/,

@@ -115,6 +115,7 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
     const lists = 'country=US&country=NO&topic=Inflation-Food';
     const { tab, page } = await open(`view=sentiment&${lists}&from=all&by=month`);
     await using _ = tab;
+    await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'difference', exact: true }).click();
     await page.locator('.lines-legend', { hasText: 'US − NO' }).waitFor();
     await page.getByRole('application').focus();
@@ -145,6 +146,7 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
         const { data } = document.querySelector('.chart canvas').getContext('2d').getImageData(0, 0, width, height);
         return data.filter((value, index) => index % 4 === 3 && value > 20 && value < 90).length;
       })()`) as Promise<number>;
+    await page.getByText('More', { exact: true }).click();
     await button.waitFor();
     await page.getByRole('application').focus();
     await page.keyboard.press('Home');
@@ -185,7 +187,7 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
       [views['heat map'], 'Sentiment · US – gmsi'],
       ['view=sentiment', /^Sentiment · (US|NO) · (Inflation-Food|Governance.Corruption) – gmsi$/],
       [`${views.coverage}&${series}`, 'Coverage · US · Inflation-Food – gmsi'],
-      [views.changes, 'Changes · series · last day to 2026-10-20 – gmsi'],
+      [views.changes, 'Changes · 2026-10-14 to 2026-10-20 – gmsi'],
       ['', 'Today – gmsi'],
     ] as const) {
       const { tab, page } = await open(query);
@@ -229,7 +231,9 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     const saving = page.waitForEvent('download');
     await page.getByRole('button', { name: 'PNG' }).click();
     const saved = await saving;
-    expect(saved.suggestedFilename()).toMatch(/^gmsi-(US|gmsi-headlines-COMBINED)-.*2026-10-31\.png$/);
+    expect(saved.suggestedFilename()).toMatch(
+      /^gmsi-(United-States|gmsi-headlines-COMBINED)-.*2026-10-31\.png$/,
+    );
     const png = await readFile(await saved.path());
     expect(png.subarray(1, 4).toString()).toBe('PNG');
     expect(png.readUInt32BE(16)).toBeGreaterThan(2_000);

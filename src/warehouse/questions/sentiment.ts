@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Day } from '../database.ts';
-import { daysThen, isUncovered } from './coverage.ts';
+import { daysThen } from './coverage.ts';
 import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
@@ -45,35 +45,53 @@ export interface Sentiment {
 
 /** Returns the sentiment of series over time, with a row for each bucket that has days of the period. */
 export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
-  const { countries, topics, matchTypes, from, to, by, asOf } = asked;
-  const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf(asked);
-  const { begins } = bucketOf(by, time);
-  const step = sql`interval ${sql.lit(`1 ${by}`)}`;
-  const firstDay = sql`${from}::date`;
-  const lastDay = sql`${to}::date`;
-  const days =
-    asOf === null
-      ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
-      : daysThen(asOf);
-  const ifLoaded = (value: string) =>
-    sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0) end as ${sql.ref(value)}`;
+  const { by, asOf } = asked;
   const shown = models.map(
     (model) => sql`
              ${ifLoaded(`${model}_count`)},
              ${ifLoaded(`${model}_sum`)},
              ${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}, ${sql.ref(`${model}_error`)}`,
   );
+  return {
+    about: `Sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
+    query: sql<Sentiment>`
+      with ${pointsOf(asked, by)}
+      select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
+             ${ifLoaded('headlines')}
+      from points
+      order by country, topic, match_type, begins`,
+  };
+}
+
+function ifLoaded(value: string): RawBuilder<number | null> {
+  return sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0) end as ${sql.ref(value)}`;
+}
+
+/**
+ * Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state.
+ * @param by `null` for one bucket of the whole period
+ */
+function pointsOf(asked: Omit<SentimentAsked, 'by'>, by: Bucket | null): RawBuilder<unknown> {
+  const { countries, topics, matchTypes, from, to, asOf } = asked;
+  const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
+  const firstDay = sql`${from}::date`;
+  const lastDay = sql`${to}::date`;
+  const begins = by === null ? sql`${firstDay}::timestamp` : bucketOf(by, time).begins;
+  const days =
+    asOf === null
+      ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
+      : daysThen(asOf);
   const summed = models.map(
     (model) => sql`
                ${countOf(model)} as ${sql.ref(`${model}_count`)},
                ${sumOf(model)} as ${sql.ref(`${model}_sum`)},
                ${errorOf(model)} as ${sql.ref(`${model}_error`)}`,
   );
-  return {
-    about: `Sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
-    // A full join, because before the first ANALYZE, a left join may be planned as a nested loop over all buckets.
-    query: sql<Sentiment>`
-      with series as (
+  const step =
+    by === null ? sql`${lastDay} + 1 - ${firstDay}::timestamp` : sql`interval ${sql.lit(`1 ${by}`)}`;
+  const first = by === null ? begins : sql`date_trunc(${sql.lit(by)}, ${firstDay}::timestamp)`;
+  // A full join, because before the first ANALYZE, a left join may be planned as a nested loop over all buckets.
+  return sql`series as (
         select asked.*, covered, settling, partial
         from (
           select distinct country, topic, match_type
@@ -84,22 +102,24 @@ export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
       ), buckets as (
         select series.*, begins,
                daterange(greatest(begins::date, ${firstDay}),
-                         least((begins + ${step} - interval '1 microsecond')::date, ${lastDay}), '[]') as days
+                         least((begins + (${step}) - interval '1 microsecond')::date, ${lastDay}), '[]') as days
         from series
-        cross join generate_series(date_trunc(${sql.lit(by)}, ${firstDay}::timestamp), ${lastDay} + interval '23 hours', ${step}) as begins
+        cross join generate_series(${first}, ${lastDay} + interval '23 hours', ${step}) as begins
       ), sums as (
         select country, topic, match_type, ${begins} as begins, ${headlines} as headlines, ${sql.join(summed, sql`,`)}
         from ${held}
-        group by country, topic, match_type, ${begins}
+        group by country, topic, match_type, ${by === null ? sql`4` : begins}
       ), points as (
         select *, gmsi.state_of(days, covered, settling, partial, headlines > 0) as state
         from buckets full join sums using (country, topic, match_type, begins)
-      )
-      select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
-             ${ifLoaded('headlines')}
-      from points
-      order by country, topic, match_type, begins`,
-  };
+      )`;
+}
+
+/** The state of several series together: `null` if nothing of them is loaded. */
+export function stateOfAll(state: string): RawBuilder<string | null> {
+  return sql`case when bool_and(${sql.ref(state)} = 'covered') then 'covered'
+                    when bool_and(${sql.ref(state)} in ('covered', 'settling')) then 'settling'
+                    when bool_or(${sql.ref(state)} <> 'not loaded') then 'partial' end`;
 }
 
 /** Returns when a bucket begins: rows are grouped by the time itself, which is cheaper than by its text. */
@@ -113,7 +133,7 @@ function textOf(by: Bucket, begins: RawBuilder<unknown>): RawBuilder<string> {
 }
 
 const models = ['directional', 'semantic'] as const;
-type Model = (typeof models)[number];
+export type Model = (typeof models)[number];
 
 /** Expressions that sum up rows. */
 interface Sums {
@@ -130,16 +150,6 @@ interface Source extends Sums {
   readonly held: RawBuilder<unknown>;
   /** The time of a row, in UTC. */
   readonly time: RawBuilder<unknown>;
-}
-
-/** Returns the columns `directional`, `semantic` and `headlines`. */
-function meansOf({ headlines, countOf, sumOf }: Sums): RawBuilder<unknown> {
-  const means = models.map(
-    (model) => sql`
-             ${sumOf(model)} / nullif(${countOf(model)}, 0) as ${sql.ref(model)}`,
-  );
-  return sql`${sql.join(means, sql`,`)},
-             ${headlines} as headlines`;
 }
 
 /** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
@@ -204,137 +214,55 @@ const ofRollup: Sums = {
   },
 };
 
-/** The sentiment of a topic over a period, a row for each country that had headlines. */
-export interface CountrySentiment extends Pick<Sentiment, 'directional' | 'semantic'> {
+/** Scores of several series together, summed up, with the state of all of them. */
+export type SentimentOfAll = Omit<Sentiment, 'country' | 'topic' | 'match_type' | 'at' | `${Model}_error`>;
+
+/** Returns points that are summed up by some columns. */
+function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): RawBuilder<unknown> {
+  const values = models.flatMap((model) => [`${model}_count`, `${model}_sum`]);
+  const sums = [...values, 'headlines'].map((value) => sql`sum(${sql.ref(value)}) as ${sql.ref(value)}`);
+  const typed = (value: string) =>
+    value.endsWith('_sum')
+      ? ifLoaded(value)
+      : sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0)::int end as ${sql.ref(value)}`;
+  const means = models.map(
+    (model) => sql`${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}`,
+  );
+  return sql`
+      with ${points}, summed as (
+        select ${groups}, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
+        from points
+        group by ${groups}
+      )
+      select ${sql.join([...[...values, 'headlines'].map(typed), ...means], sql`, `)}, state, `;
+}
+
+/** The sentiment of topics over a period, a row for each country, also without headlines. */
+export interface CountrySentiment extends SentimentOfAll {
   readonly country: string;
-  readonly headlines: number;
 }
 
 export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>): Question<CountrySentiment> {
-  const source = sourceOf(asked);
   return {
     about: `Mean sentiment by country, ${asked.from} to ${asked.to}`,
-    query: sql<CountrySentiment>`
-      select country, ${meansOf(source)}
-      from ${source.held}
-      group by 1
-      order by 1`,
+    query: sql<CountrySentiment>`${summedUp(pointsOf(asked, null), sql`country`)}country
+      from summed
+      order by country`,
   };
 }
 
-/** The sentiment of topics by week, of countries together. */
-export interface TopicSentiment extends Pick<Sentiment, 'at' | 'directional' | 'semantic'> {
+/** The sentiment of topics by bucket, of countries together. */
+export interface TopicSentiment extends SentimentOfAll {
   readonly topic: string;
-  readonly headlines: number;
+  readonly at: string;
 }
 
 export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
-  const source = sourceOf(asked);
-  const { begins, at } = bucketOf(asked.by, source.time);
+  const { from, to, by } = asked;
   return {
-    about: `Mean sentiment by topic and ${asked.by}, ${asked.from} to ${asked.to}`,
-    query: sql<TopicSentiment>`
-      select topic, ${at} as at, ${meansOf(source)}
-      from ${source.held}
-      group by topic, ${begins}
-      order by topic, ${begins}`,
-  };
-}
-
-export interface ChangesAsked {
-  readonly matchType: string;
-  readonly model: Model;
-  /** The last day of the period that is compared with the 90 days or 12 weeks before it. */
-  readonly to: Day;
-  /** The length of the period: a day or a week. */
-  readonly days: 1 | 7;
-  /** What is compared: series, or countries and topics over all their series. */
-  readonly of: 'series' | 'country' | 'topic';
-}
-
-/** The mean score of a period, compared with the 90 days or 12 weeks before it. */
-export interface Change {
-  /** `null` for a topic over all countries. */
-  readonly country: string | null;
-  /** `null` for a country over all topics. */
-  readonly topic: string | null;
-  readonly mean: number;
-  /** Headlines of the period with a score. */
-  readonly headlines: number;
-  /** Mean of the earlier periods' means; `null` without any. */
-  readonly usual: number | null;
-  /** Earlier periods with headlines. */
-  readonly periods: number;
-  /** (mean - usual) / standard deviation of the earlier means; `null` if less than half of the periods had headlines. */
-  readonly z: number | null;
-  /** What is loaded of the period, and of the earlier ones (`gmsi.state_of`), over all series that were requested. */
-  readonly state: string;
-  readonly usual_state: string;
-}
-
-/** How many periods of so many days are before the one that is compared with them: 90 days, or the whole weeks in them. */
-const periodsBefore = { 1: 90, 7: 12 };
-
-/** Returns what changed most, by the amount of its z-score. */
-export function sentimentChanges({ matchType, model, to, days, of }: ChangesAsked): Question<Change> {
-  const type = model === 'semantic' ? 'semantic_sentiment' : model;
-  const periods = periodsBefore[days];
-  const country = of === 'topic' ? sql`''` : sql`country`;
-  const topic = of === 'country' ? sql`''` : sql`topic`;
-  const lastDay = sql`${to}::date`;
-  const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
-  const isOfMatch = sql`feed = 'gmsi-headlines' and match_type = ${matchType}`;
-  const stateOfAll = (state: string) =>
-    sql`case when bool_and(${sql.ref(state)} = 'covered') then 'covered'
-                    when bool_and(${sql.ref(state)} in ('covered', 'settling')) then 'settling'
-                    when bool_or(${sql.ref(state)} <> 'not loaded') then 'partial' end`;
-  return {
-    about: `Change of ${model} sentiment in the ${days === 1 ? 'day' : `${days} days`} to ${to}, against the ${periods * days} days before`,
-    query: sql<Change>`
-      with changed as (
-        select *
-        from (
-          select country, topic, max(mean) filter (where ago = 0) as mean, max(headlines) filter (where ago = 0) as headlines,
-                 avg(mean) filter (where ago > 0) as usual, (count(mean) filter (where ago > 0))::int as periods,
-                 case when count(mean) filter (where ago > 0) * 2 >= ${sql.lit(periods)}
-                      then (max(mean) filter (where ago = 0) - avg(mean) filter (where ago > 0))
-                           / nullif(stddev_samp(mean) filter (where ago > 0), 0) end as z
-          from (
-            select ${country} as country, ${topic} as topic, (${lastDay} - day) / ${sql.lit(days)} as ago,
-                   sum(sentiment_sum) / nullif(sum(headline_count), 0) as mean, sum(headline_count)::int as headlines
-            from gmsi.sentiment_daily
-            where match_type = ${matchType} and sentiment_type = ${type}
-              and day > ${lastDay} - ${sql.lit((periods + 1) * days)} and day <= ${lastDay}
-            group by 1, 2, 3
-          ) as by_period
-          group by 1, 2
-        ) as compared
-        where mean is not null
-        order by abs(z) desc nulls last, 1, 2
-        limit 500
-      ), states as (
-        select country, topic,
-               ${stateOfAll('state')} as state,
-               ${stateOfAll('usual_state')} as usual_state
-        from changed
-        join (
-          select ${requested} from gmsi.coverage where ${isOfMatch}
-          union
-          select ${requested} from gmsi.windows where ${isOfMatch} and ${isUncovered}
-        ) as series using (country, topic)
-        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${matchType}, '')
-        cross join lateral (
-          select gmsi.state_of(daterange(${lastDay} - ${sql.lit(days)}, ${lastDay}, '(]'), covered, settling, partial, false) as state,
-                 gmsi.state_of(daterange(${lastDay} - ${sql.lit((periods + 1) * days)}, ${lastDay} - ${sql.lit(days)}, '(]'),
-                               covered, settling, partial, false) as usual_state
-        ) as each
-        group by 1, 2
-      )
-      select nullif(country, '') as country, nullif(topic, '') as topic, mean, headlines, usual, periods, z,
-             coalesce(state, 'partial') as state,
-             coalesce(usual_state, case when periods > 0 then 'partial' else 'not loaded' end) as usual_state
-      from changed
-      left join states using (country, topic)
-      order by abs(z) desc nulls last, 1, 2`,
+    about: `Mean sentiment by topic and ${by}, ${from} to ${to}`,
+    query: sql<TopicSentiment>`${summedUp(pointsOf(asked, by), sql`topic, begins`)}topic, ${textOf(by, sql`begins`)} as at
+      from summed
+      order by topic, begins`,
   };
 }

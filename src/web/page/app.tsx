@@ -69,7 +69,7 @@ export function App() {
           ))}
         </nav>
         {origin?.served_by === 'sandbox' && (
-          <span class="badge refused small" title="All headlines here are made up by a sandbox.">
+          <span class="badge refused small made-up" title="All headlines here are made up by a sandbox.">
             made-up data
           </span>
         )}

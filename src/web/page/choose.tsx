@@ -1,12 +1,50 @@
 import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
+import { findNames, type Named } from '../../config/find-names.ts';
+import { useAnswer } from './api.ts';
+import { namesOf, type Row } from './rows.ts';
 
-export interface Choice {
-  readonly value: string;
-  readonly title: string;
-  readonly group?: string;
+export interface Choice extends Named {
+  /** How it is shown; by default by code and name. */
+  readonly title?: string;
   /** Shown, but not searched. */
   readonly note?: string;
+}
+
+/** Returns all countries by name or all topics by category, loaded ones first, also those that the service no longer lists. */
+function choicesOf(
+  kind: 'country' | 'topic',
+  listed: readonly Row<'series'>[] | undefined,
+  loaded: readonly string[],
+): Choice[] {
+  const names = namesOf(listed, kind);
+  return [...new Set([...loaded, ...names.keys()])].map((code) => {
+    const note = loaded.includes(code) ? '' : 'not loaded';
+    const name = names.get(code) ?? undefined;
+    return kind === 'country' ? { code, name, note } : { code, group: name, note };
+  });
+}
+
+/** Returns the choices of headlines, and what of them was requested. */
+export function useChoices(first: Row<'feeds'> | undefined) {
+  const listed = useAnswer('series', {}, 60).answer?.rows;
+  const asked = first && {
+    feed: first.feed,
+    match_type: first.match_type,
+    from: first.oldest,
+    to: first.newest,
+  };
+  const requested = useAnswer('coverage', asked, 30).answer?.rows ?? [];
+  const [countries, topics] = (['country', 'topic'] as const).map((kind) =>
+    choicesOf(kind, listed, [...new Set(requested.map((one) => one[kind]))]),
+  ) as [Choice[], Choice[]];
+  return { requested, countries, topics };
+}
+
+/** Names what is chosen: by name where there is room for it. */
+export function namesIn(choices: readonly Choice[], chosen: readonly string[]): string {
+  const names = chosen.map((code) => choices.find((choice) => choice.code === code)?.name ?? code);
+  return names.length <= 2 ? names.join(', ') : chosen.join(', ');
 }
 
 let isWanted = false;
@@ -27,30 +65,36 @@ export function Choose(props: {
   choices: readonly Choice[];
   chosen: readonly string[];
   atMost: number;
+  /** What is shown if nothing is chosen. */
+  none?: string;
   onChange: (chosen: string[]) => void;
 }) {
-  const { label, choices, chosen, atMost, onChange } = props;
+  const { label, choices, chosen, atMost, none = 'none', onChange } = props;
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
   // Those that were chosen when the list opened come first, so that no row moves under the pointer.
   const [first, setFirst] = useState(chosen);
   const id = useId();
-  const findBy = (words: string) => {
-    const wanted = words.trim().toLowerCase();
-    const begins = ({ title, value }: Choice) =>
-      [title, value].some((name) => name.toLowerCase().startsWith(wanted));
-    const rank = (choice: Choice) => (first.includes(choice.value) ? 0 : begins(choice) ? 1 : 2);
-    return choices
-      .filter(({ title, value, group = '' }) => `${title} ${value} ${group}`.toLowerCase().includes(wanted))
-      .toSorted((a, b) => rank(a) - rank(b));
-  };
+  const findBy = (words: string) =>
+    words.trim() === ''
+      ? choices.toSorted((a, b) => Number(first.includes(b.code)) - Number(first.includes(a.code)))
+      : findNames(choices, words);
   const found = findBy(words);
-  const flip = (value: string) => {
-    if (chosen.includes(value)) onChange(chosen.filter((one) => one !== value));
-    else onChange(atMost === 1 ? [value] : [...chosen, value].slice(-atMost));
-    if (atMost === 1) setOpen(false);
+  const choose = (next: string[]) => {
+    // What was typed is done; without words, more may be chosen from the list.
+    if (words !== '' || atMost === 1) setOpen(false);
+    setWords('');
+    setActive(0);
+    onChange(next.slice(-atMost));
   };
+  const flip = (code: string) => {
+    if (chosen.includes(code)) choose(chosen.filter((one) => one !== code));
+    else choose(atMost === 1 ? [code] : [...chosen, code]);
+  };
+  // All that fit, such as each topic of inflation.
+  const all =
+    words.trim() !== '' && found.length > 1 && found.length <= atMost ? found.map(({ code }) => code) : [];
   useEffect(() => {
     if (isOpen) document.getElementById(`${id}-${active}`)?.scrollIntoView({ block: 'nearest' });
   }, [isOpen, active, id]);
@@ -61,16 +105,17 @@ export function Choose(props: {
     // Enter may follow the last letter before the list is drawn anew.
     const typed = event.currentTarget.value;
     const enters = typed === words ? found[active] : findBy(typed)[0];
+    const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape' && isOpen) setOpen(false);
-    else if (event.key === 'ArrowDown') setActive(Math.min(active + 1, found.length - 1));
-    else if (event.key === 'ArrowUp') setActive(Math.max(active - 1, 0));
-    else if (event.key === 'Enter' && isOpen && enters) flip(enters.value);
-    else return;
-    if (event.key !== 'Escape') setOpen(true);
+    else if (event.key === 'Enter' && isOpen && enters) flip(enters.code);
+    else if (event.key === 'Enter') setOpen(true);
+    else if (moves) {
+      setActive(Math.max(0, Math.min(active + moves, found.length - 1)));
+      setOpen(true);
+    } else return;
     event.preventDefault();
   };
   const isSeveral = atMost > 1;
-  const titles = chosen.map((value) => choices.find((choice) => choice.value === value)?.title ?? value);
   return (
     <div
       class="choose"
@@ -85,7 +130,8 @@ export function Choose(props: {
           aria-expanded={isOpen}
           aria-controls={`${id}-list`}
           aria-activedescendant={isOpen && found[active] ? `${id}-${active}` : undefined}
-          placeholder={titles.join(', ') || 'none'}
+          placeholder={namesIn(choices, chosen) || none}
+          title={chosen.join(', ')}
           value={words}
           onFocus={() => {
             setFirst(chosen);
@@ -116,24 +162,29 @@ export function Choose(props: {
                 : `${atMost} are chosen: the next one replaces the first.`}
             </div>
           )}
-          {found.map(({ value, title, group, note }, index) => (
+          {all.length > 0 && (
+            <button type="button" class="flat" tabIndex={-1} onClick={() => choose(all)}>
+              only these {all.length}
+            </button>
+          )}
+          {found.map(({ code, name, title, group, note }, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field that it belongs to
             <div
-              key={value}
+              key={code}
               id={`${id}-${index}`}
               role="option"
               tabIndex={-1}
-              aria-selected={chosen.includes(value)}
+              aria-selected={chosen.includes(code)}
               class={index === active ? 'row tight active' : 'row tight'}
               onPointerDown={(event) => event.preventDefault()}
-              onClick={() => flip(value)}
+              onClick={() => flip(code)}
             >
               <span>
                 {/* Not by CSS: Chromium keeps a ::before that no longer applies. */}
                 <span class="tick" aria-hidden="true">
-                  {chosen.includes(value) && '✓'}
+                  {chosen.includes(code) && '✓'}
                 </span>
-                {title}
+                {title ?? [code, name].filter(Boolean).join(' ')}
               </span>
               <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
             </div>

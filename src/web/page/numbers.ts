@@ -10,10 +10,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** Writes a score from -1 to 1 with its sign. */
+/** Writes a score from -1 to 1 with its sign; zero has none. */
 export function score(value: number | null, digits = 3): string {
   if (value === null) return '–';
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
+  const size = Math.abs(value).toFixed(digits);
+  return Number(size) === 0 ? size : `${value < 0 ? '−' : '+'}${size}`;
 }
 
 /** Writes a share in percent; 100% only if nothing is missing. */

@@ -191,7 +191,7 @@ export function Source(props: {
 }
 
 /** What a view says about its data, beside their source. */
-export function Noted(props: Parameters<typeof Source>[0] & { children: ComponentChildren }) {
+export function Noted(props: Parameters<typeof Source>[0] & { children?: ComponentChildren }) {
   return (
     <div class="row apart">
       <span class="quiet note">{props.children}</span>
@@ -222,8 +222,39 @@ export function Controls(props: {
   );
 }
 
+/** Controls that are seldom changed, behind one button, which names those that are not as usual. */
+export function More(props: { unusual: readonly (string | false | null)[]; children: ComponentChildren }) {
+  const unusual = props.unusual.filter(Boolean).join(', ');
+  return (
+    <details class="more">
+      <summary>{unusual ? `More: ${unusual}` : 'More'}</summary>
+      <div class="row asked">{props.children}</div>
+    </details>
+  );
+}
+
+/** Says what is seen, above it and in its picture. */
+export function Titled({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <header class="headline">
+      <h2>
+        <Flowing text={title} />
+      </h2>
+      <p class="quiet">{children}</p>
+    </header>
+  );
+}
+
 /** Common periods, by `from` in the address. */
-const periods = { '30d': '30 d', '90d': '90 d', '365d': '1 y', '1096d': '3 y', '3653d': '10 y', all: 'all' };
+const periods = {
+  '7d': '7 d',
+  '30d': '30 d',
+  '90d': '90 d',
+  '365d': '1 y',
+  '1096d': '3 y',
+  '3653d': '10 y',
+  all: 'all',
+};
 
 /** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
 export function Field(props: {
@@ -233,6 +264,7 @@ export function Field(props: {
   onEnter: (text: string) => string | undefined;
   size?: number;
   placeholder?: string;
+  title?: string;
 }) {
   const { label, value, onEnter, ...look } = props;
   const [typed, setTyped] = useState<string>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { allHeadlines, behindOf, besideNow, changeAt, chartOf, stateWords, withDifference } =
+const { allHeadlines, behindOf, besideNow, changeAt, chartOf, largestMove, stateWords, withDifference } =
   await withoutBrowser(() => import('../../../src/web/page/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
@@ -232,5 +232,35 @@ describe('several series', () => {
       'combined',
       'domestic',
     ]);
+  });
+});
+
+describe('the largest move', () => {
+  const rows = [aRow('2025-01-01', 0.1, 10), aRow('2025-01-02', -0.3, 8), aRow('2025-01-03', 0.9, 1)];
+
+  it('is one between neighbours that are not means of a few headlines', () => {
+    const { index, change } = largestMove(aChart(rows, [covered('2025-01-01', '2025-01-03')]))!;
+    expect([index, change]).toEqual([1, expect.closeTo(-0.4, 9)]);
+  });
+
+  it('is not one of a difference of two lines', () => {
+    const other = rows.map((row, index) => ({
+      ...row,
+      country: 'GB',
+      directional: -rows[index]!.directional!,
+    }));
+    const whole = covered('2025-01-01', '2025-01-03');
+    const two = { series: [us, { ...us, country: 'GB' }] };
+    const chart = aChart([...rows, ...other], [whole, { ...whole, country: 'GB' }], two);
+    const move = largestMove(withDifference(chart))!;
+    expect([move.line.series.isDifference, Math.abs(move.change)]).toEqual([
+      undefined,
+      expect.closeTo(0.4, 9),
+    ]);
+  });
+
+  it('is none over a gap, or over days without news', () => {
+    expect(largestMove(aChart(rows, [covered('2025-01-01', '2025-01-01')]))).toBeUndefined();
+    expect(largestMove(aChart([rows[0]!, rows[2]!], [covered('2025-01-01', '2025-01-03')]))).toBeUndefined();
   });
 });

@@ -9,6 +9,7 @@ import {
   changeAt,
   isLoaded,
   type Line,
+  type Move,
   meanAt,
   type SeriesPoints,
 } from './points.ts';
@@ -17,7 +18,7 @@ import {
 const inks = ['paper', 'line', 'ink', 'quiet', 'accent', 'pending', 'never'] as const;
 const seriesColours = Array.from({ length: 6 }, (_, place) => `series-${place}` as const);
 const axisWidth = 52;
-const countsHeight = 96;
+const countsHeight = 110;
 const laneHeight = 15;
 /** More series than this have a panel each, at least so large, with a common range of scores. */
 const mostTogether = 4;
@@ -40,6 +41,13 @@ interface LinesShown {
   readonly height: number;
   /** The open bucket. */
   readonly open: number | null;
+  /** What is said of a point, beside it. */
+  readonly note: Note | undefined;
+}
+
+/** Words about a point of a line. */
+export interface Note extends Move {
+  readonly text: string;
 }
 
 interface LinesHeard {
@@ -68,7 +76,7 @@ interface Layer {
 export function drawLines(
   into: HTMLElement,
   chart: Chart,
-  { width, height, open }: LinesShown,
+  { width, height, open, note }: LinesShown,
   { onHover, onOpen, onZoom }: LinesHeard,
 ): Drawing {
   const colours = coloursOf([...inks, ...seriesColours]);
@@ -112,9 +120,9 @@ export function drawLines(
     ticks: { show: false },
     space: 64,
     gap: 4,
-    values: timeLabels,
   };
   const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
+  const timeAxis: uPlot.Axis = { ...xAxis, values: timeLabels, ...(by === 'week' && weekly(starts)) };
   /** The plot under the pointer; the others follow its cursor. */
   let pointed: uPlot | undefined;
   const zoom = (plot: uPlot) => {
@@ -168,12 +176,12 @@ export function drawLines(
       {
         ...shared(),
         ...(isApart ? { width: wide, height: panelHeight, title: of[0]!.title } : { width, height }),
-        padding: [10, right, 0, 0],
+        padding: [20, right, 0, 0],
         scales: { x: timeScale, y: { range: () => range } },
         axes: [
           isApart
-            ? { ...xAxis, size: 36 }
-            : { ...xAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
+            ? { ...timeAxis, size: 36 }
+            : { ...timeAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
           { ...yAxis, values: signed },
         ],
         series: [{}, ...layers.map(({ look }) => look)],
@@ -188,7 +196,11 @@ export function drawLines(
         hooks: {
           drawClear: [on((pen) => drawGaps(pen, chart, of))],
           drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
-          draw: [on((pen) => isLabelled && drawLabels(pen, lines, colour))],
+          draw: [
+            on((pen) => drawUnit(pen, 'score')),
+            on((pen) => isLabelled && drawLabels(pen, lines, colour)),
+            on((pen) => note && !isApart && drawNote(pen, note, middles[note.index]!)),
+          ],
           setCursor: [
             (plot) => {
               const isTold = plot === (tops.find((top) => top === pointed) ?? tops[0]);
@@ -216,10 +228,10 @@ export function drawLines(
       ...shared(),
       width,
       height: countsHeight,
-      padding: [6, right, 0, 0],
+      padding: [20, right, 0, 0],
       scales: { x: timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
       axes: [
-        { ...xAxis, size: 36 },
+        { ...timeAxis, size: 36 },
         {
           ...yAxis,
           values: (_, splits) => splits.map((split) => String(split)),
@@ -238,7 +250,11 @@ export function drawLines(
           paths: uPlot.paths.bars!({ size: [0.85, 40], align: 0 }),
         },
       ],
-      hooks: { drawClear: [on((pen) => drawGaps(pen, chart, series))], setSelect: [zoom] },
+      hooks: {
+        drawClear: [on((pen) => drawGaps(pen, chart, series))],
+        draw: [on((pen) => drawUnit(pen, `${chart.counted}s per ${by}`))],
+        setSelect: [zoom],
+      },
     },
     [middles, counts],
     into,
@@ -297,6 +313,16 @@ export function drawLines(
       clearTimeout(opening);
       for (const plot of plots) plot.destroy();
     },
+  };
+}
+
+/** Ticks where weeks begin, as many as there is room for. */
+function weekly(starts: readonly number[]): uPlot.Axis {
+  const week = 7 * aDay;
+  return {
+    incrs: [1, 2, 4, 8, 13, 26, 52, 104].map((weeks) => weeks * week),
+    splits: (_, __, ___, ____, step) => starts.filter((_, index) => index % Math.round(step / week) === 0),
+    values: [[aDay, '{MM}-{DD}', '\n{YYYY}', null, null, null, null, null, 1]],
   };
 }
 
@@ -399,6 +425,49 @@ function drawMarks({ context, colours, pixel, x, y, ...pen }: Pen, open: number 
   if (open === undefined) return;
   context.fillStyle = colours.accent;
   context.fillRect(Math.round(x(open)), pen.top, Math.max(1, 2 * pixel), pen.height);
+}
+
+/** Names what an axis counts, above it. */
+function drawUnit({ context, colours, pixel, left, top }: Pen, unit: string) {
+  context.font = font(12 * pixel);
+  context.textAlign = 'left';
+  context.textBaseline = 'bottom';
+  context.fillStyle = colours.quiet;
+  context.fillText(unit, left - 46 * pixel, top - 5 * pixel);
+}
+
+/** Rings a point, and writes words beside it on the side with room, on the background. */
+function drawNote({ context, colours, pixel, x, y, ...pen }: Pen, note: Note, middle: number) {
+  const { line, index, change, text } = note;
+  const [at, height] = [x(middle), y(meanAt(line, index)!)];
+  context.strokeStyle = colours.ink;
+  context.lineWidth = 1.5 * pixel;
+  context.beginPath();
+  context.arc(at, height, 6 * pixel, 0, 2 * Math.PI);
+  context.stroke();
+  context.font = font(12 * pixel);
+  const most = pen.width * 0.45;
+  let shown = text;
+  while (shown.length > 12 && context.measureText(shown).width > most)
+    shown = `${shown.slice(0, -2).trimEnd()}…`;
+  const wide = context.measureText(shown).width;
+  const isLeft = at > pen.left + pen.width / 2;
+  const begin = Math.max(
+    pen.left + 4 * pixel,
+    Math.min(isLeft ? at - wide : at, pen.left + pen.width - wide),
+  );
+  const level = Math.max(
+    pen.top + 9 * pixel,
+    Math.min(height + (change < 0 ? 18 : -18) * pixel, pen.top + pen.height - 9 * pixel),
+  );
+  context.globalAlpha = 0.85;
+  context.fillStyle = colours.paper;
+  context.fillRect(begin - 3 * pixel, level - 9 * pixel, wide + 6 * pixel, 18 * pixel);
+  context.globalAlpha = 1;
+  context.fillStyle = colours.ink;
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  context.fillText(shown, begin, level);
 }
 
 /** Draws a mark for each bucket with news, the stronger the more there are, after the title of the lane. */

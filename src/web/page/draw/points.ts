@@ -227,6 +227,33 @@ export function besideNow(then: Chart, now: Chart): Chart {
   return { ...then, series, lines, now };
 }
 
+/** A move of a line from one bucket to the next. */
+export interface Move {
+  readonly line: Line;
+  readonly index: number;
+  readonly change: number;
+}
+
+/**
+ * Finds the largest move between neighbours that are complete and have at least half of the usual number of scores: means of a few
+ * headlines move most, and say least.
+ */
+export function largestMove({ lines }: Chart): Move | undefined {
+  const moves = lines.flatMap((line) => {
+    const { values, counts } = line;
+    if (line.series.isDifference) return [];
+    const usual = counts.filter((count) => count > 0).toSorted((a, b) => a - b);
+    const least = (usual[Math.floor(usual.length / 2)] ?? 0) / 2;
+    const meanOf = (index: number) => (counts[index]! >= least ? values[index] : null);
+    return values.flatMap((_, index): Move[] => {
+      const [now, before] = [meanOf(index), meanOf(index - 1)];
+      const isMove = typeof now === 'number' && typeof before === 'number';
+      return isMove ? [{ line, index, change: now - before }] : [];
+    });
+  });
+  return moves.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))[0];
+}
+
 export function meanAt({ values, loose }: Line, index: number): number | null {
   return values[index] ?? loose[index] ?? null;
 }

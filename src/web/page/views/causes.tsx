@@ -56,24 +56,25 @@ export function Causes({ causes }: { causes: readonly Cause[] }) {
   );
 }
 
-/** Returns all that is wrong, failures first. */
+/** Returns all that is wrong: failures first, in the order in which they cost data. */
 export function causesOf(known: Known): Cause[] {
   const causes = [
     ...keyRefused(known),
+    ...lateJobs(known),
+    ...noWorker(known),
     ...budgets(known),
+    ...unreadableJobs(known),
     ...endedLoads(known),
     ...failedWindows(known),
-    ...unreadableJobs(known),
-    ...notedChecks(known),
-    ...noWorker(known),
     ...otherAlerts(known),
+    ...notedChecks(known),
     ...changedFields(known),
   ];
   return causes.toSorted((a, b) => Number(b.isFailure) - Number(a.isFailure));
 }
 
 /** Lists names; counts those after the third. */
-function listed(names: readonly string[]): string {
+export function listed(names: readonly string[]): string {
   const shown = [...new Set(names)];
   return shown.length <= 4
     ? shown.join(', ')
@@ -201,18 +202,19 @@ function noWorker({ jobs = [], workers }: Known): Cause[] {
   ];
 }
 
-/** Returns the alerts that the other causes do not tell: late jobs, failed exports. */
+function lateJobs({ alerts = [] }: Known): Cause[] {
+  return alerts.filter(({ kind }) => kind === 'late').map(causeOfAlert);
+}
+
+/** Returns the alerts that the other causes do not tell, such as failed exports. */
 function otherAlerts({ alerts = [] }: Known): Cause[] {
-  const told = [refusal, 'budget', 'failed windows'];
-  return alerts
-    .filter(({ kind }) => !told.includes(kind))
-    .map(({ kind, job, message }) => ({
-      isFailure: kind !== 'late',
-      what: `${job}: ${kind}`,
-      why: message,
-      command: `npx gmsi status ${quoted(job)}`,
-      cost: free,
-    }));
+  const told = [refusal, 'late', 'budget', 'failed windows'];
+  return alerts.filter(({ kind }) => !told.includes(kind)).map(causeOfAlert);
+}
+
+function causeOfAlert({ kind, job, message }: Row<'alerts'>): Cause {
+  const command = `npx gmsi status ${quoted(job)}`;
+  return { isFailure: true, what: `${job}: ${kind}`, why: message, command, cost: free };
 }
 
 function changedFields({ fields = [] }: Known): Cause[] {

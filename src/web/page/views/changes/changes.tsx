@@ -1,152 +1,341 @@
+import type { ComponentChildren } from 'preact';
 import { address, chosen, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
-import { number, score } from '../../numbers.ts';
+import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
+import { counted, number, score } from '../../numbers.ts';
 import {
   Answered,
   Controls,
-  DayField,
   Flowing,
   Link,
+  More,
   Noted,
+  Period,
   Problem,
   SignedBar,
+  Source,
   Switch,
+  Titled,
   useTitle,
 } from '../../parts.tsx';
-import { daysOfFeeds, namesOf, type Row } from '../../rows.ts';
+import { daysOfFeeds, type Row } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
-import { moment, plusDays, today } from '../../time.ts';
+import { moment, periodFor, plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
-import { matches, oneModel } from '../sentiment/asked.ts';
+import { feed, matches, oneModel } from '../sentiment/asked.ts';
+import { HeadlineText } from '../sentiment/headlines.tsx';
 
-const spans = { day: 'last day', week: 'last 7 days' };
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
+const againsts = { quarter: '90 days before', before: 'as many days before', year: 'a year earlier' };
+
+/** As many countries or topics as a filter may have. */
+const mostChosen = 100;
 
 type ChangeRow = Row<'sentiment/changes'>;
 
-/** Shows what changed in the last day or week, the most unusual first. */
+/** Shows what moved between two periods: a sentence, what changed most, and the stories behind it. */
 export function Changes() {
   const feeds = useAnswer('feeds', {}, 30);
-  const listed = useAnswer('series', {}, 60);
-  const loaded = feeds.answer?.rows.filter(({ feed }) => feed === 'gmsi-headlines');
-  const span = chosen('span', spans);
+  const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
+  const choices = useChoices(loaded?.[0]);
+  const [countries, topics] = ['country', 'topic'].map((name) => [
+    ...new Set(address.value.getAll(name)),
+  ]) as [string[], string[]];
   const of = chosen('of', kinds);
   const model = chosen('model', oneModel);
   const match = chosen('match_type', matches);
+  const against = chosen('against', againsts);
+  const { oldest, newest } = daysOfFeeds(loaded);
   // The current day is not over.
-  const { newest } = daysOfFeeds(loaded);
   const yesterday = plusDays(today(), -1);
-  const to = address.value.get('to') ?? (newest && newest < yesterday ? newest : yesterday);
-  useTitle('Changes', kinds[of], `${spans[span]} to ${to}`);
-  const days = span === 'day' ? 1 : 7;
-  const parameters: Parameters = { to, days, of, model, match_type: match };
-  const asked = useAnswer('sentiment/changes', loaded && loaded.length > 0 ? parameters : undefined, 30);
-  // The compared days: 90 before the last one, or 12 weeks before the last.
-  const rescored = useAnswer('loads/rescorings', { from: plusDays(to, -90), to }, 30);
-  const series = useAnswer(
-    'sentiment/changes',
-    of === 'series' || !asked.parameters ? undefined : { ...parameters, of: 'series' },
+  const last = newest && newest < yesterday ? newest : yesterday;
+  const { from, to } = periodFor(last, oldest, (to) => plusDays(to, -6));
+  const what = [namesIn(choices.countries, countries), namesIn(choices.topics, topics)]
+    .filter(Boolean)
+    .join(' · ');
+  useTitle('Changes', countries.join(', '), topics.join(', '), `${from} to ${to}`);
+  const lists = { country: countries, topic: topics };
+  const parameters: Parameters = { ...lists, from, to, against, model, match_type: match };
+  const asked = useAnswer('sentiment/changes', loaded?.length ? { ...parameters, of } : undefined, 30);
+  const [all, ...rows] = asked.answer?.rows ?? [];
+  const rescored = useAnswer(
+    'loads/rescorings',
+    all && { from: [all.before_from, from].toSorted()[0]!, to },
     30,
   );
   if (loaded?.length === 0) return <NoHeadlines />;
-  const names = namesOf(listed.answer?.rows, 'country');
-  const linkTo = ({ country, topic, z }: ChangeRow) => {
-    // The series that moved a country or a topic most: as many as have a panel in one look.
-    const moved = ({ mean, usual, headlines }: ChangeRow) => (mean - (usual ?? mean)) * headlines * (z ?? 1);
-    const most = (series.answer?.rows ?? [])
-      .filter((one) => one.country === country || one.topic === topic)
-      .toSorted((a, b) => moved(b) - moved(a))
-      .slice(0, 6);
-    return {
-      view: 'sentiment',
-      show: 'lines',
-      country: country ?? most.map((one) => one.country!),
-      topic: topic ?? most.map((one) => one.topic!),
-      model,
-      match_type: match,
-      as_of: null,
-      of: null,
-      list: 'stories',
-      // The last point of a trailing mean is of the last 7 days, whatever day of the week it is.
-      by: 'day',
-      smooth: days === 7 ? '7' : null,
-      at: to,
-      from: plusDays(to, -97),
-      to,
-    };
+  return (
+    <>
+      <Controls chosen={[what || 'all series', `${from} to ${to}`, `against ${againsts[against]}`, model]}>
+        <div class="row asked">
+          <Choose
+            label="Countries"
+            none="all"
+            choices={choices.countries}
+            chosen={countries}
+            atMost={mostChosen}
+            onChange={(country) => go({ country })}
+          />
+          <Choose
+            label="Topics"
+            none="all"
+            choices={choices.topics}
+            chosen={topics}
+            atMost={mostChosen}
+            onChange={(topic) => go({ topic })}
+          />
+          <Period from={from} to={to} newest={last} />
+          <Switch label="Against" title="against" name="against" value={against} values={againsts} />
+          <More
+            unusual={[
+              of !== 'series' && kinds[of],
+              model !== 'directional' && model,
+              match !== 'COMBINED' && matches[match],
+            ]}
+          >
+            <Switch label="Of" title="of" name="of" value={of} values={kinds} />
+            <Switch label="Model" title="model" name="model" value={model} values={oneModel} />
+            <Switch label="Which news counts" title="news" name="match_type" value={match} values={matches} />
+          </More>
+        </div>
+      </Controls>
+      <Answered asked={asked}>
+        {() =>
+          all && (
+            <>
+              <Moved all={all} what={what || 'All series'} {...{ from, to, model, match }} />
+              {rescored.error && <Problem error={rescored.error} />}
+              {rescored.answer?.rows.map((load) => (
+                <Rescored key={load.load_id} load={load} />
+              ))}
+              {rows.length > 0 && !(rows.length === 1 && countries.length > 0 && topics.length > 0) && (
+                <>
+                  <Noted of={asked}>
+                    <How>
+                      The part of the move is the share of all headlines, times how far their mean is from the
+                      mean of all before; now less then. All parts add up to the move. z is the change in
+                      standard errors, from how daily means scatter; none for fewer than 7 days with
+                      headlines.
+                    </How>
+                  </Noted>
+                  <Table
+                    label="What changed"
+                    kind="news changes"
+                    rows={rows}
+                    columns={columnsOf(of, choices.countries)}
+                    keyOf={(row) => `${row.country} ${row.topic}`}
+                    sort="sort"
+                    first={50}
+                  />
+                </>
+              )}
+            </>
+          )
+        }
+      </Answered>
+      {all && all.change !== null && countries.length > 0 && topics.length > 0 && (
+        <Stories parameters={parameters} all={all} what={what} />
+      )}
+    </>
+  );
+}
+
+/** Says in one sentence how far the mean moved, and what is loaded of both periods. */
+function Moved(props: {
+  all: ChangeRow;
+  what: string;
+  from: string;
+  to: string;
+  model: string;
+  match: keyof typeof matches;
+}) {
+  const { all, what, from, to, model, match } = props;
+  const { change, mean, mean_before, state, state_before, before_from, before_to } = all;
+  const size = Math.abs(change ?? 0).toFixed(3);
+  const moved =
+    change === null
+      ? 'cannot be compared'
+      : isSmall(change)
+        ? 'has hardly moved'
+        : `${change > 0 ? 'rose' : 'fell'} by ${size}`;
+  const part = (mean: number | null, count: number, from: string, to: string, state: string) => {
+    const days = `in ${from} to ${to}`;
+    if (state === 'not loaded') return `nothing is loaded ${days}`;
+    const open = state === 'covered' ? '' : `, ${state}`;
+    return count === 0
+      ? `no news ${days}${open}`
+      : `${score(mean)} ${days} (${counted(count, 'headline')}${open})`;
   };
+  return (
+    <Titled title={`${what}: sentiment ${moved}`}>
+      <Flowing
+        text={`Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: ${part(mean_before, all.headlines_before, before_from, before_to, state_before)}, then ${part(mean, all.headlines, from, to, state)}.`}
+      />
+    </Titled>
+  );
+}
+
+/** True if a change rounds to zero. */
+function isSmall(change: number): boolean {
+  return Math.abs(change) < 0.0005;
+}
+
+function columnsOf(of: keyof typeof kinds, countries: readonly Choice[]): Column<ChangeRow>[] {
+  // The series of a country are its topics, those of a topic its countries.
+  const into = ({ country, topic }: ChangeRow) => ({
+    ...(country !== null && { country }),
+    ...(topic !== null && { topic }),
+    of: of === 'series' ? null : 'series',
+  });
   const country: Column<ChangeRow> = {
     title: 'country',
+    kind: 'text',
     show: (row) => (
-      <Link to={linkTo(row)}>{[row.country, names.get(row.country ?? '')].filter(Boolean).join(' ')}</Link>
+      <Link to={into(row)}>
+        {[row.country, countries.find(({ code }) => code === row.country)?.name].filter(Boolean).join(' ')}
+      </Link>
     ),
     by: (row) => row.country,
   };
   const topic: Column<ChangeRow> = {
     title: 'topic',
-    show: (row) => <Link to={linkTo(row)}>{row.topic}</Link>,
+    kind: 'text',
+    show: (row) => <Link to={into(row)}>{row.topic}</Link>,
     by: (row) => row.topic,
   };
-  const columns: Column<ChangeRow>[] = [
+  const part = ({ contribution }: ChangeRow) => contribution;
+  return [
     ...(of === 'topic' ? [] : [country]),
     ...(of === 'country' ? [] : [topic]),
     {
-      title: 'z',
+      title: 'change',
       kind: 'number',
-      by: ({ z }) => z,
-      // The widest bar is a z of 4.
-      show: ({ z }) => [score(z, 1), z !== null && <SignedBar key="bar" value={z / 4} />],
+      by: ({ change }) => change,
+      // The widest bar is a change of 0.25.
+      show: ({ change }) => [score(change), change !== null && <SignedBar key="bar" value={change * 4} />],
     },
-    { title: 'mean', kind: 'number', show: ({ mean }) => score(mean), by: ({ mean }) => mean },
-    { title: 'before', kind: 'number', show: ({ usual }) => score(usual), by: ({ usual }) => usual },
+    { title: 'z', kind: 'number', by: ({ z }) => z, show: ({ z }) => score(z, 1) },
+    { title: 'part of the move', kind: 'number', by: part, show: (row) => score(part(row)) },
+    { title: 'mean', kind: 'number', by: ({ mean }) => mean, show: ({ mean }) => score(mean) },
+    {
+      title: 'before',
+      kind: 'number',
+      by: ({ mean_before }) => mean_before,
+      show: ({ mean_before }) => score(mean_before),
+    },
     { title: 'headlines', kind: 'number', by: ({ headlines }) => headlines },
     {
       title: 'loaded',
+      kind: 'nowrap',
       by: ({ state }) => state,
-      show: ({ state, usual_state }) => (
+      show: ({ state, state_before }) => (
         <>
           {state}
-          {usual_state !== 'covered' && <span class="quiet"> · before: {usual_state}</span>}
+          {state_before !== 'covered' && <span class="quiet"> · before: {state_before}</span>}
         </>
       ),
     },
   ];
-  const past = span === 'day' ? '90 days' : '12 weeks';
+}
+
+/** Says how numbers are made, to who wants to know. */
+function How({ children }: { children: ComponentChildren }) {
+  return (
+    <details>
+      <summary>How this is counted</summary>
+      {children}
+    </details>
+  );
+}
+
+type Story = Row<'sentiment/changes/stories'>;
+
+/** Shows the stories that moved the mean, in two lists: those that raised it, and those that lowered it. */
+function Stories({ parameters, all, what }: { parameters: Parameters; all: ChangeRow; what: string }) {
+  const asked = useAnswer('sentiment/changes/stories', parameters, 30);
+  const { country, topic, model, match_type, to } = parameters;
+  const chart = { country, topic, model, match_type, to } as Record<string, string | readonly string[]>;
+  return (
+    <section aria-label="Stories behind the move">
+      <div class="row titled">
+        <h2>Stories behind the move</h2>
+        <Link to={{ ...chart, view: 'sentiment', show: 'lines', from: all.before_from, at: null }}>
+          {what} as a line
+        </Link>
+        <Source of={asked} />
+      </div>
+      <Answered asked={asked}>
+        {({ rows }) => {
+          const others = rows.find(({ others }) => others !== null);
+          const single = rows.filter((row) => row !== others);
+          const sum = rows.reduce((sum, { contribution }) => sum + contribution, 0);
+          return (
+            <>
+              <p class="quiet">
+                {others &&
+                  `${counted(others.others!, 'other story', 'other stories')} together ${score(others.contribution, 4)}; `}
+                all stories together {score(sum, 4)}, the move.
+              </p>
+              <How>
+                Headlines that say the same are one story. Its part of the move is its share of all headlines,
+                times how far its mean is from the mean of all before; now less then. All parts add up to the
+                move.
+              </How>
+              <div class="sides">
+                {(
+                  [
+                    ['Raised the mean', single.filter(({ contribution }) => contribution > 0)],
+                    ['Lowered the mean', single.filter(({ contribution }) => contribution < 0).toReversed()],
+                  ] as const
+                ).map(([title, rows]) => (
+                  <div key={title}>
+                    <Table
+                      label={title}
+                      kind="news"
+                      rows={rows}
+                      columns={[{ title, kind: 'text', show: storyOf }, part(all.change)]}
+                      keyOf={(row) => `${row.last_at} ${row.headline}`}
+                      first={15}
+                    />
+                  </div>
+                ))}
+              </div>
+            </>
+          );
+        }}
+      </Answered>
+    </section>
+  );
+}
+
+/** The part of a story, and how much of the whole move that is. */
+function part(change: number | null): Column<Story> {
+  return {
+    title: 'Part of the move',
+    kind: 'number',
+    show: ({ contribution }) => (
+      <>
+        {score(contribution, 4)}
+        {change !== null && !isSmall(change) && (
+          <span class="quiet small"> {score((100 * contribution) / change, 1)}%</span>
+        )}
+      </>
+    ),
+  };
+}
+
+function storyOf(row: Story) {
+  const { last_at, headlines, headlines_before, mean, mean_before } = row;
+  const times = (count: number, mean: number | null, when: string) =>
+    count > 0 ? ` · ${when} ${number(count)} × ${score(mean, 2)}` : '';
   return (
     <>
-      <Controls chosen={[spans[span], `to ${to}`, kinds[of], model, matches[match]]}>
-        <div class="row asked">
-          <Switch label="Period" name="span" value={span} values={spans} />
-          <span>
-            <span class="quiet">to </span>
-            <DayField label="Last day" value={to} max={yesterday} onChange={(to) => go({ to })} />
-          </span>
-          <Switch label="Of" name="of" value={of} values={kinds} />
-          <Switch label="Model" name="model" value={model} values={oneModel} />
-          <Switch label="Which news counts" name="match_type" value={match} values={matches} />
-        </div>
-      </Controls>
-      {rescored.error && <Problem error={rescored.error} />}
-      {rescored.answer?.rows.map((load) => (
-        <Rescored key={load.load_id} load={load} />
-      ))}
-      <Noted of={asked}>
-        z is how many standard deviations the mean score lies from its mean in the {past} before. There is
-        none if fewer than half of those had headlines. Loaded: covered, settling (it may still change) or
-        partial (headlines may be missing).
-      </Noted>
-      <Answered asked={asked} empty={`No headline of the ${spans[span]} to ${to} is loaded.`}>
-        {({ rows }) => (
-          <Table
-            label="What changed"
-            kind="changes"
-            rows={rows}
-            columns={columns}
-            keyOf={(row) => `${row.country} ${row.topic}`}
-            sort="sort"
-          />
-        )}
-      </Answered>
+      <HeadlineText {...row} text={row.headline} />
+      <span class="quiet">
+        <Flowing text={` · ${moment(last_at)}`} />
+        {times(headlines, mean, 'now')}
+        {times(headlines_before, mean_before, 'before')}
+      </span>
     </>
   );
 }

@@ -6,7 +6,18 @@ import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Controls, Link, Period, Problem, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import {
+  Answered,
+  Controls,
+  Link,
+  Period,
+  Problem,
+  Select,
+  Source,
+  Switch,
+  Titled,
+  useTitle,
+} from '../../parts.tsx';
 import { daysOfFeeds, groupedBy, namesOf, type Row, variantTitle } from '../../rows.ts';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, moment, periodFor, plusDays, today } from '../../time.ts';
@@ -102,9 +113,9 @@ function OfFeed({ loaded, feed, of }: { loaded: readonly string[]; feed: string;
           />
           <Choose
             label={isAsset ? 'Asset' : 'Country'}
-            choices={(subjects ?? []).map(({ subject: value, rows }) => ({
-              value,
-              title: [value, names.get(value)].filter(Boolean).join(' '),
+            choices={(subjects ?? []).map(({ subject: code, rows }) => ({
+              code,
+              name: names.get(code),
               note: `${number(rows)} rows`,
             }))}
             chosen={subject ? [subject] : []}
@@ -200,7 +211,8 @@ function IndexLines(props: {
             <Choose
               label="Lines"
               choices={lines.map(({ key, topic, line, count }) => ({
-                value: key,
+                code: key,
+                name: `${topic} ${line}`,
                 title: `${topic} ${line}`,
                 note: counted(count, chart.counted),
               }))}
@@ -209,6 +221,10 @@ function IndexLines(props: {
               onChange={(line) => go({ line }, 'replace')}
             />
           )}
+          <Titled title={`${subject}: ${feed} by ${by}, ${days.from} to ${days.to}`}>
+            Index: mean score of the {chart.counted}s, +1 if all are wholly positive, −1 if all are wholly
+            negative.
+          </Titled>
           <Drawn
             chart={chart}
             label={`${feed} of ${subject} by ${by}, ${days.from} to ${days.to}. Arrow keys read it out.`}

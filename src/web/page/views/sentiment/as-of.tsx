@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
 import { Field, Select, useFocusBack } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
-import { moment, zone } from '../../time.ts';
+import { aDay, isDay, moment, zone } from '../../time.ts';
 import type { Asked } from './asked.ts';
 
 /** Since when something is known, and when it last changed; `undefined` until it is answered. */
@@ -60,32 +60,39 @@ export function AsOf(props: {
           : '. Days that were loaded again since then count as not loaded.'}
       </span>
       <span class="row">
-        <input
-          type="range"
-          aria-label="Moment"
-          aria-valuetext={`${moment(at, step < 60_000)} ${zone.value}`}
-          min={0}
-          max={last}
-          value={Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
-          onInput={(event) => setSlid(momentOf(Number(event.currentTarget.value)))}
-          onChange={(event) => go({ as_of: textOf(momentOf(Number(event.currentTarget.value))) }, 'replace')}
+        <span class="slider">
+          <input
+            type="range"
+            aria-label="Moment"
+            aria-valuetext={`${moment(at, step < 60_000)} ${zone.value}`}
+            min={0}
+            max={last}
+            value={Math.max(0, Math.min(last, Math.round((at - oldest) / step)))}
+            onInput={(event) => setSlid(momentOf(Number(event.currentTarget.value)))}
+            onChange={(event) =>
+              go({ as_of: textOf(momentOf(Number(event.currentTarget.value))) }, 'replace')
+            }
+          />
+          <span class="quiet small">{moment(oldest)}</span>
+          <span class="quiet small end">{newest === now ? 'now' : moment(newest)}</span>
+        </span>
+        <Field
+          size={19}
+          label="Day, moment (UTC) or name"
+          title="A day (its end, UTC), a moment (UTC) or the name of one"
+          value={
+            named.find((one) => Date.parse(one.at) === at)?.name ?? textOf(at).slice(0, 19).replace('T', ' ')
+          }
+          onEnter={(text) => {
+            const chosen = readMoment(text, named, now);
+            if (chosen === undefined)
+              return `"${text}" is neither a day or moment (YYYY-MM-DD hh:mm, UTC) nor the name of one.`;
+            return void go({ as_of: chosen });
+          }}
         />
         <button type="button" onClick={() => go({ as_of: null })}>
           Back to now
         </button>
-        <span>
-          <span class="quiet">UTC</span>{' '}
-          <Field
-            size={19}
-            label="Moment (UTC)"
-            value={textOf(at).slice(0, 19).replace('T', ' ')}
-            onEnter={(text) => {
-              const chosen = Date.parse(`${text.replace(' ', 'T')}Z`);
-              if (Number.isNaN(chosen)) return `"${text}" is not a moment (YYYY-MM-DD hh:mm:ss).`;
-              return void go({ as_of: textOf(chosen) });
-            }}
-          />
-        </span>
         {named.length > 0 && (
           <Select
             label="Named moment"
@@ -100,6 +107,22 @@ export function AsOf(props: {
       </span>
     </div>
   );
+}
+
+/**
+ * Reads a moment as a person writes it: a name, a time in UTC, or a day, which counts to its end.
+ * @returns it as the address has it; `undefined` if it is none of these
+ */
+export function readMoment(
+  text: string,
+  named: readonly { readonly name: string }[],
+  now: number,
+): string | undefined {
+  if (named.some(({ name }) => name === text)) return text;
+  if (isDay(text)) return textOf(Math.min(now, Date.parse(text) + aDay - 1_000));
+  if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/.test(text)) return undefined;
+  const moment = Date.parse(`${text.replace(' ', 'T').replace(/Z$/, '')}Z`);
+  return Number.isNaN(moment) ? undefined : textOf(moment);
 }
 
 function textOf(moment: number): string {

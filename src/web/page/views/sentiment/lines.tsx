@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { useAnswer, useTogether } from '../../api.ts';
 import { bucketText, bucketTitle, startOf } from '../../buckets.ts';
 import { isDark } from '../../draw/colours.ts';
-import type { Drawing } from '../../draw/lines.ts';
+import type { Drawing, Note } from '../../draw/lines.ts';
 import {
   behindOf,
   besideNow,
@@ -14,6 +14,7 @@ import {
   isLoaded,
   isTrailing,
   type Line,
+  largestMove,
   meanAt,
   type SeriesPoints,
   type State,
@@ -21,27 +22,22 @@ import {
   withDifference,
 } from '../../draw/points.ts';
 import { counted, number, score } from '../../numbers.ts';
-import { Answered, Noted, Swatch, useWidth } from '../../parts.tsx';
+import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
 import { type Column, Table } from '../../table.tsx';
 import { dayOf, plusDays, zone } from '../../time.ts';
-import { type Asked, mostLines, seriesOf } from './asked.ts';
+import { type Asked, feed, mostLines, newsOf, seriesOf } from './asked.ts';
 import { Headlines } from './headlines.tsx';
-import { useMeans } from './means.tsx';
 
 /** Shows sentiment over time: a line for each series and model, above the number of headlines. */
-export function Lines({ asked }: { asked: Asked }) {
+export function Lines({ asked, what }: { asked: Asked; what: string }) {
   const { by, from, to, smooth, asOf } = asked;
   const lists = { country: asked.countries, topic: asked.topics, match_type: asked.matches };
   // The first trailing mean needs earlier days, all of them covered.
   const lead = smooth > 1 ? startOf(plusDays(from, 1 - smooth), by) : from;
   const parameters = { ...lists, from: lead, to, by };
-  const { means, covered } = useMeans(
-    'sentiment',
-    { ...parameters, as_of: asOf },
-    true,
-    // A window that was loaded again since then does not say when its days were first complete.
-    parameters,
-  );
+  const means = useAnswer('sentiment', { ...parameters, as_of: asOf });
+  // Those of now: a window that was loaded again since then does not say when its days were first complete.
+  const covered = useAnswer('coverage/days', { feed, ...parameters, by: null });
   const now = useAnswer('sentiment', asOf === null ? undefined : parameters);
   const chart = useTogether(
     [means, covered, asOf === null ? means : now],
@@ -55,21 +51,70 @@ export function Lines({ asked }: { asked: Asked }) {
     },
     [address.value],
   );
+  const note = useNote(asked, chart.answer);
+  const kind = asked.models.length > 1 ? 'directional and semantic score' : `${asked.models[0]} score`;
+  const mean = smooth > 1 ? `${smooth}-day mean` : 'Mean';
   return (
     <Answered asked={chart}>
       {(chart) => (
         <>
+          <Titled title={`${what}: sentiment by ${by}, ${from} to ${to}`}>
+            {mean} {kind} of the headlines{newsOf(asked)}: +1 if all are wholly positive, −1 if all are wholly
+            negative.
+          </Titled>
           <Drawn
             chart={chart}
+            note={note}
             label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
             of={means}
-            notes={[changesOf(chart), ...notesOf(asked)]}
+            notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(asked)]}
           />
           {openIn(chart) !== null && <Headlines chart={chart} index={openIn(chart)!} asOf={asOf} />}
         </>
       )}
     </Answered>
   );
+}
+
+/** The largest move, with the story that did most of it. */
+interface MoveNote extends Note {
+  readonly story: string | undefined;
+}
+
+/** Says of the largest move of a chart of now how large it is, and which story did most of it. */
+function useNote({ by, smooth, asOf, from }: Asked, chart: Chart | undefined): MoveNote | undefined {
+  const isOne = smooth === 1 && asOf === null && by !== 'hour' && chart?.by === by;
+  const move = useMemo(() => (isOne ? largestMove(chart) : undefined), [chart, isOne]);
+  const days = move && chart && behindOf(chart, move.index);
+  const [first, last] = days ? [dayOf(days.from), dayOf(days.to - 1)] : [from, from];
+  const stories = useAnswer(
+    'sentiment/changes/stories',
+    move && {
+      country: move.line.series.country,
+      topic: move.line.series.topic,
+      match_type: move.line.series.match,
+      model: move.line.model,
+      from: first,
+      to: last,
+      against: 'before',
+    },
+  );
+  const story = stories.isAsking
+    ? undefined
+    : stories.answer?.rows
+        .filter(({ others, contribution }) => others === null && contribution * move!.change > 0)
+        .toSorted((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution))[0];
+  // Isolated, because it may be written from right to left.
+  const said = story?.headline ? `\u2068${story.headline}\u2069` : undefined;
+  return useMemo(
+    () => move && { ...move, story: said, text: [score(move.change, 2), said].filter(Boolean).join(' ') },
+    [move, said],
+  );
+}
+
+function saidOf({ line, index, change, story }: MoveNote, chart: Chart): string {
+  const of = chart.series.length > 1 ? `${line.series.title}, ` : '';
+  return `Largest move: ${score(change, 2)} in ${of}${titleAt(chart, index)}${story ? `, most by “${story}”` : ''}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
@@ -102,8 +147,9 @@ export function Drawn(props: {
   /** The question that the chart answers. */
   of: Parameters<typeof Noted>[0]['of'];
   notes: Notes;
+  note?: Note | undefined;
 }) {
-  const { chart, label, of, notes } = props;
+  const { chart, label, of, notes, note } = props;
   const box = useRef<HTMLDivElement>(null);
   const drawing = useRef<Drawing>(undefined);
   const width = useWidth(box);
@@ -116,14 +162,14 @@ export function Drawn(props: {
   place.current = pointed;
   const open = openIn(chart);
   const dark = isDark.value;
-  const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 430));
+  const height = width < 600 ? 240 : Math.max(340, Math.min(640, innerHeight - 440));
 
   useEffect(() => {
     if (width === 0) return;
     let isGone = false;
     void import('../../draw/lines.ts').then(({ drawLines }) => {
       if (isGone) return;
-      const size = { width, height, open };
+      const size = { width, height, open, note };
       drawing.current = drawLines(box.current!, chart, size, {
         onHover: (index, left) => {
           setHover(index === null ? null : { start: chart.starts[index]!, left });
@@ -148,7 +194,7 @@ export function Drawn(props: {
       drawing.current?.destroy();
       drawing.current = undefined;
     };
-  }, [chart, width, height, open, dark, zone.value]);
+  }, [chart, width, height, open, note, dark, zone.value]);
 
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
@@ -168,15 +214,10 @@ export function Drawn(props: {
   return (
     <>
       <figure class="chart">
-        <figcaption class="quiet">
-          {chart.lines[0]?.model === 'mean' ? 'Index: mean' : 'Mean'} score of the {chart.counted}s:{' '}
-          <strong>+1</strong> if all are wholly positive, <strong>−1</strong> if all are wholly negative.
-          Below: {chart.counted}s per {chart.by}.
-        </figcaption>
         <div
           ref={box}
           class="canvas"
-          style={{ minHeight: `${height + 96 + 15 * chart.lanes.length}px` }}
+          style={{ minHeight: `${height + 110 + 15 * chart.lanes.length}px` }}
           role="application"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move its cursor
           tabIndex={0}

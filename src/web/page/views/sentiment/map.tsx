@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks';
 import { go } from '../../address.ts';
-import { useTogether } from '../../api.ts';
+import { useAnswer, useTogether } from '../../api.ts';
 import { colourOf, limitOf } from '../../draw/scales.ts';
 import type { Shape } from '../../draw/world.ts';
 import { Hatching } from '../../grid.tsx';
-import { counted, score, share } from '../../numbers.ts';
-import { Answered, Noted, Tip } from '../../parts.tsx';
+import { counted, score } from '../../numbers.ts';
+import { Answered, Noted, Tip, Titled } from '../../parts.tsx';
 import { Table } from '../../table.tsx';
 import { daysBetween } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
-import { Scale, useMeans } from './means.tsx';
+import { isWhole, loadedWords, Scale } from './means.tsx';
 
 export interface Country {
   readonly code: string;
@@ -20,8 +20,8 @@ export interface Country {
 interface Shown extends Country {
   readonly mean: number | null;
   readonly headlines: number;
-  /** Covered days of all topics together. */
-  readonly covered: number;
+  /** What is loaded of all topics together. */
+  readonly state: string;
 }
 
 /** Shows the mean of a topic and a period by country: a map, and a table with the same values. */
@@ -29,43 +29,36 @@ export function WorldMap({ asked, countries }: { asked: Asked; countries: readon
   const { topics, matches, from, to, asOf } = asked;
   const model = asked.models[0]!;
   const codes = countries.map(({ code }) => code).slice(0, 100);
-  const { means, covered } = useMeans(
+  const means = useAnswer(
     'sentiment/countries',
-    { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf },
-    codes.length > 0,
+    codes.length > 0
+      ? { country: codes, topic: topics, match_type: matches, from, to, as_of: asOf }
+      : undefined,
   );
   const shown = useTogether(
-    [means, covered],
-    ({ rows }, covered) => {
+    [means],
+    ({ rows }) => {
       const byCode = new Map(rows.map((row) => [row.country, row]));
-      const daysByCode = new Map<string, number>();
-      for (const { country, first_day, last_day } of covered.rows)
-        daysByCode.set(country, (daysByCode.get(country) ?? 0) + daysBetween(first_day, last_day));
       return countries.map(({ code, name }): Shown => {
         const row = byCode.get(code);
-        return {
-          code,
-          name,
-          covered: daysByCode.get(code) ?? 0,
-          mean: row?.[model] ?? null,
-          headlines: row?.headlines ?? 0,
-        };
+        const [mean, headlines] = [row?.[model] ?? null, row?.headlines ?? 0];
+        return { code, name, mean, headlines, state: row?.state ?? 'not loaded' };
       });
     },
     [countries.length, model],
   );
-  const days = daysBetween(from, to) * topics.length * matches.length;
   return (
     <>
-      <Noted of={means} chart=".chart, .grid, .map">
-        Mean {model} score of {topics.join(', ')} by country{newsOf(asked)}. A click on a country shows its
+      <Titled title={`${topics.join(', ')}: sentiment by country, ${from} to ${to}`}>
+        Mean {model} score of the headlines, from −1 to +1{newsOf(asked)}. A click on a country shows its
         line.
-      </Noted>
+      </Titled>
+      <Noted of={means} chart=".map" />
       <Answered asked={shown}>
         {(shown) => (
           <div class="beside world">
-            <Drawn shown={shown} days={days} asked={asked} />
-            <Countries shown={shown} days={days} asked={asked} />
+            <Drawn shown={shown} asked={asked} />
+            <Countries shown={shown} asked={asked} />
           </div>
         )}
       </Answered>
@@ -80,14 +73,13 @@ function openLine({ code }: Country, { from, to }: Asked): void {
   go({ show: 'lines', country: code, ...point, of: null });
 }
 
-function words({ mean, headlines, covered }: Shown, days: number): string {
-  if (headlines === 0)
-    return covered === 0 ? 'not loaded' : `no news, ${share(covered, days)} of the days loaded`;
-  const all = covered >= days ? '' : `, ${share(covered, days)} of the days loaded`;
-  return `${score(mean)} · ${counted(headlines, 'headline')}${all}`;
+function words({ mean, headlines, state }: Shown): string {
+  if (state === 'not loaded') return state;
+  const parts = [mean !== null && score(mean), headlines > 0 ? counted(headlines, 'headline') : 'no news'];
+  return [...parts, loadedWords(state)].filter(Boolean).join(' · ');
 }
 
-function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
+function Drawn({ shown, asked }: { shown: readonly Shown[]; asked: Asked }) {
   const [world, setWorld] = useState<typeof import('../../draw/world.ts')>();
   const [hover, setHover] = useState<{ shape: Shape; left: number; top: number; within: DOMRect } | null>(
     null,
@@ -107,7 +99,7 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
         <Tip at={{ left: hover.left, top: hover.top, width: 0, height: 10 }} within={hover.within}>
           <strong>{told?.name ?? hover.shape.name}</strong>
           <br />
-          {told ? words(told, days) : 'the service does not list it'}
+          {told ? words(told) : 'the service does not list it'}
         </Tip>
       )}
       {world ? (
@@ -151,13 +143,15 @@ function Drawn({ shown, days, asked }: { shown: readonly Shown[]; days: number; 
 function kindOf(one: Shown | undefined): string {
   if (!one) return 'unlisted';
   if (one.mean !== null) return 'mean';
-  return one.covered > 0 ? 'dotted' : 'hatched';
+  // What is loaded in part may have had news.
+  return isWhole(one.state) ? 'dotted' : 'hatched';
 }
 
-function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: number; asked: Asked }) {
+function Countries({ shown, asked }: { shown: readonly Shown[]; asked: Asked }) {
   const withNews = shown.filter(({ mean }) => mean !== null).toSorted((a, b) => b.mean! - a.mean!);
-  const withoutNews = shown.filter(({ mean, covered }) => mean === null && covered > 0);
-  const missing = shown.filter(({ mean, covered }) => mean === null && covered === 0);
+  const withoutNews = shown.filter(({ mean, state }) => mean === null && isWhole(state));
+  const inPart = shown.filter(({ mean, state }) => mean === null && state === 'partial');
+  const missing = shown.filter(({ mean, state }) => mean === null && state === 'not loaded');
   return (
     <section class="countries">
       <Table
@@ -175,9 +169,7 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
                 <button type="button" class="flat" onClick={() => openLine(one, asked)}>
                   {one.name}
                 </button>
-                {one.covered < days && (
-                  <div class="quiet small">{share(one.covered, days)} of the days loaded</div>
-                )}
+                {loadedWords(one.state) && <div class="quiet small">{loadedWords(one.state)}</div>}
               </>
             ),
           },
@@ -187,6 +179,9 @@ function Countries({ shown, days, asked }: { shown: readonly Shown[]; days: numb
       />
       {withoutNews.length > 0 && (
         <p class="quiet">No news: {withoutNews.map(({ name }) => name).join(', ')}.</p>
+      )}
+      {inPart.length > 0 && (
+        <p class="quiet">No news in the part that is loaded: {inPart.map(({ name }) => name).join(', ')}.</p>
       )}
       {missing.length > 0 && (
         <p class="quiet">

@@ -1,18 +1,13 @@
-import { type Parameters, useAnswer } from '../../api.ts';
 import { Swatch } from '../../parts.tsx';
-import type { Path } from '../../rows.ts';
-import { feed } from './asked.ts';
 
-/**
- * Queries means, and the covered days of their series and period.
- * @param of what the covered days are of, if not of the same
- */
-export function useMeans<Of extends Path>(path: Of, parameters: Parameters, isReady = true, of = parameters) {
-  const means = useAnswer(path, isReady ? parameters : undefined);
-  return {
-    means,
-    covered: useAnswer('coverage/days', isReady ? { feed, ...of, by: null } : undefined),
-  };
+/** True if all that there is was loaded, so that no headlines are no news. */
+export function isWhole(state: string): boolean {
+  return state === 'covered' || state === 'settling';
+}
+
+/** Says what may be missing of a mean; nothing if nothing is. */
+export function loadedWords(state: string): string | undefined {
+  return { settling: 'may still change', partial: 'loaded in part' }[state];
 }
 
 /** Explains the colours of means, and what is drawn without colour. */
@@ -24,7 +19,7 @@ export function Scale({ limit, isDotted }: { limit: number; isDotted: boolean })
       <span class="quiet">positive, +{limit} or more</span>
       <span class="quiet">
         <Swatch kind="hatched" />
-        not loaded
+        not loaded, or in part
       </span>
       <span class="quiet">
         <Swatch kind={isDotted ? 'dotted' : 'blank'} />

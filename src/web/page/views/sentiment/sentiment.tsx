@@ -1,9 +1,9 @@
 import { address, go } from '../../address.ts';
 import { useAnswer } from '../../api.ts';
 import { buckets } from '../../buckets.ts';
-import { type Choice, Choose } from '../../choose.tsx';
-import { Controls, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
-import { daysOfFeeds, namesOf } from '../../rows.ts';
+import { type Choice, Choose, namesIn, useChoices } from '../../choose.tsx';
+import { Controls, More, Period, Problem, Select, Switch, Toggle, useTitle } from '../../parts.tsx';
+import { daysOfFeeds } from '../../rows.ts';
 import { moment, today, zone } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { AsOf, AsOfSwitch } from './as-of.tsx';
@@ -21,27 +21,19 @@ import {
 } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
-import { type Country, WorldMap } from './map.tsx';
-
-type Names = ReturnType<typeof namesOf>;
+import { WorldMap } from './map.tsx';
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
   const feeds = useAnswer('feeds', {}, 30);
-  const listed = useAnswer('series', {}, 60);
   const named = useAnswer('moments', {}, 300).answer?.rows ?? [];
   const known = useAnswer('loads/known', { feed }, 30).answer?.rows[0];
   const loaded = feeds.answer?.rows.filter((row) => row.feed === feed);
   const first = loaded?.[0];
-  const coverage = useAnswer(
-    'coverage',
-    first && { feed, match_type: first.match_type, from: first.oldest, to: first.newest },
-    30,
-  );
+  const { requested: series, countries, topics } = useChoices(first);
   const isChosen = address.value.has('country') && address.value.has('topic');
   const fullest = useAnswer('series/fullest', isChosen ? undefined : { feed, limit: 1 }, 300);
   const { oldest, newest } = daysOfFeeds(loaded);
-  const series = coverage.answer?.rows ?? [];
   const [most] = fullest.answer?.rows ?? [];
   const any = most ?? (fullest.answer && series[0]);
   const asked = askedFor({
@@ -59,10 +51,6 @@ export function Sentiment() {
   if (loaded?.length === 0 && !isChosen) return <NoHeadlines />;
   if (!loaded || asked.countries.length === 0 || asked.topics.length === 0)
     return fullest.error ? <Problem error={fullest.error} /> : <p class="quiet waiting">Asking …</p>;
-  const countries = [...new Set(series.map(({ country }) => country))];
-  const topics = [...new Set(series.map(({ topic }) => topic))];
-  const countryNames = namesOf(listed.answer?.rows, 'country');
-  const categories = namesOf(listed.answer?.rows, 'topic');
   return (
     <>
       <Controls
@@ -80,7 +68,7 @@ export function Sentiment() {
           {asked.show !== 'map' && (
             <Choose
               label="Countries"
-              choices={choicesOf('country', countryNames, countries)}
+              choices={countries}
               chosen={asked.countries}
               atMost={mostLines}
               onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
@@ -89,7 +77,7 @@ export function Sentiment() {
           {asked.show !== 'heat' && (
             <Choose
               label="Topics"
-              choices={choicesOf('topic', categories, topics)}
+              choices={topics}
               chosen={asked.topics}
               atMost={mostLines}
               onChange={(topic) => go({ topic: topic.length > 0 ? topic : null, at: null })}
@@ -98,7 +86,6 @@ export function Sentiment() {
           <Period from={asked.from} to={asked.to} oldest={oldest} newest={newest} />
         </div>
         <div class="row asked">
-          <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
           <Switch
             label="Model"
             title="model"
@@ -107,50 +94,64 @@ export function Sentiment() {
             values={asked.show === 'lines' ? models : oneModel}
           />
           {asked.show === 'lines' && (
-            <>
-              <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
-              <Switch
-                label="Trailing mean"
-                title="trailing mean"
-                name="smooth"
-                value={asked.smoothing}
-                values={spans}
-              />
-            </>
+            <Switch label="Mean by" title="by" name="by" value={asked.by} values={buckets} />
           )}
-          {asked.show === 'lines' && seriesOf(asked).length === 2 && (
-            <Toggle name="difference" title="difference" />
-          )}
-          {asked.show === 'lines' && asked.smooth === 1 && <Toggle name="band" title="uncertainty" />}
           <AsOfSwitch asOf={asked.asOf} known={known} />
+          <More
+            unusual={[
+              asked.matches.join() !== 'COMBINED' &&
+                asked.matches.map((match) => matches[match as keyof typeof matches] ?? match).join(' and '),
+              asked.smooth > 1 && `trailing mean of ${asked.smooth} days`,
+              asked.difference && 'difference',
+              asked.band && 'uncertainty',
+            ]}
+          >
+            <Matches asked={asked} loaded={loaded.map((row) => row.match_type)} />
+            {asked.show === 'lines' && (
+              <>
+                <Switch
+                  label="Trailing mean"
+                  title="trailing mean"
+                  name="smooth"
+                  value={asked.smoothing}
+                  values={spans}
+                />
+                {seriesOf(asked).length === 2 && <Toggle name="difference" title="difference" />}
+                {asked.smooth === 1 && <Toggle name="band" title="uncertainty" />}
+              </>
+            )}
+          </More>
         </div>
       </Controls>
       {asked.asOf && <AsOf asOf={asked.asOf} {...{ known, named }} show={asked.show} />}
-      {asked.show === 'lines' && <Lines asked={asked} />}
-      {asked.show === 'heat' && <HeatMap asked={asked} topics={loadedTopics(categories, topics)} />}
-      {asked.show === 'map' && <WorldMap asked={asked} countries={listOf(countryNames, countries)} />}
+      {asked.show === 'lines' && (
+        <Lines
+          asked={asked}
+          what={[namesIn(countries, asked.countries), namesIn(topics, asked.topics)].join(' · ')}
+        />
+      )}
+      {asked.show === 'heat' && (
+        <HeatMap
+          asked={asked}
+          topics={loadedTopics(topics)}
+          countries={namesIn(countries, asked.countries)}
+        />
+      )}
+      {asked.show === 'map' && (
+        <WorldMap
+          asked={asked}
+          countries={countries.map(({ code, name }) => ({ code, name: name ?? code }))}
+        />
+      )}
     </>
   );
 }
 
-function loadedTopics(categories: Names, loaded: readonly string[]): Topic[] {
-  return loaded
-    .map((name) => ({ name, category: categories.get(name) ?? '' }))
+function loadedTopics(topics: readonly Choice[]): Topic[] {
+  return topics
+    .filter(({ note }) => note === '')
+    .map(({ code, group }) => ({ name: code, category: group ?? '' }))
     .toSorted((a, b) => a.category.localeCompare(b.category) || a.name.localeCompare(b.name));
-}
-
-/** Returns all countries by name or all topics by category, loaded ones first, also those that the service no longer lists. */
-function listOf(names: Names, loaded: readonly string[]): Country[] {
-  return [...new Set([...loaded, ...names.keys()])].map((code) => ({ code, name: names.get(code) ?? code }));
-}
-
-function choicesOf(kind: 'country' | 'topic', names: Names, loaded: readonly string[]): Choice[] {
-  return listOf(names, loaded).map(({ code, name }) => ({
-    value: code,
-    title: kind === 'country' && name !== code ? `${code} ${name}` : code,
-    group: kind === 'topic' && name !== code ? name : '',
-    note: loaded.includes(code) ? '' : 'not loaded',
-  }));
 }
 
 /** Chooses which news counts: one match type, or domestic against international. */

@@ -5,7 +5,7 @@ import { Answered, Flowing, Meter, Problem, Section, Source, useTitle } from '..
 import { groupedBy, type Row } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { moment, span } from '../../time.ts';
-import { Causes, causesOf, type Known, summaryOf } from '../causes.tsx';
+import { Causes, causesOf, type Known, listed, summaryOf } from '../causes.tsx';
 import { Copied, costOf, free, quoted } from '../commands.tsx';
 import { Jobs, Loads, Running } from './jobs.tsx';
 
@@ -29,13 +29,17 @@ export function Today() {
     Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
   ) as Known;
   const { jobs = [], loads = [], workers } = known;
+  // Without the warehouse, all questions have the same error.
+  const errors = new Map(
+    Object.values(asked).flatMap(({ error }) => (error ? [[error.message, error]] : [])),
+  );
   useTitle('Today');
   return (
     <>
-      {Object.entries(asked).map(
-        ([what, { error }]) => error && what !== 'loads' && <Problem key={what} error={error} />,
-      )}
-      <Answered asked={asked.loads}>
+      {[...errors.values()].map((error) => (
+        <Problem key={error.message} error={error} />
+      ))}
+      <Answered asked={{ ...asked.loads, error: undefined }}>
         {({ rows }) =>
           rows.length > 0 ? (
             <p class="summary">
@@ -139,9 +143,11 @@ export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answerin
   const [most] = jobs
     .filter((job) => job.requests_per_month !== null)
     .toSorted((a, b) => b.requests_per_month! - a.requests_per_month!);
+  const names = jobs.filter((job) => job.requests_per_month === most?.requests_per_month);
+  const of = listed(names.map(({ job }) => job));
   return (
     <Section title="Requests this month" beside={<Source of={requests} />}>
-      {rows && most && !hasOwn && <Bullet job={most} used={0} />}
+      {rows && most && !hasOwn && <Bullet job={most} of={of} used={0} />}
       {rows?.map(({ key, requests, is_own }) => (
         <Fragment key={key}>
           {!is_own && (
@@ -150,7 +156,11 @@ export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answerin
             </p>
           )}
           {most ? (
-            <Bullet job={is_own ? most : { ...most, projected: null, spent_by: null }} used={requests} />
+            <Bullet
+              job={is_own ? most : { ...most, projected: null, spent_by: null }}
+              {...{ of }}
+              used={requests}
+            />
           ) : (
             <p>
               <b>{number(requests)}</b> requests. No job sets a budget.
@@ -165,8 +175,8 @@ export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answerin
 
 const line = { width: '2px', marginLeft: '-2px' };
 
-/** Draws the requests of a key against a budget, with its reserve and the forecast. */
-function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
+/** Draws the requests of a key against a budget, with its reserve and the forecast. @param of the jobs that set it */
+function Bullet({ job, of, used }: { job: Row<'jobs'>; of: string; used: number }) {
   const { projected, spent_by } = job;
   const [perMonth, reserve] = [job.requests_per_month!, job.reserve ?? 0];
   const most = Math.max(perMonth, used, projected ?? 0, 1);
@@ -194,7 +204,8 @@ function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
         ]}
       />
       <p>
-        <b>{number(used)}</b> of {number(perMonth)} requests used, {share(left, perMonth)} left
+        <b>{number(used)}</b> of {number(perMonth)} requests used (the budget of {of}),{' '}
+        {share(left, perMonth)} left
         {isScheduled && (
           <>
             ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled

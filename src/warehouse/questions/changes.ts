@@ -1,0 +1,253 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
+import { isUncovered } from './coverage.ts';
+import type { Question } from './reading.ts';
+import { type Model, stateOfAll } from './sentiment.ts';
+
+/**
+ * What a period is compared with: as many days before it, the 90 days before it, or the same days a year earlier. From
+ * 29 February, a year earlier is 28 February.
+ */
+export type Against = 'before' | 'quarter' | 'year';
+
+/** The move of a mean score from an earlier period to a later one. */
+export interface MoveAsked {
+  /** Which series: all combinations of these lists; an empty list is for all. */
+  readonly countries: readonly string[];
+  readonly topics: readonly string[];
+  readonly matchType: string;
+  readonly model: Model;
+  readonly from: Day;
+  /** Inclusive. */
+  readonly to: Day;
+  readonly against: Against;
+}
+
+export interface ChangesAsked extends MoveAsked {
+  /** What is compared: series, or countries and topics over all their series. */
+  readonly of: 'series' | 'country' | 'topic';
+}
+
+/** The mean score of a period, compared with an earlier one, and what it adds to the move of all series together. */
+export interface Change {
+  /** `null` for a topic over all countries, and for all series together. */
+  readonly country: string | null;
+  /** `null` for a country over all topics, and for all series together. */
+  readonly topic: string | null;
+  /** `null` without headlines. */
+  readonly mean: number | null;
+  /** Headlines of the period with a score. */
+  readonly headlines: number;
+  /** The same of the earlier period. */
+  readonly mean_before: number | null;
+  readonly headlines_before: number;
+  readonly change: number | null;
+  /** Part of the change of all series together, which is the sum of all parts; `null` if that has no change. */
+  readonly contribution: number | null;
+  /** The change in standard errors, which follow from how daily means scatter within both periods; `null` for fewer than 7 days with headlines. */
+  readonly z: number | null;
+  /** What is loaded of each period (`gmsi.state_of`), over all series that were requested. */
+  readonly state: string;
+  readonly state_before: string;
+  readonly before_from: Day;
+  readonly before_to: Day;
+}
+
+/** Most rows of an answer, without that of all series together. */
+const mostChanges = 500;
+
+/** The least days with headlines from which a standard error follows. */
+const leastDays = 7;
+
+/** The first and the last days of both periods. */
+function periodsOf({ from, to, against }: MoveAsked) {
+  const [first, last] = [sql`${from}::date`, sql`${to}::date`];
+  const year = (day: RawBuilder<unknown>) => sql`(${day} - interval '1 year')::date`;
+  const [beforeFirst, beforeLast] = {
+    before: [sql`(${first} - (${last} - ${first} + 1))`, sql`(${first} - 1)`],
+    quarter: [sql`(${first} - 90)`, sql`(${first} - 1)`],
+    year: [year(first), year(last)],
+  }[against] as [RawBuilder<Day>, RawBuilder<Day>];
+  return {
+    first,
+    last,
+    beforeFirst,
+    beforeLast,
+    /** The two periods, which may overlap, as rows of SQL. */
+    rows: sql`(values (true, ${first}, ${last}), (false, ${beforeFirst}, ${beforeLast})) as period (is_now, first, last)`,
+  };
+}
+
+function ofSeries({ countries, topics, matchType }: MoveAsked): RawBuilder<boolean> {
+  const isIn = (column: string, values: readonly string[]) =>
+    values.length === 0 ? sql`` : sql` and ${sql.ref(column)} = any(${[...values]}::text[])`;
+  return sql`match_type = ${matchType}${isIn('country', countries)}${isIn('topic', topics)}`;
+}
+
+const aboutAgainst = { before: 'as many days before', quarter: 'the 90 days before', year: 'a year earlier' };
+
+function aboutMove({ model, from, to, against }: MoveAsked): string {
+  return `${model} sentiment of ${from} to ${to} against ${aboutAgainst[against]}`;
+}
+
+/**
+ * Part of the move: the share of all headlines, times how far their mean is from the mean of all before, now less then. The parts
+ * of any groups that make up all headlines add up to the move.
+ * @param part a table of SQL with the counts and sums of both periods: `n` and `s` now, `n0` and `s0` before
+ * @param total the same of all headlines
+ */
+function partOfMove(part: string, total: string): RawBuilder<number> {
+  const [own, all] = [part, total].map((table) => (column: string) => sql.ref(`${table}.${column}`)) as [
+    (column: string) => RawBuilder<unknown>,
+    (column: string) => RawBuilder<unknown>,
+  ];
+  const before = sql`${all('s0')} / nullif(${all('n0')}, 0)`;
+  const apart = (sum: string, count: string) =>
+    sql`(${own(sum)} - ${own(count)} * ${before}) / nullif(${all(count)}, 0)`;
+  return sql`${apart('s', 'n')} - ${apart('s0', 'n0')}`;
+}
+
+/** Count and sum of the scores of both periods. */
+function sumsOf(count: RawBuilder<unknown>, sum: RawBuilder<unknown>): RawBuilder<unknown> {
+  const part = (is: RawBuilder<unknown>) =>
+    [
+      sql`coalesce(sum(${count}) filter (where ${is}), 0)::int`,
+      sql`coalesce(sum(${sum}) filter (where ${is}), 0)`,
+    ] as const;
+  const [[n, s], [n0, s0]] = [part(sql`is_now`), part(sql`not is_now`)];
+  return sql`${n} as n, ${s} as s, ${n0} as n0, ${s0} as s0`;
+}
+
+/** Returns what changed most, in standard errors, after a row of all series together. */
+export function sentimentChanges(asked: ChangesAsked): Question<Change> {
+  const { matchType, model, of } = asked;
+  const type = model === 'semantic' ? 'semantic_sentiment' : model;
+  const periods = periodsOf(asked);
+  const country = of === 'topic' ? sql`''` : sql`country`;
+  const topic = of === 'country' ? sql`''` : sql`topic`;
+  const requested = sql`${country} as country, ${topic} as topic, country as own_country, topic as own_topic`;
+  const isRequested = sql`feed = 'gmsi-headlines' and ${ofSeries(asked)}`;
+  const daysAndSums = sql`sum(sum ^ 2 / count) as squares, count(*) as days, ${sumsOf(sql`count`, sql`sum`)}`;
+  const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
+    sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
+  return {
+    about: `Change of ${aboutMove(asked)}`,
+    query: sql<Change>`
+      with by_day as (
+        select ${country} as country, ${topic} as topic, is_now, day, sum(sentiment_sum) as sum, sum(headline_count) as count
+        from ${periods.rows}
+        join gmsi.sentiment_daily on day between first and last
+        where ${ofSeries(asked)} and sentiment_type = ${type} and headline_count > 0
+        group by grouping sets ((1, 2, 3, 4), (3, 4))
+      ), compared as (
+        select country, topic, ${daysAndSums} from by_day where country is not null group by country, topic
+        union all
+        -- One row, also without headlines.
+        select null, null, ${daysAndSums} from by_day where country is null
+      ), changed as (
+        select part.*, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
+               case when days >= ${sql.lit(leastDays)}
+                    then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0)) / (days - 2)
+                              * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
+        from compared as part
+      ), states as (
+        select country, topic, ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
+        from (
+          select ${requested} from gmsi.coverage where ${isRequested}
+          union
+          select ${requested} from gmsi.windows where ${isRequested} and ${isUncovered}
+        ) as series
+        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${matchType}, '')
+        cross join lateral (
+          select ${stateIn(periods.first, periods.last)} as state, ${stateIn(periods.beforeFirst, periods.beforeLast)} as state_before
+        ) as each
+        group by grouping sets ((country, topic), ())
+      )
+      select nullif(part.country, '') as country, nullif(part.topic, '') as topic, part.mean, part.n as headlines,
+             part.mean_before, part.n0 as headlines_before, part.change,
+             ${partOfMove('part', 'total')} as contribution,
+             part.change / nullif(part.error, 0) as z,
+             coalesce(state, case when part.n > 0 then 'partial' else 'not loaded' end) as state,
+             coalesce(state_before, case when part.n0 > 0 then 'partial' else 'not loaded' end) as state_before,
+             ${periods.beforeFirst}::text as before_from, ${periods.beforeLast}::text as before_to
+      from changed as part
+      cross join (select * from compared where country is null) as total
+      left join states on states.country is not distinct from part.country and states.topic is not distinct from part.topic
+      order by part.country is not null, abs(part.change / nullif(part.error, 0)) desc nulls last, abs(part.change) desc nulls last, 1, 2
+      limit ${sql.lit(mostChanges + 1)}`,
+  };
+}
+
+/** Headlines that say the same, in both periods, and what they add to the move of the mean. */
+export interface StoryOfMove {
+  /** As its latest headline puts it; `null` for the stories that are summed up. */
+  readonly headline: string | null;
+  readonly source: string | null;
+  readonly url: string | null;
+  readonly last_at: string;
+  /** Of how many further stories the row is the sum; `null` if it is of one. */
+  readonly others: number | null;
+  readonly mean: number | null;
+  readonly headlines: number;
+  readonly mean_before: number | null;
+  readonly headlines_before: number;
+  /** Part of the move of the mean, which is the sum of all parts. */
+  readonly contribution: number;
+}
+
+/** Most stories that raise the mean, and most that lower it. */
+const mostStories = 50;
+
+/**
+ * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods has
+ * no headlines.
+ */
+export function storiesOfMove(asked: MoveAsked): Question<StoryOfMove> {
+  const { rows, first, last, beforeFirst, beforeLast } = periodsOf(asked);
+  const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
+    sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
+  const latest = (column: string) =>
+    sql`(array_agg(${sql.ref(column)} order by published_at desc, headline_id))[1] as ${sql.ref(column)}`;
+  return {
+    about: `Stories behind the change of ${aboutMove(asked)}`,
+    // The days of both periods stand beside the join, because constants prune partitions.
+    query: sql<StoryOfMove>`
+      with scored as (
+        select is_now, headline_id, headline, source, url, published_at, score
+        from (
+          select *, gmsi.summable(${sql.ref(`${asked.model}_score`)}) as score
+          from gmsi.headlines
+          where ${ofSeries(asked)} and retracted_at is null
+            and (${isIn(first, last)} or ${isIn(beforeFirst, beforeLast)})
+        ) as found
+        join ${rows} on ${isIn(sql`first`, sql`last`)}
+        where score is not null
+      ), total as (
+        select ${sumsOf(sql`1`, sql`score`)} from scored
+      ), stories as (
+        select ${latest('headline')}, ${latest('source')}, ${latest('url')}, max(published_at) as last_at,
+               ${sumsOf(sql`1`, sql`score`)}
+        from scored
+        group by coalesce(gmsi.story_key(headline), headline_id)
+      ), ranked as (
+        select *, row_number() over (order by contribution desc, last_at desc) <= ${sql.lit(mostStories)}
+                  or row_number() over (order by contribution, last_at desc) <= ${sql.lit(mostStories)} as is_shown
+        from (
+          select story.*, ${partOfMove('story', 'total')} as contribution
+          from stories as story cross join total
+        ) as parts
+        where contribution is not null
+      ), shown as (
+        select headline, source, url, last_at, null::int as others, n, s, n0, s0, contribution from ranked where is_shown
+        union all
+        select null, null, null, max(last_at), count(*)::int, sum(n)::int, sum(s), sum(n0)::int, sum(s0), sum(contribution)
+        from ranked where not is_shown
+        having count(*) > 0
+      )
+      select headline, source, url, ${exactTime('last_at')} as last_at, others, s / nullif(n, 0) as mean, n as headlines,
+             s0 / nullif(n0, 0) as mean_before, n0 as headlines_before, contribution
+      from shown
+      order by others is not null, contribution desc, shown.last_at desc`,
+  };
+}

@@ -1,0 +1,187 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../../src/sandbox/index.ts';
+import {
+  type ChangesAsked,
+  type MoveAsked,
+  sentimentChanges,
+  storiesOfMove,
+} from '../../../src/warehouse/questions/changes.ts';
+import { aWarehouseForAll } from '../../support/for-all.ts';
+import { aJob, runBackfill, usualClock } from '../../support/run-backfill.ts';
+import { it as itAlone } from '../../support/serving.ts';
+import { aRow, idOf, upsert } from '../a-row.ts';
+
+const asked: MoveAsked = {
+  countries: [],
+  topics: [],
+  matchType: 'COMBINED',
+  model: 'directional',
+  from: '2026-09-11',
+  to: '2026-09-20',
+  against: 'before',
+};
+const warehouse = await aWarehouseForAll();
+const sum = (rows: readonly { readonly contribution: number | null }[]) =>
+  rows.reduce((sum, { contribution }) => sum + contribution!, 0);
+
+describe('of rows that are made up', () => {
+  itAlone(
+    'a story adds its share, times its distance from the mean before, now less then',
+    async ({ db }) => {
+      const row = (id: number, day: string, headline: string, score: number | null) =>
+        aRow({
+          headline_id: idOf(id),
+          published_at: `2026-09-${day}T12:00:00Z`,
+          headline,
+          directional_score: score,
+          semantic_score: score === null ? null : -score,
+        });
+      await upsert(db, [
+        // Before: 4 scores with a mean of -0.1.
+        row(1, '01', 'Rates rise', 0.4),
+        row(2, '05', 'Prices fall', -0.5),
+        row(3, '05', 'Prices fall!', -0.5),
+        row(4, '10', 'Nothing new', 0.2),
+        // Now: 5 scores with a mean of 0.2.
+        row(5, '11', 'RATES RISE', 0.6),
+        row(6, '20', 'Rates rise', 0.6),
+        row(7, '12', 'Strikes end', 0.7),
+        row(8, '13', 'Prices jump', -0.9),
+        row(9, '14', 'Nothing new', 0),
+        row(10, '14', 'Not scored', null),
+        // Of neither period.
+        row(11, '21', 'Rates rise', 1),
+      ]);
+      const { rows } = await storiesOfMove(asked).query.execute(db);
+      expect(
+        rows.map(({ headline, headlines, headlines_before }) => [headline, headlines, headlines_before]),
+      ).toEqual([
+        ['Prices fall', 0, 2],
+        ['Strikes end', 1, 0],
+        ['Rates rise', 2, 1],
+        ['Nothing new', 1, 1],
+        ['Prices jump', 1, 0],
+      ]);
+      // From -0.1, now by fifths less then by quarters.
+      const parts = [0.8 / 4, 0.8 / 5, (2 * 0.7) / 5 - 0.5 / 4, 0.1 / 5 - 0.3 / 4, -0.8 / 5];
+      for (const [index, part] of parts.entries()) expect(rows[index]!.contribution).toBeCloseTo(part, 12);
+      expect(sum(rows)).toBeCloseTo(0.2 - -0.1, 12);
+      const [all, one, ...others] = (await sentimentChanges({ ...asked, of: 'series' }).query.execute(db))
+        .rows;
+      expect(others).toEqual([]);
+      expect(all).toMatchObject({
+        country: null,
+        topic: null,
+        headlines: 5,
+        headlines_before: 4,
+        z: expect.any(Number),
+      });
+      expect(all!.change).toBeCloseTo(0.3, 12);
+      expect(one).toMatchObject({ country: 'US', topic: 'Inflation-Food', state: 'partial' });
+      expect(one!.contribution).toBeCloseTo(0.3, 12);
+      expect(one).toMatchObject({ before_from: '2026-09-01', before_to: '2026-09-10' });
+      const semantic = await storiesOfMove({ ...asked, model: 'semantic' }).query.execute(db);
+      expect(sum(semantic.rows)).toBeCloseTo(-0.3, 12);
+      // Nothing to compare with.
+      const early = { ...asked, from: '2026-08-20', to: '2026-09-10' };
+      expect((await storiesOfMove(early).query.execute(db)).rows).toEqual([]);
+      const [alone] = (await sentimentChanges({ ...early, of: 'country' }).query.execute(db)).rows;
+      expect(alone).toMatchObject({ headlines: 4, mean_before: null, change: null, contribution: null });
+      expect(alone!.state_before).toBe('not loaded');
+    },
+  );
+});
+
+describe('of rows that the service sent', () => {
+  beforeAll(async () => {
+    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
+    for (const period of [
+      { start_date: '2025-10-01', end_date: '2025-10-31' },
+      { start_date: '2026-07-03', end_date: '2026-10-31' },
+    ])
+      await runBackfill({ job: aJob(period), db: warehouse.db, sandbox });
+  });
+
+  const month = { ...asked, from: '2026-10-01', to: '2026-10-31' };
+
+  it.each([
+    ['directional', 'before', '2026-08-31', '2026-09-30'],
+    ['semantic', 'quarter', '2026-07-03', '2026-09-30'],
+    ['directional', 'year', '2025-10-01', '2025-10-31'],
+  ] as const)('all parts add up to the move: %s, against %s', async (model, against, first, last) => {
+    const { db } = warehouse;
+    const one = { ...month, model, against };
+    const {
+      rows: [truth],
+    } = await sql<{ now: number; before: number }>`
+      select avg(score) filter (where day between '2026-10-01' and '2026-10-31') as now,
+             avg(score) filter (where day between ${first} and ${last}) as before
+      from (select (published_at at time zone 'UTC')::date as day, ${sql.ref(`${model}_score`)} as score
+            from gmsi.headlines where match_type = 'COMBINED' and retracted_at is null) as scored`.execute(
+      db,
+    );
+    const move = truth!.now - truth!.before;
+    for (const of of ['series', 'country', 'topic'] as const) {
+      const [all, ...rows] = (await sentimentChanges({ ...one, of }).query.execute(db)).rows;
+      expect(all).toMatchObject({
+        before_from: first,
+        before_to: last,
+        state: 'covered',
+        state_before: 'covered',
+      });
+      expect(all!.change).toBeCloseTo(move, 10);
+      expect(rows.length).toBeGreaterThan(1);
+      expect(sum(rows)).toBeCloseTo(move, 10);
+    }
+    const stories = (await storiesOfMove(one).query.execute(db)).rows;
+    expect(stories.length).toBe(101);
+    expect(stories.at(-1)!.others).toBeGreaterThan(100);
+    expect(sum(stories)).toBeCloseTo(move, 10);
+    expect(stories[0]!.contribution).toBeGreaterThan(stories[49]!.contribution);
+  });
+
+  it('takes only the asked countries and topics, and says what of both periods is not loaded', async () => {
+    const { db } = warehouse;
+    const one: ChangesAsked = { ...month, of: 'series', countries: ['NO'], topics: ['Inflation-Food'] };
+    const rows = async (asked: ChangesAsked) => (await sentimentChanges(asked).query.execute(db)).rows;
+    const all = await rows(one);
+    expect(all.map(({ country, topic }) => [country, topic])).toEqual([
+      [null, null],
+      ['NO', 'Inflation-Food'],
+    ]);
+    expect(all[0]).toMatchObject({
+      headlines: all[1]!.headlines,
+      state: 'covered',
+      contribution: expect.closeTo(all[1]!.change!, 12),
+    });
+    const gone = await rows({ ...one, from: '2025-11-11', to: '2025-11-30', against: 'before' });
+    expect(gone[0]).toMatchObject({ headlines: 0, mean: null, state: 'not loaded', state_before: 'partial' });
+    // A series that is loaded, but had no news; and one that nobody requested.
+    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'DE', 'Quiet', 'COMBINED', '{[2026-07-01,2026-11-01)}')`.execute(db);
+    const none = { headlines: 0, headlines_before: 0, change: null, contribution: null };
+    for (const [country, state] of [
+      ['DE', 'covered'],
+      ['FR', 'not loaded'],
+    ] as const)
+      expect(await rows({ ...one, countries: [country], topics: ['Quiet'] })).toEqual([
+        expect.objectContaining({ ...none, state, state_before: state }),
+      ]);
+    // z is worked out here from the daily means.
+    const { rows: byDay } = await sql<{ day: string; s: number; n: number }>`
+      select day::text, sentiment_sum as s, headline_count as n from gmsi.sentiment_daily
+      where country = 'NO' and topic = 'Inflation-Food' and match_type = 'COMBINED' and sentiment_type = 'directional'
+        and day between '2026-08-31' and '2026-10-31'`.execute(db);
+    const parts = [true, false].map((isNow) => byDay.filter(({ day }) => day >= '2026-10-01' === isNow));
+    const total = (of: typeof byDay, key: 's' | 'n') => of.reduce((sum, day) => sum + Number(day[key]), 0);
+    const [now, before] = parts.map((of) => total(of, 's') / total(of, 'n')) as [number, number];
+    const squares = parts
+      .flatMap((of, index) => of.map(({ s, n }) => n * (s / n - [now, before][index]!) ** 2))
+      .reduce((sum, one) => sum + one, 0);
+    const error = Math.sqrt(
+      (squares / (byDay.length - 2)) * (1 / total(parts[0]!, 'n') + 1 / total(parts[1]!, 'n')),
+    );
+    expect(all[1]!.z).toBeCloseTo((now - before) / error, 8);
+  });
+});
