@@ -15,6 +15,7 @@ import {
   type ScheduleForecast,
 } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
+import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -254,6 +255,7 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
   const spentBySyncs = requestsOfSyncs(job, schedule);
   const total = requestsOfAll(job, schedule);
   const saved = syncRequests - spentBySyncs;
+  const lacking = lackingReserve(budget, { syncRequests: spentBySyncs, backfills });
   const spaced = saved > 0 ? `, ${number(saved)} of them saved by the cadence` : '';
   const lines = facts([
     [
@@ -269,7 +271,11 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
         : undefined,
     ],
     ['in total', againstBudget(total, budget.requestsPerMonth, days)],
-    ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],
+    [
+      'reserve',
+      lacking &&
+        `${number(budget.reserve)}. Backfills could use up the budget that syncs need; set budget.reserve to ${number(lacking)}.`,
+    ],
   ]);
   if (choices.length === 0) return lines;
   const rows = choices.map(({ change, requests, saves }) => [change, requests, saves]);
@@ -280,13 +286,4 @@ function againstBudget(requests: number, perMonth: number, days: number): string
   const share = `${number(Math.round((1000 * requests) / perMonth) / 10)}% of ${number(perMonth)} a month`;
   const lasts = Math.floor((days * perMonth) / requests);
   return `${number(requests)}, ${share}${requests > perMonth ? `: enough for ${count(lasts, 'day')}` : ''}`;
-}
-
-/** Backfills stop at the reserve; syncs do not. If syncs need more than the reserve, backfills can use up their requests. */
-function reserveAdvice(
-  { requestsPerMonth, reserve }: Job['budget'],
-  { spentBySyncs, backfills }: { spentBySyncs: number; backfills: number },
-): string | undefined {
-  if (backfills === 0 || spentBySyncs <= reserve || spentBySyncs >= requestsPerMonth) return undefined;
-  return `${number(reserve)}. Backfills could use up the budget that syncs need; set budget.reserve to ${number(spentBySyncs)}.`;
 }
