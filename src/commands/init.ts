@@ -22,7 +22,7 @@ import { likelyQuota } from '../config/job-keys.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
-import { ConfigError, GmsiError } from '../errors.ts';
+import { ConfigError, GmsiError, sentence } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { refreshList } from '../load/resolve-load.ts';
@@ -255,7 +255,7 @@ async function firstJob(
     }),
   );
   const isScheduled = await answered(
-    confirm({ message: 'Load new headlines every hour, while gmsi work runs?' }),
+    confirm({ message: `Load new headlines every hour, while ${asTyped('work')} runs?` }),
   );
   const name = await answered(
     text({
@@ -327,7 +327,7 @@ function problemOf(check: () => unknown): string | undefined {
     return undefined;
   } catch (error) {
     const { message, hint } = error as Error & { hint?: string };
-    return hint === undefined ? message : `${message} ${hint}`;
+    return hint === undefined ? message : `${sentence(message)} ${hint}`;
   }
 }
 

@@ -20,7 +20,17 @@ import { missingLists, scopeOf } from '../plan/scope.ts';
 import { keyFingerprint, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';
+import {
+  asTyped,
+  count,
+  daysFrom,
+  duration,
+  facts,
+  minute,
+  nextStep,
+  number,
+  table,
+} from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
@@ -154,7 +164,7 @@ function describe(session: Session, planned: PlannedJob): string {
   return `${facts([
     ['job', `${job.name} (${job.path})`],
     ['series', describeSeries(scope)],
-    ['period', `${scope.from} to ${scope.to}`],
+    ['period', daysFrom(scope.from, scope.to)],
     ['history limit', describeHistoryLimit(planned.historyLimit)],
     ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
     [
@@ -232,7 +242,7 @@ function describeReading(endDate: ReadingInForce): string {
   if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
   if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
   if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
-  return 'unknown, so each window requests one extra day; to find out: gmsi doctor --probe';
+  return `unknown, so each window requests one extra day; to find out: ${asTyped('doctor --probe')}`;
 }
 
 /** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */

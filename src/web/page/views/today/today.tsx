@@ -194,7 +194,7 @@ function Bullet({ job, used }: { job: Row<'jobs'>; used: number }) {
         ]}
       />
       <p>
-        <b>{number(used)}</b> of {number(perMonth)} requests used, {share(left, perMonth)} left
+        <b>{number(used)}</b> requests used, limit {number(perMonth)}, {share(left, perMonth)} left
         {isScheduled && (
           <>
             ; about <b>{number(projected)}</b> by the end of the month, from what is scheduled
