@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { ConfigError } from './errors.ts';
 import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
-import { ended, program } from './program.ts';
+import { completeHelpOf, ended, program } from './program.ts';
 import { outputFailure, printError, printJson, surviveClosedOutput } from './terminal/print.ts';
 import { asTyped } from './terminal/table.ts';
 
@@ -30,6 +30,7 @@ process.on('uncaughtException', (error) => {
 });
 
 try {
+  await completeHelpOf(process.argv.slice(2));
   await program.parseAsync();
   process.exitCode = ended.exitCode;
 } catch (error) {

@@ -5,7 +5,7 @@ import type { Config, WarehouseAddress } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { proxyName } from './config/proxies.ts';
 import { readJob } from './config/read-job.ts';
-import { ConfigError } from './errors.ts';
+import { ConfigError, sentence } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
 import { version } from './package.ts';
@@ -285,7 +285,10 @@ function logEvent(log: Log, event: ClientEvent): void {
     const { path, attempt, delayMs, reason } = event;
     // The first retries take a second or two; later ones explain a long wait.
     const level = attempt < 3 ? 'debug' : 'info';
-    log[level]({ path }, `${reason.message} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`);
+    log[level](
+      { path },
+      `${sentence(reason.message)} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`,
+    );
   } else if (event.type === 'key refused') log.debug(event, 'the service refused the API key');
   else if (event.type === 'key echoed')
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');

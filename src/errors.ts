@@ -44,3 +44,8 @@ export function systemReason(error: unknown): string {
 export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
 }
+
+/** Returns a message with the full stop that it needs before another sentence. */
+export function sentence(message: string): string {
+  return /[.!?…]$/.test(message) ? message : `${message}.`;
+}

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { inspect } from 'node:util';
 import { type ErrorKind, GmsiError, kindOf } from './errors.ts';
 import { styled } from './terminal/style.ts';
+import { sayingAsTyped } from './terminal/table.ts';
 import type { LoadOutcome } from './warehouse/database.ts';
 
 /** A user or a supervisor stopped the command. */
@@ -75,8 +76,8 @@ export function explain(error: unknown, verbose: boolean): string {
   const hint =
     error instanceof GmsiError ? error.hint : 'This is a bug in gmsi; --verbose shows where it happened.';
   const lines = [
-    `${styled('red', 'gmsi:')} ${indented(message)}`,
-    ...(hint ? [`  → ${indented(hint)}`] : []),
+    `${styled('red', 'gmsi:')} ${indented(sayingAsTyped(message))}`,
+    ...(hint ? [`  → ${indented(sayingAsTyped(hint))}`] : []),
     ...(verbose ? [indented(inspect(error))] : []),
   ];
   return `${lines.join('\n')}\n`;

@@ -11,7 +11,7 @@ import { alertAfterRun } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
-import { count, nextStep, table } from '../terminal/table.ts';
+import { count, daysFrom, nextStep, table } from '../terminal/table.ts';
 import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -127,7 +127,7 @@ function describe({ job, scope, results }: Report): string {
     ]),
   );
   return [
-    `Job ${job.name}: ${count(seriesIn(scope), 'series', 'series')}, ${scope.from} to ${scope.to}`,
+    `Job ${job.name}: ${count(seriesIn(scope), 'series', 'series')}, ${daysFrom(scope.from, scope.to)}`,
     overview,
     `${count(results.length, 'check')}: ${counted.join(', ')}`,
     ...results.filter(({ findings }) => findings > 0).map(describeFindings),

@@ -18,19 +18,23 @@ import { stringify } from 'yaml';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { findNames, type Named } from '../config/find-names.ts';
+import type { Job } from '../config/job.ts';
 import { likelyQuota } from '../config/job-keys.ts';
+import { jobFromDefinition } from '../config/read-job.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { ignoreInGit, writeDotenv } from '../config/write-dotenv.ts';
-import { ConfigError, GmsiError } from '../errors.ts';
+import { ConfigError, GmsiError, sentence } from '../errors.ts';
 import { exitCodes, explain } from '../exit.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
+import { costOfSchedule, lackingReserve } from '../plan/schedule-cost.ts';
 import { startSandbox } from '../sandbox/index.ts';
 import { day } from '../terminal/arguments.ts';
 import { createLog } from '../terminal/log.ts';
 import { output } from '../terminal/print.ts';
 import { withoutMarks } from '../terminal/style.ts';
-import { asTyped } from '../terminal/table.ts';
+import { asTyped, number } from '../terminal/table.ts';
 import { printable } from '../terminal/text.ts';
 import { wrapped } from '../terminal/wrap.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
@@ -39,8 +43,8 @@ import { originOf } from '../warehouse/tables/origin.ts';
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
 
 /**
- * `gmsi init`: asks for the key, the addresses and a first job, tries them, and writes `.env` and the job file. Sends two
- * requests, for the lists of countries and topics.
+ * `gmsi init`: asks for the key and the addresses, unless they are set already, and for a job, tries them, and writes `.env` and
+ * the job file. Sends two requests, for the lists of countries and topics.
  */
 export async function initCommand(session: Session): Promise<number> {
   if (!process.stdin.isTTY || !output.isTTY) {
@@ -78,21 +82,27 @@ function besideBar(text: string): string {
 /** Ctrl-C or Escape instead of an answer. */
 class Cancelled extends Error {}
 
-/** Asks until the service and the warehouse work, each again only if it does not, and writes their addresses to `.env`. */
-async function connected(session: Session, written: string[]) {
-  let service: ServiceAnswers = await askForService(undefined);
-  let database: DatabaseAnswer = await askForDatabase();
+/**
+ * Asks until the service and the warehouse work, each again only if it does not, and writes their addresses to `.env`. Asks
+ * nothing if they are set and work already.
+ */
+async function connected({ config, ...session }: Session, written: string[]) {
+  const isSet = config.apiKey !== undefined && config.baseUrl !== undefined;
+  let service = isSet ? undefined : await askForService(undefined);
+  let database = isSet ? undefined : await askForDatabase();
   for (;;) {
+    const address = service?.GMSI_BASE_URL ?? config.baseUrl;
+    const isSandbox = address === sandbox.GMSI_BASE_URL;
     const answers = { ...service, ...database };
-    const isSandbox = service === sandbox;
-    const result = await tryOut(session, answers, isSandbox);
+    const result = await tryOut({ config, ...session }, answers, isSandbox);
     if ('lookups' in result) {
-      await save(answers, written);
+      if (service ?? database) await save(answers, written);
+      else log.success(besideBar(`${address} and ${result.warehouse} work. To use others, change .env.`));
       return { lookups: result.lookups, isSandbox };
     }
     log.error(besideBar(withoutMarks(explain(result.error, false).trimEnd())));
     if (result.isOf === 'warehouse') database = await askForDatabase();
-    else service = await askForService(service);
+    else service = await askForService(isSandbox ? undefined : address);
   }
 }
 
@@ -119,8 +129,8 @@ interface DatabaseAnswer {
   readonly DATABASE_URL: string | undefined;
 }
 
-/** @param before the answers that did not work; their address is offered again */
-async function askForService(before: ServiceAnswers | undefined): Promise<ServiceAnswers> {
+/** @param before an address that did not work, which is offered again */
+async function askForService(before: string | undefined): Promise<ServiceAnswers> {
   const kind = await answered(
     select({
       message: 'Do you have an API key for the service?',
@@ -135,7 +145,7 @@ async function askForService(before: ServiceAnswers | undefined): Promise<Servic
     text({
       message: 'Address of the service',
       placeholder: 'https://…',
-      ...(before && before !== sandbox && { initialValue: before.GMSI_BASE_URL }),
+      ...(before && { initialValue: before }),
       validate: (value) => problemOf(() => readBaseUrl('It', required(value))),
     }),
   );
@@ -172,7 +182,8 @@ async function tryOut(
   answers: Readonly<Record<string, string | undefined>>,
   isSandbox: boolean,
 ): Promise<
-  { readonly lookups: StoredLookups } | { readonly isOf: 'warehouse' | 'service'; readonly error: GmsiError }
+  | { readonly lookups: StoredLookups; readonly warehouse: string }
+  | { readonly isOf: 'warehouse' | 'service'; readonly error: GmsiError }
 > {
   const progress = spinner();
   progress.start('Opening the warehouse');
@@ -185,7 +196,9 @@ async function tryOut(
     isOf = 'service';
     progress.message('Asking the service for its countries and topics');
     // For the lookups only; loads use the sandbox that the user starts with `gmsi sandbox`.
-    await using service = isSandbox ? await startSandbox({ limits: null }) : undefined;
+    await using service = isSandbox
+      ? await startSandbox({ limits: null, keys: [config.apiKey!.reveal()] })
+      : undefined;
     await using connection = openService(
       service ? { ...session, config: { ...config, baseUrl: service.url, proxyFor: undefined } } : session,
       warehouse.db,
@@ -198,7 +211,7 @@ async function tryOut(
       await refreshList(warehouse.db, connection.client, origin, list, at);
     const lookups = await readLookups(warehouse.db);
     progress.stop(`${lookups.countries.length} countries, ${lookups.topics.length} topics`);
-    return { lookups };
+    return { lookups, warehouse: warehouse.description };
   } catch (error) {
     progress.error(`The ${isOf} does not work yet`);
     if (!(error instanceof GmsiError)) throw error;
@@ -237,12 +250,12 @@ async function firstJob(
     }),
   );
   const isScheduled = await answered(
-    confirm({ message: 'Load new headlines every hour, while gmsi work runs?' }),
+    confirm({ message: `Load new headlines every hour, while ${asTyped('work')} runs?` }),
   );
   const name = await answered(
     text({
       message: 'Name of the job',
-      initialValue: 'first',
+      initialValue: unusedName(),
       validate: (value) => problemOf(() => freeName(value ?? '')),
     }),
   );
@@ -256,11 +269,18 @@ async function firstJob(
     end_date: 'today',
     ...(isScheduled && { schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } }),
   };
+  const reserve = reserveOf(
+    jobFromDefinition(name, job, today(session)),
+    countries.length * topics.length,
+    session.clock(),
+  );
+  const withReserve = reserve === undefined ? job : { ...job, budget: { reserve } };
   const head =
     '# yaml-language-server: $schema=./job.schema.json\n# All settings: job.schema.json, which editors read.\n\n';
-  await writeFile(pathOf(name), head + stringify(job), { flag: 'wx' });
+  await writeFile(pathOf(name), head + stringify(withReserve), { flag: 'wx' });
   written.push(pathOf(name));
-  log.success(`Saved to ${pathOf(name)}.`);
+  const kept = reserve === undefined ? '' : ` Backfills leave ${number(reserve)} requests a month to syncs.`;
+  log.success(besideBar(`Saved to ${pathOf(name)}.${kept}`));
   return name;
 }
 
@@ -278,8 +298,25 @@ function foundIn(all: readonly Named[]) {
   };
 }
 
+/** Returns the reserve that the job lacks, for which `gmsi plan` would ask. */
+function reserveOf(job: Job, series: number, now: Date): number | undefined {
+  const { schedule, budget } = job;
+  if (!schedule) return undefined;
+  const hasLive = feedNamed(job.feed).live !== undefined;
+  const cost = costOfSchedule({ ...job, schedule }, { series, hasLive }, { from: now, days: 30 });
+  return lackingReserve(budget, { syncRequests: cost.syncRequests, backfills: cost.backfills.all });
+}
+
 function pathOf(name: string): string {
   return join('jobs', `${name}.yaml`);
+}
+
+/** `first`, or in a folder that has it `job-2`, `job-3` and so on. */
+function unusedName(): string {
+  for (let at = 1; ; at++) {
+    const name = at === 1 ? 'first' : `job-${at}`;
+    if (!existsSync(pathOf(name))) return name;
+  }
 }
 
 function freeName(name: string): void {
@@ -299,7 +336,7 @@ function problemOf(check: () => unknown): string | undefined {
     return undefined;
   } catch (error) {
     const { message, hint } = error as Error & { hint?: string };
-    return hint === undefined ? message : `${message} ${hint}`;
+    return hint === undefined ? message : `${sentence(message)} ${hint}`;
   }
 }
 

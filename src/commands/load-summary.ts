@@ -10,7 +10,17 @@ import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { firstUnsettledDay, type ShortenedPeriod } from '../plan/days.ts';
 import { type Style, styled } from '../terminal/style.ts';
-import { count, counts, duration, facts, nextStep, number } from '../terminal/table.ts';
+import {
+  asTyped,
+  count,
+  counts,
+  daysFrom,
+  duration,
+  facts,
+  nextStep,
+  number,
+  ofLimit,
+} from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
@@ -67,7 +77,7 @@ export function describeSummary(summary: LoadSummary): string {
       [
         'not loaded',
         records_outside > 0
-          ? `${count(records_outside, 'record')} of days that were not requested; gmsi check shows the windows`
+          ? `${count(records_outside, 'record')} of days that were not requested; ${asTyped('check')} shows the windows`
           : null,
       ],
       [
@@ -179,13 +189,15 @@ function reasonOf({ outcome, error }: LoadSummary): string[] {
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
   if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
-    lines.push(`Run it again to load the failed windows. Why they failed: gmsi status ${typedJob(job.path)}`);
+    lines.push(
+      `Run it again to load the failed windows. Why they failed: ${asTyped(`status ${typedJob(job.path)}`)}`,
+    );
   }
   if (windows.refused > 0) {
     lines.push(
       `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
-        `Each run requests at most ${askedAgain} of them again. To request all: gmsi backfill ${typedJob(job.path)} --retry-refused\n` +
-        'If the days are too old, set history_limit in the job file. To find it: gmsi doctor --probe',
+        `Each run requests at most ${askedAgain} of them again. To request all: ${asTyped(`backfill ${typedJob(job.path)} --retry-refused`)}\n` +
+        `If the days are too old, set history_limit in the job file. To find it: ${asTyped('doctor --probe')}`,
     );
   }
   return lines;
@@ -194,7 +206,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
 function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }: LoadSummary): string {
   const spent =
     totals.requests === 0 ? 'no request was sent' : `${count(totals.requests, 'request')} sent for lookups`;
-  const used = `${number(budget.used)} of ${number(budget.limit)} requests used this month`;
+  const used = `${ofLimit(budget.used, budget.limit)} used this month`;
   const limit = describeHistoryLimit(historyLimit);
   // A sync does not look for missing days of a period that is over.
   const ofPeriod = live ? 'nothing to sync, because its period is over' : 'everything is covered';
@@ -218,7 +230,7 @@ function recentDays({ job, scope, outcome, today }: LoadSummary): string | null 
   const unsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   if (scope.to < unsettled) return null;
   const [, from] = [unsettled, scope.from].sort();
-  return `${from} to ${scope.to} may still change; the next run loads them again`;
+  return `${daysFrom(from!, scope.to)} may still change: the next run loads recent days again`;
 }
 
 function liveAnswers({ series, records, failed }: SyncResult['live']): string {

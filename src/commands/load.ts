@@ -22,7 +22,7 @@ import type { ClientEvent } from '../service/client.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
 import { print, printError, printJson } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
-import { count, table } from '../terminal/table.ts';
+import { asTyped, count, table } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
@@ -242,8 +242,8 @@ function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], work
   const rows = enqueued.map(({ job, windows }) => [job, windows === 0 ? 'nothing to do' : 'queued', windows]);
   const who =
     workers === 0
-      ? 'No worker is running: start one with gmsi work.'
-      : `${count(workers, 'worker is', 'workers are')} running. Watch the job: gmsi status --watch`;
+      ? `No worker is running: start one with ${asTyped('work')}.`
+      : `${count(workers, 'worker is', 'workers are')} running. Watch the job: ${asTyped('status --watch')}`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];

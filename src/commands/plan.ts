@@ -15,11 +15,22 @@ import {
   type ScheduleForecast,
 } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
+import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, duration, facts, minute, nextStep, number, table } from '../terminal/table.ts';
+import {
+  asTyped,
+  count,
+  daysFrom,
+  duration,
+  facts,
+  minute,
+  nextStep,
+  number,
+  table,
+} from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
@@ -153,7 +164,7 @@ function describe(session: Session, planned: PlannedJob): string {
   return `${facts([
     ['job', `${job.name} (${job.path})`],
     ['series', describeSeries(scope)],
-    ['period', `${scope.from} to ${scope.to}`],
+    ['period', daysFrom(scope.from, scope.to)],
     ['history limit', describeHistoryLimit(planned.historyLimit)],
     ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
     [
@@ -231,7 +242,7 @@ function describeReading(endDate: ReadingInForce): string {
   if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
   if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
   if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
-  return 'unknown, so each window requests one extra day; to find out: gmsi doctor --probe';
+  return `unknown, so each window requests one extra day; to find out: ${asTyped('doctor --probe')}`;
 }
 
 /** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */
@@ -254,6 +265,7 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
   const spentBySyncs = requestsOfSyncs(job, schedule);
   const total = requestsOfAll(job, schedule);
   const saved = syncRequests - spentBySyncs;
+  const lacking = lackingReserve(budget, { syncRequests: spentBySyncs, backfills });
   const spaced = saved > 0 ? `, ${number(saved)} of them saved by the cadence` : '';
   const lines = facts([
     [
@@ -269,7 +281,11 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
         : undefined,
     ],
     ['in total', againstBudget(total, budget.requestsPerMonth, days)],
-    ['reserve', reserveAdvice(budget, { spentBySyncs, backfills })],
+    [
+      'reserve',
+      lacking &&
+        `${number(budget.reserve)}. Backfills could use up the budget that syncs need; set budget.reserve to ${number(lacking)}.`,
+    ],
   ]);
   if (choices.length === 0) return lines;
   const rows = choices.map(({ change, requests, saves }) => [change, requests, saves]);
@@ -280,13 +296,4 @@ function againstBudget(requests: number, perMonth: number, days: number): string
   const share = `${number(Math.round((1000 * requests) / perMonth) / 10)}% of ${number(perMonth)} a month`;
   const lasts = Math.floor((days * perMonth) / requests);
   return `${number(requests)}, ${share}${requests > perMonth ? `: enough for ${count(lasts, 'day')}` : ''}`;
-}
-
-/** Backfills stop at the reserve; syncs do not. If syncs need more than the reserve, backfills can use up their requests. */
-function reserveAdvice(
-  { requestsPerMonth, reserve }: Job['budget'],
-  { spentBySyncs, backfills }: { spentBySyncs: number; backfills: number },
-): string | undefined {
-  if (backfills === 0 || spentBySyncs <= reserve || spentBySyncs >= requestsPerMonth) return undefined;
-  return `${number(reserve)}. Backfills could use up the budget that syncs need; set budget.reserve to ${number(spentBySyncs)}.`;
 }

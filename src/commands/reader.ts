@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { facts } from '../terminal/table.ts';
+import { asTyped, facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
 
@@ -36,7 +36,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
   );
   if (session.config.warehouse.kind === 'embedded')
     print(
-      '\nThe embedded server answers on this machine only, and stops a minute after the last command. To keep it running: gmsi serve, gmsi work, or gmsi psql --address. It keeps its port unless another program has taken it.\n',
+      `\nThe embedded server answers on this machine only, and stops a minute after the last command. To keep it running: ${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}. It keeps its port unless another program has taken it.\n`,
     );
   print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
   return exitCodes.done;

@@ -7,7 +7,7 @@ import { ConfigError, systemReason } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import type { LoadContext } from '../load/load.ts';
 import { inPackage } from '../package.ts';
-import { type SandboxOptions, startSandbox, writeArchives } from '../sandbox/index.ts';
+import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -79,18 +79,21 @@ async function emulated<T>(work: () => Promise<T>): Promise<T> {
     if (cause instanceof ConfigError || (cause as Error).name === 'AbortError') throw cause;
     throw new ConfigError(`The sandbox does not start: ${systemReason(cause)}`, {
       cause,
-      hint: 'Check --port (0 takes a free one) and --options.',
+      hint: 'Check --host and --port (0 takes a free one).',
     });
   }
 }
 
 function parseOptions(text = '{}'): SandboxOptions {
   try {
-    return JSON.parse(text);
+    const options = JSON.parse(text);
+    settingsFrom(options);
+    return options;
   } catch (cause) {
-    throw new ConfigError('--options is not JSON.', {
+    const reason = cause instanceof RangeError ? `: ${cause.message}` : ' is not JSON';
+    throw new ConfigError(`--options${reason}.`, {
       cause,
-      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'`,
+      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'. ${asTyped('sandbox --help')} lists the options.`,
     });
   }
 }

@@ -7,7 +7,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { asTyped, count, table } from '../terminal/table.ts';
+import { asTyped, count, daysFrom, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type UncoveredDays, uncoveredDays } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -61,8 +61,9 @@ const reasons = {
 };
 
 function describe({ job, period, missing }: MissingDays): string {
-  if (!period || !missing) return `Job ${job}: its series are not known yet. Run gmsi lookups, or the job.`;
-  const title = `Job ${job}, ${period.from} to ${period.to}`;
+  if (!period || !missing)
+    return `Job ${job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
+  const title = `Job ${job}, ${daysFrom(period.from, period.to)}`;
   if (missing.length === 0) return `${title}: every day is covered`;
   const rows = missing.map((one) => [
     [one.country, one.topic, one.ticker, one.variant].filter((part) => part !== '').join(' ') || job,

@@ -22,10 +22,12 @@ import {
   asTyped,
   type Cell,
   count,
+  daysFrom,
   facts,
   minute,
   nextStep,
   number,
+  ofLimit,
   share,
   table,
 } from '../terminal/table.ts';
@@ -254,7 +256,7 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
 /** @param name how a person types the job in a command */
 function describeJob(status: JobReport, name: string): string {
   if (status.series === null)
-    return `Job ${status.job}: its series are not known yet. Run gmsi lookups, or the job.`;
+    return `Job ${status.job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
   const { covered, wanted, settling, windows } = status;
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
@@ -263,7 +265,7 @@ function describeJob(status: JobReport, name: string): string {
     `Job ${status.job}`,
     facts([
       ['series', status.series],
-      ['period', `${status.period.from} to ${status.period.to}`],
+      ['period', daysFrom(status.period.from, status.period.to)],
       ['history limit', describeHistoryLimit(status.historyLimit ?? undefined)],
       [
         'covered',
@@ -273,13 +275,14 @@ function describeJob(status: JobReport, name: string): string {
       ],
       [
         'recent days',
-        settling && `${settling.from} to ${settling.to} may still change; each sync loads them again`,
+        settling &&
+          `${daysFrom(settling.from, settling.to)} may still change: each sync loads recent days again`,
       ],
       ['windows', states.join(', ') || 'none'],
       [
         'refused',
         windows.refused > 0
-          ? `each run requests at most ${askedAgain} again; to request all: gmsi backfill ${name} --retry-refused`
+          ? `each run requests at most ${askedAgain} again; to request all: ${asTyped(`backfill ${name} --retry-refused`)}`
           : null,
       ],
     ]),
@@ -327,5 +330,5 @@ async function budgetsOf({ config: { apiKey }, clock }: Session, db: Warehouse, 
 function describeBudget({ jobs, month, used, limit, reserve }: Status['budgets'][number]): string {
   const whose = jobs.length > 3 ? count(jobs.length, 'job') : jobs.join(', ');
   const kept = reserve > 0 ? `${number(reserve)} kept for syncs, ` : '';
-  return `${number(used)} of ${number(limit)} requests in ${month} (${share(Math.min(used, limit), limit)}), ${kept}budget of ${whose}`;
+  return `${ofLimit(used, limit)} in ${month} (${share(Math.min(used, limit), limit)}), ${kept}budget of ${whose}`;
 }

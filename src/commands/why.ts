@@ -4,7 +4,7 @@ import { exitCodes } from '../exit.ts';
 import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { facts, nextStep, table } from '../terminal/table.ts';
+import { daysFrom, facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 
 /** `gmsi why <id>`: shows which load and request loaded a row, its versions, and whether it was retracted; sends no request. */
@@ -112,7 +112,7 @@ function requestOf({ series, request_start, request_end, page_size, ...of }: Exp
   const path = series && catalog.get(series.feed)?.path(series);
   const days = request_start
     ? `${request_start} to ${request_end ?? 'now'}`
-    : `${of.first_day} to ${of.last_day}`;
+    : of.first_day && of.last_day && daysFrom(of.first_day, of.last_day);
   return [path, days, page_size && `${page_size} a page`].filter(Boolean).join(', ');
 }
 

@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { ConfigError } from '../errors.ts';
 import { areTooMany } from '../load/rejected.ts';
+import { daysFrom } from '../terminal/table.ts';
 import type { Day } from '../warehouse/database.ts';
 import type { RecordsByDay } from '../warehouse/tables/imported-files.ts';
 
@@ -100,7 +101,7 @@ export function compareDays(
   const what = isNone ? `none of its ${of} records is` : `${some} of its ${of} records are not`;
   return {
     outside,
-    contradiction: `${what} of ${whole.from} to ${whole.to}; its records are of ${found.from} to ${found.to}`,
+    contradiction: `${what} of ${daysFrom(whole.from, whole.to)}; its records are of ${daysFrom(found.from, found.to)}`,
   };
 }
 

@@ -1,6 +1,7 @@
 import { GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ServiceTime } from '../service/clock.ts';
+import { minute } from '../terminal/table.ts';
 import type { LoadEnd } from './ends.ts';
 
 /** Clocks that differ by more milliseconds than this cause a warning. NTP keeps them within a fraction of a second. */
@@ -85,10 +86,6 @@ const hint =
 export function endByClocks(end: LoadEnd, { apart }: Clocks): LoadEnd {
   const isFine = end.outcome === 'done' || (end.outcome === 'incomplete' && end.error === undefined);
   return apart && isFine ? { outcome: 'incomplete', error: apart } : end;
-}
-
-function minute(time: number): string {
-  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
 }
 
 function span(ms: number): string {

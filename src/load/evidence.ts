@@ -2,6 +2,7 @@ import { GmsiError } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { firstUnsettledDayAt } from '../plan/days.ts';
 import { planGaps } from '../plan/plan-windows.ts';
+import { daysFrom } from '../terminal/table.ts';
 import type { Day } from '../warehouse/database.ts';
 import { isListed } from '../warehouse/tables/loads.ts';
 import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/planning.ts';
@@ -74,7 +75,7 @@ function stillMissing(missing: readonly Gap[], { job }: Load): NotInWarehouse {
   const { from, to, country, topic, ticker } = missing[0]!;
   const name = [country, topic, ticker].filter((part) => part !== '').join(' ');
   return new NotInWarehouse(
-    `Every window is drained, but the warehouse does not have all days, such as ${from} to ${to} of ${name || job.name}.`,
+    `Every window is drained, but the warehouse does not have all days, such as ${daysFrom(from, to)} of ${name || job.name}.`,
     { hint: 'Run it again: it loads what is missing.' },
   );
 }

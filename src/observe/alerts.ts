@@ -3,12 +3,12 @@ import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import { type ProxyFor, proxyName } from '../config/proxies.ts';
 import { typed } from '../config/typed.ts';
-import { GmsiError } from '../errors.ts';
+import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { connectThrough } from '../service/tunnel.ts';
-import { count, number } from '../terminal/table.ts';
+import { count, minute, number, ofLimit } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type FieldChange, fieldChanges } from '../warehouse/questions/runs.ts';
 import { countFailures, type FailureCounts } from '../warehouse/questions/status.ts';
@@ -137,7 +137,7 @@ async function postToWebhook(
 /** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   return {
-    text: resolved_at ? `gmsi: over since ${resolved_at.toISOString()}: ${message}` : `gmsi: ${message}`,
+    text: resolved_at ? `gmsi: over since ${minute(resolved_at)} UTC: ${message}` : `gmsi: ${message}`,
     kind,
     job,
     status: resolved_at ? 'resolved' : 'raised',
@@ -179,7 +179,7 @@ function failedWindows({ job }: JobStanding, { windows, reasons }: FailureCounts
   if (windows === 0) return null;
   const [first] = reasons;
   return {
-    message: `${count(windows, 'window')} of job ${job.name} failed: ${first!.reason} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
+    message: `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first!.reason)} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
     details: { windows, reasons },
   };
 }
@@ -188,12 +188,12 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   const { used, limit, projected, spentBy } = outlook;
   const details = { used, limit, projected, spent_by: spentBy };
   if (used >= limit) {
-    const message = `The request budget of job ${job} is spent: ${number(used)} of ${number(limit)} requests this month. Nothing is loaded until the first of the next month (UTC).`;
+    const message = `The request budget of job ${job} is spent: ${ofLimit(used, limit)} this month. Nothing is loaded until the first of the next month (UTC).`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${number(used)} of ${number(limit)} requests are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ${typed(job)}`;
+    const message = `The request budget of job ${job} will not last the month: ${ofLimit(used, limit)} are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ${typed(job)}`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];

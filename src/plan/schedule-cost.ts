@@ -79,3 +79,15 @@ export function costOfSchedule(
     backfillRequests: series * windows(backfills),
   };
 }
+
+/**
+ * Returns the reserve that a job lacks: backfills stop at the reserve, syncs do not, so with less than what syncs need, backfills
+ * can use up their requests. `undefined` if the reserve is enough, or if syncs need more than the whole budget.
+ */
+export function lackingReserve(
+  { requestsPerMonth, reserve }: Job['budget'],
+  { syncRequests, backfills }: { readonly syncRequests: number; readonly backfills: number },
+): number | undefined {
+  const isEnough = backfills === 0 || syncRequests <= reserve;
+  return isEnough || syncRequests >= requestsPerMonth ? undefined : syncRequests;
+}

@@ -75,8 +75,3 @@ function utcOffset(offset: number): string {
 
 /** Bounds that are further apart than this, in minutes, do not count as learned. */
 export const widestRange = 6 * 60;
-
-/** A time to the minute, taken as UTC. */
-export function written(time: number): string {
-  return new Date(time).toISOString().slice(0, 16).replace('T', ' ');
-}

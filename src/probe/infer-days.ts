@@ -1,6 +1,7 @@
 import type { EndDateReading } from '../config/job.ts';
+import { minute as written } from '../terminal/table.ts';
 import type { Answer, Range, SeenRecord } from './ask.ts';
-import { daysBetween, type Minutes, type ProbeFinding, widestRange, written } from './fact.ts';
+import { daysBetween, type Minutes, type ProbeFinding, widestRange } from './fact.ts';
 
 /** A requested range, and the page that answered it, complete or cut off. */
 export interface AnsweredRange {

@@ -1,5 +1,6 @@
+import { minute as written } from '../terminal/table.ts';
 import type { Answer, Reply } from './ask.ts';
-import { type ProbeFinding, widestRange, written } from './fact.ts';
+import { type ProbeFinding, widestRange } from './fact.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

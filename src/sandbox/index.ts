@@ -1,14 +1,8 @@
-export type { DriftKind, Fault, FaultKind, ScriptedFault, SeenRequest } from './faults/fault.ts';
+export type { DriftKind, FaultKind, ScriptedFault } from './faults/fault.ts';
+export type { SeenRequest } from './faults/seen-request.ts';
 export type { FeedName } from './feeds/catalog.ts';
 export type { SandboxStats } from './gate/counts.ts';
-export type {
-  ArchiveWorld,
-  Changes,
-  FaultOptions,
-  Limits,
-  RecordLook,
-  SandboxOptions,
-} from './options.ts';
+export { describeFaults, describeOptions, type SandboxOptions, settingsFrom } from './options.ts';
 export { type Sandbox, startSandbox } from './start-sandbox.ts';
 export type { TruthItem, TruthQuestion, TruthRecord } from './truth.ts';
 export type { WireRecord } from './wire-record.ts';

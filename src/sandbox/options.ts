@@ -1,181 +1,214 @@
-import type { FaultKind, ScriptedFault } from './faults/fault.ts';
+import { z } from 'zod';
+import { checked } from './checked.ts';
+import { described, rowsOf, valuesOf } from './described.ts';
+import { faultKinds, scriptedFault } from './faults/fault-schema.ts';
+import { COUNTRY_BY_CODE } from './world/countries.ts';
+import { TICKER_BY_CODE } from './world/tickers.ts';
+import { TOPIC_BY_NAME } from './world/topics.ts';
 import { zoneOf } from './zone.ts';
 
-/** How the service limits a key (docs/service.md, "Limits": all likely). */
-export interface Limits {
-  /** Sustained requests per second. */
-  readonly perSecond: number;
-  /** Requests at once after a pause. */
-  readonly burst: number;
-  /** Requests per calendar month (UTC). */
-  readonly perMonth: number;
+const share = () => z.number().min(0).max(1);
+const days = () => z.int().min(0).nullable();
+const texts = () => z.array(z.string()).readonly();
+const namesIn = (known: ReadonlyMap<string, unknown>, error: string) =>
+  z
+    .array(z.string().refine((name) => known.has(name), { error, params: { known: [...known.keys()] } }))
+    .readonly();
+
+/** All settings of a sandbox. Those without a description cannot be written as JSON. */
+const options = z.strictObject({
+  host: z
+    .string()
+    .default('127.0.0.1')
+    .describe('the address to listen on; any but 127.0.0.1 admits other machines'),
+  port: z.int().min(0).max(65_535).default(0).describe('the port to listen on; 0 takes a free one'),
+  seed: z
+    .string()
+    .default('sandbox')
+    // It also decides the secret that signs cursors.
+    .describe('decides all data; a restarted sandbox with the same seed accepts its earlier cursors'),
+  keys: texts().default(['sandbox-key']).describe('the API keys that are accepted'),
+  /** The service's time, also sent in `Date`. A clock that stands still never refills the rate: use it with `limits: null`. */
+  clock: z
+    .custom<() => Date>((value) => typeof value === 'function', 'a function')
+    .optional()
+    .transform((clock) => clock ?? (() => new Date())),
+  limits: z
+    .strictObject({
+      perSecond: z.number().positive().default(25).describe('requests a second, sustained'),
+      burst: z.int().min(1).default(50).describe('requests at once after a pause'),
+      perMonth: z.int().min(0).default(250_000).describe('requests in a calendar month (UTC)'),
+    })
+    .nullable()
+    .prefault({})
+    .describe('how a key is limited; null for no limits'),
+  endDate: z
+    .enum(['inclusive', 'exclusive', 'ignored'])
+    .default('inclusive')
+    .describe('whether end_date is part of the range; ignored: ranges last until now, however long they are'),
+  historyLimitDays: days()
+    .default(null)
+    .describe('how many days before today start_date may be; earlier ones are refused; null for no limit'),
+  tickerHistoryLimitDays: days()
+    .default(90)
+    .describe('the same for the historical headlines of tickers and the regional index'),
+  order: z.enum(['newest-first', 'oldest-first']).default('newest-first').describe('the order of records'),
+  timeZone: z
+    .string()
+    .refine(isZone, 'an IANA time zone such as Europe/London')
+    .default('UTC')
+    .describe('the zone of the days in start_date and end_date, and of times without a zone'),
+  liveEnvelope: z
+    .boolean()
+    .default(false)
+    .describe('whether live feeds answer with an envelope, as pages have it, instead of a list'),
+  historicalDelayMinutes: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe('minutes by which the historical feeds lag behind the clock'),
+  volume: z
+    .number()
+    .min(0)
+    .default(1)
+    .describe(
+      'multiplies the number of headlines; 1 means some 5 to 20 a day for an average country and topic',
+    ),
+  tokenLifetimeMs: z
+    .number()
+    .min(0)
+    .nullable()
+    .default(null)
+    .describe('milliseconds for which a cursor is accepted; null for no limit'),
+  tokenErrorStatus: z
+    .int()
+    .min(400)
+    .max(599)
+    .default(400)
+    .describe('the status for a cursor that is broken, expired or from another query'),
+  /** How records look on the wire. What the service sends is mostly not known (docs/service.md, "Headline records"). */
+  records: z
+    .strictObject({
+      ids: z.boolean().default(true).describe("whether a record has the service's own id, a UUID"),
+      texts: z.boolean().default(true).describe('whether a record has headline, language, source and url'),
+      scores: z
+        .enum(['flat', 'nested'])
+        .default('flat')
+        .describe('directional_positive, or directional: { positive }'),
+      numbers: z.enum(['number', 'string']).default('number').describe('0.91, or "0.91"'),
+      times: z
+        .enum(['naive', 'utc', 'offset'])
+        .default('naive')
+        .describe(
+          'T13:00:00 in timeZone, T13:00:00+00:00, or T18:30:00+05:30; feeds of tickers and events always send +00:00',
+        ),
+      hourShare: share()
+        .default(0.6)
+        .describe('the share of headlines whose time is rounded down to the hour'),
+      missingScores: share()
+        .default(0.01)
+        .describe(
+          'the share of records without semantic scores, or without sentiment_score; half of these send null',
+        ),
+    })
+    .prefault({})
+    .describe('how records look'),
+  changes: z
+    .strictObject({
+      late: share().default(0).describe('first served an hour to four days after their publication time'),
+      revised: share()
+        .default(0)
+        .describe(
+          'given other scores, and some another text, two hours to ten days after they were first served',
+        ),
+      withdrawn: share().default(0).describe('withdrawn an hour to twenty days after they were first served'),
+    })
+    .prefault({})
+    .describe("shares of headlines that change after their publication, by the sandbox's clock"),
+  faults: z
+    .strictObject({
+      random: z
+        .partialRecord(z.enum(faultKinds), share())
+        .refine(isAtMostOne, 'shares that are at most 1 together')
+        .default({})
+        .describe('the share of requests that get a fault, by kind, such as { "reset": 0.1 }'),
+      seed: z.string().default('faults').describe('decides which, together with the order of requests'),
+      script: z
+        .array(scriptedFault)
+        .readonly()
+        .default([])
+        .describe(
+          'faults of the first requests, such as [{ "kind": "reset", "times": 2 }]; times: how many requests get it, by default 1',
+        ),
+    })
+    .prefault({})
+    .describe('what goes wrong'),
+  cacheBytes: z
+    .int()
+    .min(0)
+    .default(64 * 2 ** 20)
+    .describe('bytes of recent pages that are cached'),
+  archive: z
+    .strictObject({
+      tickers: namesIn(TICKER_BY_CODE, 'the code of a ticker such as BZ_COM')
+        .default(['BTC_CRY', 'BZ_COM'])
+        .describe('the tickers in the archives'),
+      countries: namesIn(COUNTRY_BY_CODE, 'the code of a country such as US')
+        .default(['US', 'GB'])
+        .describe('the countries'),
+      topics: namesIn(TOPIC_BY_NAME, 'the name of a topic such as Inflation-Food')
+        .default(['Inflation-Food', 'Market Stress'])
+        .describe('the topics'),
+      from: z.iso.date().optional().describe('the first day; by default January 1 of last year'),
+      to: z.iso.date().optional().describe('the last day; by default yesterday'),
+    })
+    .prefault({})
+    .describe('what --archive writes'),
+});
+
+/** Checks options, and fills in the defaults. @throws RangeError, which names the option that is wrong */
+export const settingsFrom = checked(options);
+
+/** The options of `startSandbox`; docs/reference.md describes them ("Options of the sandbox"). */
+export type SandboxOptions = Parameters<typeof settingsFrom>[0];
+
+export type SandboxSettings = Readonly<ReturnType<typeof settingsFrom>>;
+
+/** How records look on the wire. */
+export type RecordLook = SandboxSettings['records'];
+
+/** Returns the options that JSON can carry, in words. */
+export function describeOptions(): [name: string, values: string, byDefault: string, about: string][] {
+  return rowsOf(described(options));
 }
 
-/** How records look on the wire. What the service sends is mostly not known (docs/service.md, "Headline records"). */
-export interface RecordLook {
-  /** Whether a record has the service's own id, a UUID in `id`. */
-  readonly ids: boolean;
-  /** Whether a record has `headline`, `language`, `source` and `url`. */
-  readonly texts: boolean;
-  /** `directional_positive`, or `directional: { positive }`. */
-  readonly scores: 'flat' | 'nested';
-  /** `0.91`, or `"0.91"`. */
-  readonly numbers: 'number' | 'string';
-  /**
-   * `…T13:00:00` in `timeZone`, `…T13:00:00+00:00`, or the same instant as `…T18:30:00+05:30`; the feeds of tickers and events
-   * always send `+00:00`.
-   */
-  readonly times: 'naive' | 'utc' | 'offset';
-  /** Share of headlines whose time is rounded down to the hour. */
-  readonly hourShare: number;
-  /** Share of records without semantic scores, or without `sentiment_score`: half of these lack the field, half send null. */
-  readonly missingScores: number;
+/** Returns the kinds of faults in words, each with its own fields. */
+export function describeFaults(): [kind: string, fields: string, about: string][] {
+  const common = ['kind', 'times', 'match'];
+  return described(scriptedFault).oneOf!.map(({ properties = {}, description = '' }) => {
+    const fields = Object.entries(properties).filter(([name]) => !common.includes(name));
+    return [
+      String(properties.kind!.const),
+      fields
+        .map(
+          ([name, field]) =>
+            `${name}: ${valuesOf(field)}, by default ${Array.isArray(field.default) ? 'all' : JSON.stringify(field.default)}`,
+        )
+        .join('; '),
+      description,
+    ];
+  });
 }
 
-/** Shares of headlines, from 0 to 1, that change after their publication, by the sandbox's clock. */
-export interface Changes {
-  /** First served an hour to four days after their publication time. */
-  readonly late: number;
-  /** Given other scores, and some another text, two hours to ten days after they were first served. */
-  readonly revised: number;
-  /** Withdrawn an hour to twenty days after they were first served. */
-  readonly withdrawn: number;
+function isZone(name: string): boolean {
+  try {
+    zoneOf(name);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-export interface FaultOptions {
-  /** Probability of each kind per request, with its defaults. The sum is at most 1. */
-  readonly random: Readonly<Partial<Record<FaultKind, number>>>;
-  /** Seeds the choice, which also depends on the order in which requests arrive. */
-  readonly seed: string;
-  /** The first script; see `Sandbox.script`. */
-  readonly script: readonly ScriptedFault[];
-}
-
-/** The contents of the bulk archives that a sandbox writes. */
-export interface ArchiveWorld {
-  readonly tickers: readonly string[];
-  readonly countries: readonly string[];
-  readonly topics: readonly string[];
-  /** First day, `YYYY-MM-DD`. Default: January 1 of last year. */
-  readonly from?: string;
-  /** Last day. Default: yesterday. */
-  readonly to?: string;
-}
-
-/** All settings of a sandbox. All but `clock` and the matchers of scripts can be written as JSON. */
-export interface SandboxSettings {
-  /** The address to listen on. Any but 127.0.0.1 admits other machines. */
-  readonly host: string;
-  /** 0 takes a free port. */
-  readonly port: number;
-  /** Decides all data, and the secret that signs cursors, so that a restarted sandbox accepts its earlier cursors. */
-  readonly seed: string;
-  /** API keys accepted in `x-api-key`. */
-  readonly keys: readonly string[];
-  /**
-   * The service's time, also sent in `Date`. A clock that stands still never refills the rate, so use it with `limits:
-   * null`.
-   */
-  readonly clock: () => Date;
-  readonly limits: Limits | null;
-  /** Whether `end_date` is part of the range. If it is ignored, ranges last until now, however long they are. */
-  readonly endDate: 'inclusive' | 'exclusive' | 'ignored';
-  /** How many days before today `start_date` may be; earlier ones are refused with 400. `null` for no limit. */
-  readonly historyLimitDays: number | null;
-  /** The same for historical headlines of tickers and the regional index, which probably reach 90 days back. */
-  readonly tickerHistoryLimitDays: number | null;
-  readonly order: 'newest-first' | 'oldest-first';
-  /** The zone of the days in `start_date` and `end_date`, and of times without a zone. */
-  readonly timeZone: string;
-  /** Whether live feeds answer with the page envelope, without a cursor, instead of a bare array. */
-  readonly liveEnvelope: boolean;
-  /** Minutes by which the historical feeds lag behind the clock. */
-  readonly historicalDelayMinutes: number;
-  /** Multiplies the number of headlines; 1 means some 5 to 20 a day for an average pair. */
-  readonly volume: number;
-  /** Milliseconds for which a cursor is accepted; `null` for no limit. */
-  readonly tokenLifetimeMs: number | null;
-  /** Status for a cursor that is broken, expired or of another query. */
-  readonly tokenErrorStatus: number;
-  readonly records: RecordLook;
-  readonly changes: Changes;
-  readonly faults: FaultOptions;
-  /** Bytes of recent pages that are cached. */
-  readonly cacheBytes: number;
-  readonly archive: ArchiveWorld;
-}
-
-/** The options of `startSandbox`, all with defaults, as `SandboxSettings` describes them. */
-export type SandboxOptions = Partial<
-  Omit<SandboxSettings, 'limits' | 'records' | 'changes' | 'faults' | 'archive'>
-> & {
-  /** Default: 25 a second, bursts of 50, 250,000 a month. `null` for no limits. */
-  readonly limits?: Partial<Limits> | null;
-  readonly records?: Partial<RecordLook>;
-  readonly changes?: Partial<Changes>;
-  readonly faults?: Partial<FaultOptions>;
-  readonly archive?: Partial<ArchiveWorld>;
-};
-
-const LIMITS: Limits = { perSecond: 25, burst: 50, perMonth: 250_000 };
-
-const DEFAULTS: SandboxSettings = {
-  host: '127.0.0.1',
-  port: 0,
-  seed: 'sandbox',
-  keys: ['sandbox-key'],
-  clock: () => new Date(),
-  limits: LIMITS,
-  endDate: 'inclusive',
-  historyLimitDays: null,
-  tickerHistoryLimitDays: 90,
-  order: 'newest-first',
-  timeZone: 'UTC',
-  liveEnvelope: false,
-  historicalDelayMinutes: 0,
-  volume: 1,
-  tokenLifetimeMs: null,
-  tokenErrorStatus: 400,
-  records: {
-    ids: true,
-    texts: true,
-    scores: 'flat',
-    numbers: 'number',
-    times: 'naive',
-    hourShare: 0.6,
-    missingScores: 0.01,
-  },
-  changes: { late: 0, revised: 0, withdrawn: 0 },
-  faults: { random: {}, seed: 'faults', script: [] },
-  cacheBytes: 64 * 2 ** 20,
-  archive: {
-    tickers: ['BTC_CRY', 'BZ_COM'],
-    countries: ['US', 'GB'],
-    topics: ['Inflation-Food', 'Market Stress'],
-  },
-};
-
-/** Fills in the defaults. @throws RangeError, which names the option, if one is not known, or there is no such time zone */
-export function settingsFrom(options: SandboxOptions = {}): SandboxSettings {
-  const settings: SandboxSettings = {
-    ...DEFAULTS,
-    ...options,
-    limits: options.limits === null ? null : { ...LIMITS, ...options.limits },
-    records: { ...DEFAULTS.records, ...options.records },
-    changes: { ...DEFAULTS.changes, ...options.changes },
-    faults: { ...DEFAULTS.faults, ...options.faults },
-    archive: { ...DEFAULTS.archive, ...options.archive },
-  };
-  checkNames('', options, DEFAULTS);
-  for (const group of ['records', 'changes', 'faults'] as const)
-    checkNames(`${group}.`, options[group] ?? {}, DEFAULTS[group]);
-  checkNames('limits.', options.limits ?? {}, LIMITS);
-  checkNames('archive.', options.archive ?? {}, { ...DEFAULTS.archive, from: '', to: '' });
-  zoneOf(settings.timeZone);
-  return settings;
-}
-
-function checkNames(group: string, given: object, known: object): void {
-  for (const name of Object.keys(given))
-    if (!Object.hasOwn(known, name)) throw new RangeError(`unknown option ${group}${name}`);
+function isAtMostOne(shares: Readonly<Record<string, number | undefined>>): boolean {
+  return Object.values(shares).reduce<number>((sum, share = 0) => sum + share, 0) <= 1 + 1e-9;
 }

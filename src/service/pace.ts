@@ -1,5 +1,6 @@
 import { addAbortListener } from 'node:events';
 import Bottleneck from 'bottleneck';
+import { minute } from '../terminal/table.ts';
 import type { Clock } from './clock.ts';
 import { NotSent, ProxyRefused, RateLimited } from './errors.ts';
 import type { Permit, Permits } from './permits.ts';
@@ -64,8 +65,8 @@ export function createPace(options: PaceOptions): Pace {
     while (isPaused()) {
       const ms = pausedUntil - clock.now();
       if (ms > patience.longestWaitMs) {
-        const until = new Date(pausedUntil).toISOString();
-        throw new RateLimited(`No request is sent before ${until}. ${pausedBecause}`, {
+        const until = minute(Math.ceil(pausedUntil / 60_000) * 60_000);
+        throw new RateLimited(`No request is sent before ${until} UTC. ${pausedBecause}`, {
           retryAfterMs: ms,
           hint: 'The quota of the key may be spent. Run it again after that time; it continues from here.',
         });

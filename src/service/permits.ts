@@ -1,5 +1,6 @@
 import { GmsiError } from '../errors.ts';
 import type { Secret } from '../secret.ts';
+import { minute, ofLimit } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { cancelRequest, takeRequest, usedRequests } from '../warehouse/tables/requests.ts';
 import { countedAs, monthOf, startOfNextMonth } from './budget.ts';
@@ -124,9 +125,9 @@ export function openPermits(warehouse: Warehouse, apiKey: Secret, options: Permi
   }
 
   async function monthSpent(): Promise<BudgetSpent> {
-    const resumesAt = startOfNextMonth(clock()).toISOString();
-    return new BudgetSpent(`The request budget is spent: ${await used()} of ${budget} requests this month.`, {
-      hint: `Run it again after ${resumesAt}, or raise the job's budget; it continues from here.`,
+    const resumesAt = minute(startOfNextMonth(clock()));
+    return new BudgetSpent(`The request budget is spent: ${ofLimit(await used(), budget)} this month.`, {
+      hint: `Run it again after ${resumesAt} UTC, or raise the job's budget; it continues from here.`,
     });
   }
 

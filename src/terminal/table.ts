@@ -141,14 +141,35 @@ export function duration(seconds: number): string {
 }
 
 /** `2026-11-22 14:05`, in UTC. */
-export function minute(instant: Date | string): string {
+export function minute(instant: Date | string | number): string {
   return new Date(instant).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** Returns days from the first to the last: `2026-11-22 to 2026-11-24`, or one day. */
+export function daysFrom(first: string, last: string): string {
+  return first === last ? first : `${first} to ${last}`;
+}
+
+/** `45 of 60 requests`, or more than the limit, because it was lowered, or others share the key. */
+export function ofLimit(used: number, limit: number): string {
+  return used > limit
+    ? `${count(used, 'request')} (the limit is ${number(limit)})`
+    : `${number(used)} of ${count(limit, 'request')}`;
 }
 
 /** Returns a command as a person types it who has started this program in the same way: by its name, or by npx. */
 export function asTyped(command: string): string {
   const isOnPath = !/[\\/]node_modules[\\/]\.bin[\\/]/.test(process.argv[1] ?? '');
   return `${isOnPath ? 'gmsi' : 'npx gmsi'} ${command}`;
+}
+
+const commandNames =
+  'init|demo|doctor|lookups|jobs|validate|plan|backfill|sync|import|status|check|why|serve|psql|snapshot|reader|export|work|repair|sandbox|migrate|move|completion|complete';
+const namedCommand = new RegExp(`(?<!npx )\\bgmsi (?=(?:${commandNames})\\b)`, 'g');
+
+/** Returns a sentence with its commands as this person types them. Alerts and logs, which others read, say \`gmsi …\`. */
+export function sayingAsTyped(sentence: string): string {
+  return sentence.replace(namedCommand, asTyped(''));
 }
 
 /** Returns the suggested next command, for the line below a result. */

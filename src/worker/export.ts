@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
-import { GmsiError } from '../errors.ts';
+import { GmsiError, sentence } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { wantedDays } from '../plan/days.ts';
 import { scopeOf } from '../plan/scope.ts';
@@ -89,7 +89,7 @@ export async function exportJob(context: WorkerContext, name: string): Promise<v
   const cause = { job: name, kind: 'export failed' } as const;
   const [first] = failures;
   if (!first) return resolveAlert(warehouse, cause);
-  const message = `The export of job ${name} failed: ${first.message} The next export continues it.`;
+  const message = `The export of job ${name} failed: ${sentence(first.message)} The next export continues it.`;
   await raiseAlert(warehouse, cause, { message, details: {} });
   throw first;
 }

@@ -10,6 +10,22 @@ import { aPlace } from './place.ts';
 
 const down = '\x1b[B';
 
+/** Returns a function that waits for a question to stand below what was answered before, and answers it. */
+function answerOn(terminal: ReturnType<typeof startOnTerminal>) {
+  let from = 0;
+  return async (question: string, keys: readonly string[]) => {
+    const asked = `◆  ${question}`;
+    await vi.waitFor(() => expect(terminal.written.slice(from)).toContain(asked));
+    from = terminal.written.indexOf(asked, from) + asked.length;
+    for (const key of keys) {
+      const before = terminal.written.length;
+      terminal.type(key);
+      // Keys that arrive together are read as one paste.
+      await vi.waitFor(() => expect(terminal.written.length).toBeGreaterThan(before));
+    }
+  };
+}
+
 it('says what to do instead if nobody can answer', async () => {
   await using folder = await aFolder();
   const { code, stderr } = await gmsiHere(['init'], { cwd: folder.path });
@@ -25,19 +41,7 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await folder.write('.git/HEAD', 'ref: refs/heads/main\n');
     await folder.write('.gitignore', 'node_modules\n.env');
     const terminal = startOnTerminal(['init'], 100, { cwd: folder.path, env: { HOME: folder.path } });
-    let from = 0;
-    /** Waits for a question to stand below what was answered before, and answers it. */
-    const answer = async (question: string, keys: readonly string[]) => {
-      const asked = `◆  ${question}`;
-      await vi.waitFor(() => expect(terminal.written.slice(from)).toContain(asked));
-      from = terminal.written.indexOf(asked, from) + asked.length;
-      for (const key of keys) {
-        const before = terminal.written.length;
-        terminal.type(key);
-        // Keys that arrive together are read as one paste.
-        await vi.waitFor(() => expect(terminal.written.length).toBeGreaterThan(before));
-      }
-    };
+    const answer = answerOn(terminal);
     await answer('Do you have an API key', ['\r']);
     await answer('Address of the service', [`${sandbox.url}`, '\r']);
     await answer('API key', ['the-wrong-key', '\r']);
@@ -61,9 +65,9 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(terminal.written).toMatch(/The warehouse does not work yet[\s\S]*refuses the user/);
     expect(terminal.written).toMatch(/The service does not work yet[\s\S]*401/);
     expect(terminal.written).not.toMatch(/INFO|WARN/);
-    const said = stripVTControlCharacters(terminal.written).match(/^(■|◆ {2}Service|│ +→).*/gm) ?? [];
-    expect(said).toHaveLength(5);
-    for (const line of said) expect(columnsOf(line)).toBeLessThanOrEqual(100);
+    const lines = stripVTControlCharacters(terminal.written).match(/^(■|◆ {2}Service|│ +→).*/gm) ?? [];
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(100);
     expect(await readFile(join(folder.path, '.gitignore'), 'utf8')).toBe('node_modules\n.env\n.gmsi\n');
     expect(terminal.written).toMatch(/Next: gmsi plan first/);
     for (const secret of [
@@ -77,7 +81,32 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(
       `LOG_LEVEL=warn\nGMSI_BASE_URL=${sandbox.url}\nGMSI_API_KEY=the-right-key\nDATABASE_URL=${warehouse.url}\n`,
     );
-    expect(await gmsiHere(['plan', 'first'], { cwd: folder.path })).toMatchObject({ code: 0, stderr: '' });
+    const plan = await gmsiHere(['plan', 'first'], { cwd: folder.path });
+    expect(plan).toMatchObject({ code: 0, stderr: '' });
+    // One window and one live answer an hour, so nothing that backfills could use up.
+    expect(await readFile(join(folder.path, 'jobs/first.yaml'), 'utf8')).toMatch(
+      /^budget:\n {2}reserve: 1440$/m,
+    );
+    expect(plan.stdout).not.toContain('reserve');
+
+    // In the same folder, it asks for nothing that is set and works.
+    const env = await readFile(join(folder.path, '.env'), 'utf8');
+    const again = startOnTerminal(['init'], 100, { cwd: folder.path, env: { HOME: folder.path } });
+    const answerAgain = answerOn(again);
+    await answerAgain('Make a job file?', ['\r']);
+    await answerAgain('Countries', ['DE', '\t', '\r']);
+    await answerAgain('Topics', ['Inflation-Food', '\t', '\r']);
+    await answerAgain('Load headlines from which day?', ['\r']);
+    await answerAgain('Load new headlines every hour', ['n']);
+    await answerAgain('Name of the job', ['\r']);
+    expect(await again.ended).toBe(0);
+    expect(again.written).not.toMatch(/Do you have an API key|Where should the headlines go/);
+    const said = stripVTControlCharacters(again.written).replaceAll(/\s+│?\s*/g, ' ');
+    expect(said).toContain(`${sandbox.url} and database ${new URL(warehouse.url).pathname.slice(1)} on`);
+    expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(env);
+    expect(await readFile(join(folder.path, 'jobs/job-2.yaml'), 'utf8')).toMatch(
+      /- DE[\s\S]*end_date: today\n$/,
+    );
   });
 
   it('writes nothing if it is interrupted at the first question', async () => {

@@ -65,6 +65,15 @@ describe('the package', () => {
         expect(packed).toContain(`${folder}/${name}`);
   });
 
+  it("has types of the sandbox's options that need no other package", () => {
+    const [options = '', faults = ''] = ['options', 'faults/fault'].map((name) =>
+      readFileSync(`${root}dist/types/sandbox/${name}.d.ts`, 'utf8'),
+    );
+    expect(options + faults).not.toMatch(/(from |import\()['"](?!\.)/);
+    expect(options).toContain('perSecond?: number');
+    expect(faults).toContain('ms?: number');
+  });
+
   it('can be run by the link that npx made before the program was built again', () => {
     accessSync(`${root}dist/cli.js`, constants.X_OK);
   });

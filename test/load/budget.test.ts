@@ -125,7 +125,10 @@ describe('the request budget', () => {
       },
     });
     expect(result.outcome).toBe('budget');
-    expect(result.error).toMatchObject({ kind: 'budget', hint: expect.stringContaining('2027-01-01T00:00') });
+    expect(result.error).toMatchObject({
+      kind: 'budget',
+      hint: expect.stringContaining('2027-01-01 00:00 UTC'),
+    });
     expect(await usage(db)).toEqual({ '2026-11-01': 14, '2026-12-01': 16 });
     expect(sandbox.stats().requests).toBe(30);
   });
@@ -209,7 +212,10 @@ describe('several processes with one key', () => {
 
   it('may have any limit', async ({ db }) => {
     await open(db, 'mine', Number.MAX_SAFE_INTEGER).take(signal);
-    await expect(open(db, 'mine', 0).take(signal)).rejects.toThrow(BudgetSpent);
+    await expect(open(db, 'mine', 0).take(signal)).rejects.toMatchObject({
+      message: 'The request budget is spent: 1 request (the limit is 0) this month.',
+      hint: expect.stringMatching(/^Run it again after 2026-12-01 00:00 UTC, or/),
+    });
     await expect(open(db, 'yours', 0).take(signal)).rejects.toThrow(BudgetSpent);
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
   });

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type Fault, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { type ScriptedFault, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -10,7 +10,7 @@ const job = aJobFor(scope, {
   service: { end_date: 'inclusive', page_size: 20, body_timeout: 'PT0.2S', max_attempts: 4 },
 });
 
-const faults: Record<string, Fault> = {
+const faults: Record<string, ScriptedFault> = {
   'a connection that is reset': { kind: 'reset' },
   'a body that is cut short': { kind: 'truncate' },
   'a body that stops half-way': { kind: 'hang' },

@@ -56,6 +56,13 @@ it.each<[string, Partial<JobStanding>, object]>([
     used(5_000, 0),
     { budget: expect.stringMatching(/^The request budget of job test is spent: 5,000 of/) },
   ],
+  [
+    'that a budget is spent, by others of the key, too',
+    used(9_000, 0),
+    {
+      budget: expect.stringMatching(/is spent: 9,000 requests \(the limit is 5,000\) this month\./),
+    },
+  ],
 ])('an alert says %s', (_, changes, messages) => {
   expect(told(changes)).toMatchObject(messages);
 });
@@ -64,6 +71,12 @@ it('an alert says how many windows failed, and the commonest reason', () => {
   expect(told({}, failures)['failed windows']).toBe(
     '3 windows of job test failed: The service answered with 503. The next run tries again. To list them: gmsi status test',
   );
+  const { reasons, ...rest } = failures;
+  const bare = {
+    ...rest,
+    reasons: [{ ...reasons[0]!, reason: 'The service limits the rate (429): Slow down' }],
+  };
+  expect(told({}, bare)['failed windows']).toContain('(429): Slow down. The next run');
 });
 
 it('a budget near the limit is left as it was, so that it is not reported again and again', () => {

@@ -110,7 +110,7 @@ describe('createPace', () => {
     await expect(run(limited(86_400_000), never)).rejects.toThrow(RateLimited);
     const send = vi.fn();
     await expect(run(send, never)).rejects.toThrow(
-      'No request is sent before 2026-01-02T00:00:00.000Z. slow down',
+      'No request is sent before 2026-01-02 00:00 UTC. slow down',
     );
     expect(send).not.toHaveBeenCalled();
   });

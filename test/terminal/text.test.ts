@@ -2,8 +2,9 @@ import { assert, property, string } from 'fast-check';
 import { expect, it } from 'vitest';
 import { createLog } from '../../src/terminal/log.ts';
 import { paint, styled, withoutMarks } from '../../src/terminal/style.ts';
-import { counts, facts, table } from '../../src/terminal/table.ts';
+import { counts, daysFrom, facts, minute, ofLimit, sayingAsTyped, table } from '../../src/terminal/table.ts';
 import { columnsOf, cutToFit, oneLine, printable, printableJson } from '../../src/terminal/text.ts';
+import { commandNames } from '../support/typed-commands.ts';
 
 /** Every kind of character that a terminal or an editor obeys rather than shows. */
 const hostile = '\x1b]0;owned\x07\x1b[2J\x9b31m\u202eevil\u202c\u2066\u200b\u00ad\ufeff\u{e0041}\x7f\x00';
@@ -107,4 +108,27 @@ it('writes the facts of an entry behind its message, without JSON', () => {
 it('counts without zeros, unless there is nothing else', () => {
   expect(counts([0, 'drained'], [5, 'failed'], [0, 'left'])).toBe('5 failed');
   expect(counts([0, 'drained'], [0, 'failed'])).toBe('0 drained');
+});
+
+it('writes times, days and limits in one way', () => {
+  expect(minute('2026-12-01T00:00:00.000Z')).toBe('2026-12-01 00:00');
+  expect(daysFrom('2026-11-22', '2026-11-24')).toBe('2026-11-22 to 2026-11-24');
+  expect(daysFrom('2026-11-24', '2026-11-24')).toBe('2026-11-24');
+  expect(ofLimit(45, 60)).toBe('45 of 60 requests');
+  expect(ofLimit(309, 60)).toBe('309 requests (the limit is 60)');
+});
+
+it('says commands in a sentence as the program was started, and leaves its name alone', () => {
+  const { argv } = process;
+  const told = (script: string) => {
+    process.argv = ['node', script];
+    return sayingAsTyped('Run gmsi lookups first, or npx gmsi init; gmsi refuses the rest.');
+  };
+  expect(told('/app/node_modules/.bin/gmsi')).toBe(
+    'Run npx gmsi lookups first, or npx gmsi init; gmsi refuses the rest.',
+  );
+  expect(told('/usr/local/bin/gmsi')).toContain('Run gmsi lookups first');
+  process.argv = ['node', '/app/node_modules/.bin/gmsi'];
+  for (const name of commandNames) expect(sayingAsTyped(`Run gmsi ${name}.`)).toBe(`Run npx gmsi ${name}.`);
+  process.argv = argv;
 });

@@ -7,7 +7,7 @@ import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
 import { KeyRefused } from '../../service/errors.ts';
 import { styled } from '../../terminal/style.ts';
-import { count, table } from '../../terminal/table.ts';
+import { count, sayingAsTyped, table } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import type { Warehouse } from '../../warehouse/connect.ts';
 import { takesNoWrites } from '../../warehouse/errors.ts';
@@ -76,7 +76,7 @@ export function describeFindings(findings: readonly Finding[]): string {
     .map((one) => {
       const { check, found, fix } = one;
       const line = `${sign(one)} ${check.padEnd(width)}  ${oneLine(found)}\n`;
-      return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(fix)}\n`;
+      return fix === undefined ? line : `${line}  ${' '.repeat(width)}  → ${oneLine(sayingAsTyped(fix))}\n`;
     })
     .join('');
 }

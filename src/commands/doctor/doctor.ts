@@ -14,7 +14,7 @@ import type { Job } from '../../config/job.ts';
 import { likelyQuota } from '../../config/job-keys.ts';
 import { proxyName } from '../../config/proxies.ts';
 import { defaultServiceSettings } from '../../config/service-schema.ts';
-import { ConfigError, GmsiError } from '../../errors.ts';
+import { ConfigError, GmsiError, sentence } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
 import { version } from '../../package.ts';
@@ -118,7 +118,7 @@ async function askService(
     } catch (error) {
       if (!(error instanceof GmsiError) || error.kind !== 'budget') throw error;
       isBudgetSpent = true;
-      throw new NotChecked(`${error.message} ${error.hint}`);
+      throw new NotChecked(`${sentence(error.message)} ${error.hint}`);
     }
   });
   const findings = [configuration, service];

@@ -1,7 +1,7 @@
 import type { Days } from '../../import/file-days.ts';
 import { type ImportResult, settlingDays } from '../../import/import-files.ts';
 import { firstUnsettledDayAt } from '../../plan/days.ts';
-import { count, counts, duration, facts, nextStep, number } from '../../terminal/table.ts';
+import { asTyped, count, counts, daysFrom, duration, facts, nextStep, number } from '../../terminal/table.ts';
 import { oneLine } from '../../terminal/text.ts';
 import { describeRejected } from '../load-summary.ts';
 
@@ -100,7 +100,7 @@ function recentOf(stated: Days | undefined, now: Date): string | undefined {
   const first = firstUnsettledDayAt(now, settlingDays);
   if (!stated || stated.to < first) return undefined;
   const from = stated.from > first ? stated.from : first;
-  return `${from} to ${stated.to} may still change, and do not count as covered; gmsi sync loads them`;
+  return `${daysFrom(from, stated.to)} may still change, so not covered yet; ${asTyped('sync')} loads what is recent`;
 }
 
 function headline({ outcome, refused }: ImportResult): string {

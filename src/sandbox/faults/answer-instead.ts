@@ -4,8 +4,6 @@ import { retryAfterHeader } from '../gate/limiter.ts';
 import type { Service } from '../service.ts';
 import type { Fault } from './fault.ts';
 
-const DEFAULT_LATENCY_MS = 200;
-
 /**
  * Answers a request with its fault, if the fault replaces the service's answer. Waits if the fault is a delay, and cuts the
  * connection if the sandbox stops meanwhile.
@@ -19,34 +17,31 @@ export async function answerInstead(
 ): Promise<boolean> {
   switch (fault.kind) {
     case 'latency':
-      return delay(fault.ms ?? DEFAULT_LATENCY_MS, false, { signal: service.stopping }).catch(() => {
+      return delay(fault.ms, false, { signal: service.stopping }).catch(() => {
         reply.hijack();
         request.raw.socket.destroy();
         return true;
       });
     case 'rate-limited': {
       const now = service.settings.clock();
-      reply.headers(retryAfterHeader(fault.retryAfter ?? 'seconds', fault.seconds ?? 1, now));
+      reply.headers(retryAfterHeader(fault.retryAfter, fault.seconds, now));
       reply.code(429).send({ detail: 'Too many requests' });
       return true;
     }
     case 'server-error':
-      reply.code(fault.status ?? 500).send({ detail: 'Internal error' });
+      reply.code(fault.status).send({ detail: 'Internal error' });
       return true;
     case 'html':
-      reply
-        .code(fault.status ?? 502)
-        .type('text/html')
-        .send(GATEWAY_PAGE);
+      reply.code(fault.status).type('text/html').send(GATEWAY_PAGE);
       return true;
     case 'malformed':
       reply.send({ status: 'ok', result: { count: 0 } });
       return true;
     case 'auth':
-      reply.code(fault.status ?? 401).send({ detail: 'Invalid API key' });
+      reply.code(fault.status).send({ detail: 'Invalid API key' });
       return true;
     case 'refuse':
-      reply.code(fault.status ?? 400).send({ detail: fault.detail ?? 'Refused' });
+      reply.code(fault.status).send({ detail: fault.detail });
       return true;
     case 'reset':
       reply.hijack();

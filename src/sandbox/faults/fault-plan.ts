@@ -1,14 +1,15 @@
-import type { FaultOptions } from '../options.ts';
+import type { SandboxSettings } from '../options.ts';
 import { hashText, Random } from '../random.ts';
 import {
   type Fault,
   type FaultKind,
   type FeedKind,
+  faultFrom,
   PAGE_FAULTS,
   RECORD_FAULTS,
   type ScriptedFault,
-  type SeenRequest,
 } from './fault.ts';
+import type { SeenRequest } from './seen-request.ts';
 
 export type FaultPlan = ReturnType<typeof faultPlanOf>;
 
@@ -16,11 +17,11 @@ export type FaultPlan = ReturnType<typeof faultPlanOf>;
 const MOST_REMEMBERED = 10_000;
 
 /** Decides which request gets which fault. */
-export function faultPlanOf(options: FaultOptions) {
+export function faultPlanOf(options: SandboxSettings['faults']) {
   const random = new Random(hashText(options.seed));
   const odds = Object.entries(options.random) as [FaultKind, number][];
   const predecessors = new Map<string, string>();
-  let steps: { readonly step: ScriptedFault; left: number }[] = [];
+  let steps: { readonly step: Fault; left: number }[] = [];
 
   const canHave = (kind: FaultKind, { token }: SeenRequest, feed: FeedKind | null) => {
     if (PAGE_FAULTS.has(kind) && feed !== 'paged') return feed === 'plain' && RECORD_FAULTS.has(kind);
@@ -30,7 +31,7 @@ export function faultPlanOf(options: FaultOptions) {
   };
 
   function script(scripted: readonly ScriptedFault[]): void {
-    steps = scripted.map((step) => ({ step, left: step.times ?? 1 }));
+    steps = scripted.map((step) => ({ step: faultFrom(step), left: step.times ?? 1 }));
   }
   script(options.script);
 
@@ -52,7 +53,7 @@ export function faultPlanOf(options: FaultOptions) {
       let draw = random.share();
       for (const [kind, probability] of odds) {
         draw -= probability;
-        if (draw < 0) return canHave(kind, request, feed) ? { kind } : null;
+        if (draw < 0) return canHave(kind, request, feed) ? faultFrom({ kind }) : null;
       }
       return null;
     },

@@ -99,7 +99,7 @@ function budgets({ jobs = [] }: Known): Cause[] {
     const { job, requests_per_month, requests_used, spent_by } = of[0];
     const names = listed(of.map(({ job }) => job));
     const isOver = isSpent(of[0]);
-    const used = `${number(requests_used!)} of ${number(requests_per_month!)} requests are used this month.`;
+    const used = `${counted(requests_used!, 'request')} sent this month; the limit is ${number(requests_per_month!)}.`;
     return {
       isFailure: isOver,
       what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
@@ -178,7 +178,7 @@ function notedChecks({ checks = [] }: Known): Cause[] {
     return {
       isFailure: of[0].result === 'failed',
       what: `${counted(of.length, 'check')} ${of[0].result}`,
-      why: `${listed(jobs)}: not true that ${listed(titles)}.`,
+      why: `${listed(jobs)}: ${titles.length === 1 ? 'this does not hold' : 'these do not hold'}: ${listed(titles)}.`,
       command: `npx gmsi check ${jobs.map(quoted).join(' ')}`,
       cost: free,
     };

@@ -204,7 +204,7 @@ function Bullet({ job, of, used }: { job: Row<'jobs'>; of: string; used: number 
         ]}
       />
       <p>
-        <b>{number(used)}</b> of {number(perMonth)} requests used (the budget of {of}),{' '}
+        <b>{number(used)}</b> requests used, limit {number(perMonth)} (the budget of {of}),{' '}
         {share(left, perMonth)} left
         {isScheduled && (
           <>
