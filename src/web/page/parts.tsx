@@ -238,7 +238,8 @@ export function Titled({ title, children }: { title: string; children: Component
   return (
     <header class="headline">
       <h2>
-        <Flowing text={title} />
+        {/* No line begins with the point between two names. */}
+        <Flowing text={title.replaceAll(' ·', '\u00a0·')} />
       </h2>
       <p class="quiet">{children}</p>
     </header>

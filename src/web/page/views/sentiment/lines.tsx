@@ -114,7 +114,7 @@ function useNote({ by, smooth, asOf, from }: Asked, chart: Chart | undefined): M
 
 function saidOf({ line, index, change, story }: MoveNote, chart: Chart): string {
   const of = chart.series.length > 1 ? `${line.series.title}, ` : '';
-  return `Largest move: ${score(change, 2)} in ${of}${titleAt(chart, index)}${story ? `, most by “${story}”` : ''}.`;
+  return `Largest move: ${score(change, 2)} (${of}${titleAt(chart, index)})${story ? `, most by “${story}”` : ''}.`;
 }
 
 function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes {
