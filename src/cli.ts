@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from './errors.ts';
 import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
 import { completeHelpOf, ended, program } from './program.ts';
-import { outputFailure, printError, printJson, surviveClosedOutput } from './terminal/print.ts';
+import { outputFailure, printError, printJson, snakeCased, surviveClosedOutput } from './terminal/print.ts';
 import { asTyped } from './terminal/table.ts';
 
 // Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
@@ -39,7 +39,7 @@ try {
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
   if (!isHelp) {
     printError(explain(shown, isVerbose));
-    if (process.argv.includes('--json')) printJson({ error: asJson(shown, process.exitCode) });
+    if (process.argv.includes('--json')) printJson(snakeCased({ error: asJson(shown, process.exitCode) }));
   }
 }
 

@@ -4,7 +4,7 @@ import { JobFileError } from '../config/problems.ts';
 import { typed } from '../config/typed.ts';
 import { exitCodes } from '../exit.ts';
 import { type ListedJob, listJob, readAllJobs } from '../plan/list-jobs.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { asTyped, type Cell, count, minute, nextStep, share, table } from '../terminal/table.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
@@ -14,7 +14,7 @@ export async function jobsCommand(session: Session): Promise<number> {
   const { listed, unresolved } = await listAll(session, jobs);
   const broken = [...unreadable.map(({ error }) => error), ...unresolved];
   if (session.json) {
-    printJson({ folder, jobs: listed, broken: broken.map(({ message }) => message) });
+    printJson(snakeCased({ folder, jobs: listed, broken: broken.map(({ message }) => message) }));
   } else {
     const origin = areExamples
       ? 'There is no folder jobs/ here. These are the examples of the program.\n\n'

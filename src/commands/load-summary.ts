@@ -8,7 +8,8 @@ import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
-import { firstUnsettledDay, type ShortenedPeriod } from '../plan/days.ts';
+import type { ShortenedPeriod } from '../plan/days.ts';
+import { settlingPart } from '../plan/scope.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
   asTyped,
@@ -227,10 +228,9 @@ function windowsByState({ totals, windows }: LoadSummary): string {
 /** Describes days that are loaded, but may still change and are therefore not covered. */
 function recentDays({ job, scope, outcome, today }: LoadSummary): string | null {
   if (!scope || outcome !== 'done') return null;
-  const unsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  if (scope.to < unsettled) return null;
-  const [, from] = [unsettled, scope.from].sort();
-  return `${daysFrom(from!, scope.to)} may still change: the next run loads recent days again`;
+  const settling = settlingPart(scope, job, today);
+  if (!settling) return null;
+  return `${daysFrom(settling.from, settling.to)} may still change: the next run loads recent days again`;
 }
 
 function liveAnswers({ series, records, failed }: SyncResult['live']): string {

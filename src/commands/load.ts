@@ -20,7 +20,7 @@ import type { PlanOptions } from '../plan/plan-windows.ts';
 import { requestLimit } from '../service/budget.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
-import { print, printError, printJson } from '../terminal/print.ts';
+import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { asTyped, count, table } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
@@ -157,7 +157,7 @@ async function loadEach(
     // A refused key or an interrupt would end the next jobs, too.
     if (summary.outcome === 'failed' || summary.outcome === 'interrupted') break;
   }
-  if (session.json) printJson({ jobs: summaries });
+  if (session.json) printJson(snakeCased({ jobs: summaries }));
   else print(nextAfter(loaded, options));
   return worst(codes);
 }
@@ -211,7 +211,7 @@ async function enqueueJobs(
     enqueue(session, { warehouse: db, process }, job, { fullRefresh, retryRefused }),
   );
   const workers = (await livingWorkers(session.config.leaseSeconds).query.execute(db)).rows.length;
-  if (session.json) printJson({ jobs: enqueued, workers });
+  if (session.json) printJson(snakeCased({ jobs: enqueued, workers }));
   else print(describe(enqueued, workers));
   return reportBroken(named.broken);
 }

@@ -4,7 +4,7 @@ import { defaultServiceSettings } from '../config/service-schema.ts';
 import { exitCodes } from '../exit.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
@@ -27,7 +27,7 @@ export async function lookupsCommand(session: Session, words: string | undefined
     ? { lookups: stored, requests: 0 }
     : await refreshAll(session, warehouse.patient);
   const found = words === undefined ? lookups : matching(lookups, words);
-  if (session.json) printJson(found);
+  if (session.json) printJson(snakeCased(found));
   else print(describe(found, words, requests));
   return exitCodes.done;
 }

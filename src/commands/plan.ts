@@ -16,9 +16,9 @@ import {
 } from '../plan/forecast-schedule.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
-import { missingLists, scopeOf } from '../plan/scope.ts';
+import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import {
   asTyped,
@@ -68,7 +68,7 @@ export async function planCommand(
     return plan(session, warehouse.patient, job, options, show);
   });
   steps[Symbol.dispose]();
-  if (session.json) printJson({ jobs: plans.map((one) => asJson(session, one)) });
+  if (session.json) printJson(snakeCased({ jobs: plans.map((one) => asJson(session, one)) }));
   else
     print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
   return reportBroken(named.broken);
@@ -156,6 +156,7 @@ function outlook(session: Session, { job, forecast: { leastRequests, expectedReq
 function describe(session: Session, planned: PlannedJob): string {
   const { job, scope, forecast: f, schedule, used } = planned;
   const { limit, left, seconds, monthsToWait, end } = outlook(session, planned);
+  const settling = settlingPart(scope, job, today(session));
   const nothing = f.leastRequests === 0;
   const resumed = f.openWindows.pending + f.openWindows.draining + f.openWindows.failed;
   const atRest = Number.isFinite(job.service.rate)
@@ -166,7 +167,15 @@ function describe(session: Session, planned: PlannedJob): string {
     ['series', describeSeries(scope)],
     ['period', daysFrom(scope.from, scope.to)],
     ['history limit', describeHistoryLimit(planned.historyLimit)],
-    ['covered', `${number(f.coveredDays)} of ${number(f.wantedDays)} days, over all series`],
+    [
+      'covered',
+      f.wanted === 0 ? undefined : `${number(f.covered)} of ${number(f.wanted)} days, over all series`,
+    ],
+    [
+      'recent days',
+      settling &&
+        `${daysFrom(settling.from, settling.to)} may still change: each load loads recent days again`,
+    ],
     [
       'windows',
       nothing

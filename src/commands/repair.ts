@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -46,7 +46,7 @@ export async function repairCommand(
     const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
     results.push({ ...result, job: part.job });
   }
-  if (session.json) printJson({ dryRun, repaired: results });
+  if (session.json) printJson(snakeCased({ dryRun, repaired: results }));
   else print(describe(results, dryRun));
   return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
 }

@@ -13,11 +13,11 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
-import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
+import { plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
-import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
+import { missingLists, scopeOf, settledPart, settlingPart } from '../plan/scope.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
-import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
+import { clearScreen, isOutputClosed, print, printJson, snakeCased } from '../terminal/print.ts';
 import {
   asTyped,
   type Cell,
@@ -82,7 +82,7 @@ export async function statusCommand(
   do {
     const { status, reports } = await readStatus(session, warehouse, jobs);
     if (watch) clearScreen();
-    if (session.json) printJson(status, watch ? 0 : 2);
+    if (session.json) printJson(snakeCased(status), watch ? 0 : 2);
     else print(`${describe(status, jobs)}\n${nextOf(session, jobs, reports)}`);
     if (!watch) return exitCodes.done;
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
@@ -157,7 +157,6 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(inForce, days, lookups);
-  const firstUnsettled = firstUnsettledDay(today(session), job.lookbackDays).toString();
   const settled = settledPart(scope, job, today(session));
   return {
     job: job.name,
@@ -166,14 +165,12 @@ async function statusOf(session: Session, db: Warehouse, job: Job) {
     historyLimit: historyLimit ?? null,
     ...(settled ? await coverageOf(db, settled) : { covered: 0, wanted: 0 }),
     /** Days that may still change, and so do not count as covered. */
-    settling: scope.to >= firstUnsettled ? { from: later(scope.from, firstUnsettled), to: scope.to } : null,
+    settling: settlingPart(scope, job, today(session)) ?? null,
     windows: await countByState(db, scope),
     gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
     scope,
   };
 }
-
-const later = (a: string, b: string) => (a > b ? a : b);
 
 /** A property of each row, or what a function makes of it, by the heads of the columns. */
 type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;

@@ -1,3 +1,4 @@
+import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
@@ -7,11 +8,13 @@ import type { WindowScope } from '../warehouse/tables/series.ts';
 import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
 import { dayRange, daysIn } from './days.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';
+import { settledPart } from './scope.ts';
 
 /** The plan of a backfill. */
 export interface Forecast {
-  readonly coveredDays: number;
-  readonly wantedDays: number;
+  /** Days over all series, without recent ones, which cannot be covered yet. */
+  readonly covered: number;
+  readonly wanted: number;
   /** Windows to add, and windows that earlier runs have not finished. */
   readonly newWindows: number;
   readonly openWindows: WindowsByState;
@@ -33,11 +36,12 @@ export async function forecast(
   const added = countOfGaps(gaps, job, today);
   const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
   const perDay = await recordsPerDay(warehouse, scope);
-  const { covered, wanted } = await coverageOf(warehouse, scope);
+  const settled = settledPart(scope, job, Temporal.PlainDate.from(today));
+  const { covered, wanted } = settled ? await coverageOf(warehouse, settled) : { covered: 0, wanted: 0 };
   const all = [...added, ...left];
   return {
-    coveredDays: covered,
-    wantedDays: wanted,
+    covered,
+    wanted,
     newWindows: windowsOf(added),
     openWindows: await countByState(warehouse, scope),
     leastRequests: windowsOf(all),

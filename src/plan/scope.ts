@@ -47,3 +47,14 @@ export function settledPart(
   if (scope.from > last) return undefined;
   return { ...scope, to: scope.to < last ? scope.to : last };
 }
+
+/** Returns the days of a job that may still change, and so do not count as covered; `undefined` if there are none. */
+export function settlingPart(
+  scope: Pick<WindowScope, 'from' | 'to'>,
+  { lookbackDays }: Pick<Job, 'lookbackDays'>,
+  today: Temporal.PlainDate,
+): { readonly from: string; readonly to: string } | undefined {
+  const first = firstUnsettledDay(today, lookbackDays).toString();
+  if (scope.to < first) return undefined;
+  return { from: scope.from > first ? scope.from : first, to: scope.to };
+}

@@ -37,6 +37,21 @@ export function printJson(document: unknown, indent: 0 | 2 = 2): void {
   output.write(`${printableJson(JSON.stringify(document, null, indent))}\n`);
 }
 
+/**
+ * Returns a result of the program with the names that it has as JSON: `load_id` for `loadId`, as in the API. Not for data, such as
+ * the fields of a record, whose names stay as they are.
+ */
+export function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (value?.constructor !== Object) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name.replace(/(?<=[a-z\d])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      snakeCased(inner),
+    ]),
+  );
+}
+
 /** Prints something other than a result, to standard error. */
 export function printError(text: string): void {
   errorOutput.write(shown(text, errorOutput));

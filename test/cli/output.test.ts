@@ -19,6 +19,12 @@ it.each([
   'plan job',
   'backfill job',
   'backfill job --full-refresh',
+  'backfill job --enqueue',
+  'sync job',
+  'jobs',
+  'check job',
+  'repair --dry-run',
+  'status --days',
   'status job',
   'status',
   'lookups',
@@ -29,6 +35,7 @@ it.each([
   const { code, stdout, stderr } = await gmsiHere([...command.split(' '), '--json'], setting);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toBeTypeOf('object');
+  expect(stdout.match(/"[a-z]+[A-Z]\w*":/g)).toBeNull();
   for (const line of stderr.split('\n').filter((text) => text !== '')) JSON.parse(line);
 });
 
@@ -51,12 +58,12 @@ it('prints the reason of a failure to standard error and, with --json, to standa
     error: {
       message: expect.stringContaining('no job file nosuch'),
       hint: 'Known names: job.',
-      exitCode: 2,
+      exit_code: 2,
     },
   });
   const misused = await gmsiHere(['backfil', '--json'], setting);
   expect(JSON.parse(misused.stdout)).toMatchObject({
-    error: { message: expect.stringContaining('Did you mean backfill?'), exitCode: 2 },
+    error: { message: expect.stringContaining('Did you mean backfill?'), exit_code: 2 },
   });
 });
 

@@ -47,7 +47,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   const planned = JSON.parse((await spendingNothing('plan', 'job', '--json')).stdout).jobs[0];
   const before = sandbox.stats().requests;
   await gmsiHere(['backfill', 'job'], setting);
-  expect(sandbox.stats().requests - before).toBeGreaterThanOrEqual(planned.leastRequests);
+  expect(sandbox.stats().requests - before).toBeGreaterThanOrEqual(planned.least_requests);
 
   expect((await spendingNothing('plan', 'job')).stdout).toMatch(
     /covered +364 of 364 days[\s\S]*none: everything is covered/,
@@ -56,4 +56,27 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   expect(covered.stdout).toMatch(/covered +364 of 364 days \(all\)\nwindows +\d+ drained/);
   expect(covered.stdout).not.toContain('missing from');
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+it('counts the days of a job alike in plan, status and jobs, without those that may still change', async () => {
+  await using place = await aPlace({ volume: 0.01 });
+  const { folder, setting } = place;
+  const from = new Date(Date.now() - 9 * 86_400_000).toISOString().slice(0, 10);
+  await folder.write(
+    'jobs/recent.yaml',
+    jobFor(quarter, { start_date: from, end_date: 'today', lookback: 'P3D' }),
+  );
+  expect(await gmsiHere(['backfill', 'recent'], setting)).toMatchObject({ code: 0 });
+  const daysOf = async (command: string) => {
+    const { stdout } = await gmsiHere([...command.split(' '), '--json'], setting);
+    const { covered, wanted } = JSON.parse(stdout).jobs[0];
+    return { covered, wanted };
+  };
+  // Ten days up to today, without today and the three before it.
+  const days = { covered: 24, wanted: 24 };
+  expect(await daysOf('plan recent')).toEqual(days);
+  expect(await daysOf('status recent')).toEqual(days);
+  expect(await daysOf('jobs')).toEqual(days);
+  const { stdout } = await gmsiHere(['plan', 'recent'], setting);
+  expect(stdout).toMatch(/covered +24 of 24 days, over all series\nrecent days +\S+ to \S+ may still change/);
 });

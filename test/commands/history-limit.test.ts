@@ -51,7 +51,7 @@ async function expectNamed(
     expect([name, /^history limit +(.*)$/m.exec(text.output)?.[1]]).toEqual([name, line]);
     expect([name, text.code]).toEqual([name, 0]);
     const json = await run(command, true);
-    expect([name, JSON.parse(json.output).jobs[0].historyLimit]).toEqual([name, historyLimit]);
+    expect([name, JSON.parse(json.output).jobs[0].history_limit]).toEqual([name, historyLimit]);
   }
 }
 
@@ -59,7 +59,7 @@ it('from the job file ends runs well, and is named in every plan and result', as
   const path = await aFile(`history_limit: ${limit}\n`);
   const requests = watchRequests(place.sandbox);
   const line = `${limit}, from the job file: 900 earlier days are not requested`;
-  await expectNamed(commands(path), line, { firstDay: limit, by: 'job', days: 900 });
+  await expectNamed(commands(path), line, { first_day: limit, by: 'job', days: 900 });
   expect(requests.every(({ query }) => (query.start_date ?? limit) >= limit)).toBe(true);
   const loaded = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: limit, to: `${today}` };
   expect(await heldBy(place.warehouse.db, loaded)).toEqual(servedBy(place.sandbox, loaded));
@@ -70,7 +70,7 @@ it('that a probe has learned is named as such', async () => {
   await place.warehouse.db.insertInto('gmsi.learned_facts').values(fact).execute();
   const line = `${limit}, as a probe has learned: 900 earlier days are not requested`;
   const { plan, status } = commands(await aFile(''));
-  await expectNamed({ plan, status }, line, { firstDay: limit, by: 'probe', days: 900 });
+  await expectNamed({ plan, status }, line, { first_day: limit, by: 'probe', days: 900 });
 });
 
 it('that lies after a fixed end asks for nothing, and says so', async () => {

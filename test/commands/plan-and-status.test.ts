@@ -69,7 +69,7 @@ test('plan has it as JSON, without what the feed is not by', async () => {
   expect(events).toMatchObject({
     feed: 'ticker-events',
     series: 10,
-    selection: { countries: [], topics: [], matchType: '', variants: ['event_type=Combined'] },
+    selection: { countries: [], topics: [], match_type: '', variants: ['event_type=Combined'] },
   });
   expect(events.selection.tickers).toContain('EUR_IND');
 });

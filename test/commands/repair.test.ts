@@ -41,7 +41,7 @@ test('repair says for each job what it would do, does it, and what still cannot 
 test('repair goes over all feeds if no job is named, and prints JSON if asked to', async () => {
   const { code, output } = await repaired([], {}, true);
   expect(code).toBe(0);
-  const { dryRun, repaired: feeds } = JSON.parse(output);
+  const { dry_run: dryRun, repaired: feeds } = JSON.parse(output);
   expect(dryRun).toBe(false);
   expect(feeds).toContainEqual(
     expect.objectContaining({
@@ -50,8 +50,8 @@ test('repair goes over all feeds if no job is named, and prints JSON if asked to
       outcome: 'done',
       records: 1,
       rows: 0,
-      rowsFilled: 0,
-      stillRejected: { 'no readable publication time': 1 },
+      rows_filled: 0,
+      still_rejected: { 'no readable publication time': 1 },
     }),
   );
   expect(feeds).toContainEqual(expect.objectContaining({ feed: 'ticker-events', records: 0 }));

@@ -25,7 +25,7 @@ describe('with a collector set, a run by hand', () => {
     const env = { ...accessTo(warehouse, sandbox, key), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     const { code, stdout } = await gmsi(['backfill', 'job', '--json'], { cwd: folder.path, env });
     expect(code).toBe(0);
-    const { loadId, totals } = JSON.parse(stdout).jobs[0];
+    const { load_id: loadId, totals } = JSON.parse(stdout).jobs[0];
 
     const [load, ...others] = named(collector, 'load');
     expect(others).toEqual([]);

@@ -24,7 +24,7 @@ import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
 import { readDescription } from '../../service/description.ts';
 import { capRequests } from '../../service/permits.ts';
-import { print, printJson } from '../../terminal/print.ts';
+import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
 import { WarehouseUnavailable } from '../../warehouse/errors.ts';
@@ -230,7 +230,7 @@ function printFindings(
   if (session.json) {
     const probe = report && { probe: probeAsJson(report) };
     const ok = findings.every((finding) => finding.ok !== false);
-    printJson({ ok, findings, ...probe });
+    printJson(snakeCased({ ok, findings, ...probe }));
     return;
   }
   print(describeFindings(findings));

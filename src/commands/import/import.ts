@@ -4,7 +4,7 @@ import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
 import { type ImportResult, importFiles } from '../../import/import-files.ts';
 import type { ImportProgress } from '../../import/load-files.ts';
-import { print, printJson } from '../../terminal/print.ts';
+import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, number } from '../../terminal/table.ts';
 import { describeImport } from './import-summary.ts';
@@ -51,7 +51,7 @@ export async function importCommand(
     },
   });
   steps[Symbol.dispose]();
-  if (session.json) printJson({ ...result, loads: result.loads.map(loadAsJson) });
+  if (session.json) printJson(snakeCased({ ...result, loads: result.loads.map(loadAsJson) }));
   else print(describeImport(result, days, clock()));
   return exitCodeOfOutcome(result.outcome);
 }
