@@ -343,7 +343,10 @@ program.commandsGroup('Operate:');
 program
   .command('work')
   .description('run scheduled and queued work until stopped, on any number of machines')
-  .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
+  .argument(
+    '[job...]',
+    `${jobs[1]} (default: all in jobs/; without job files, all that other workers have stored)`,
+  )
   .option(
     '--concurrency <number>',
     'backfills to run at a time, and syncs',

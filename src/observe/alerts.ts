@@ -32,6 +32,8 @@ export interface AlertsOptions {
   readonly proxyFor?: ProxyFor | undefined;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
+  /** Jobs whose files a worker cannot read; it has stored their alerts. */
+  readonly unreadable?: readonly string[] | undefined;
   readonly log: Log;
   /** Ends the message that is being sent. */
   readonly signal: AbortSignal;
@@ -43,10 +45,11 @@ export interface AlertsOptions {
  * after it has sent the message and before it has stored that.) Never throws, because alerts must not stop loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
-  const { warehouse, log, key } = options;
-  const webhookOf = (job: Job) => job.alerts.webhookUrl ?? options.webhook;
-  const watched = jobs.filter(webhookOf);
-  if (watched.length === 0) return;
+  const { warehouse, log, key, webhook, unreadable = [] } = options;
+  const watched = jobs.filter((job) => job.alerts.webhookUrl ?? webhook);
+  // A file that could never be read names no webhook.
+  const unknown = webhook ? unreadable.filter((name) => jobs.every((job) => job.name !== name)) : [];
+  if (watched.length + unknown.length === 0) return;
   try {
     // First, because what follows reads much more and is more likely to fail.
     if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
@@ -59,9 +62,11 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       const { rows } = await fieldChanges.query.execute(warehouse);
       await note(warehouse, fieldFinding(standing.job, rows));
     }
-    for (const job of watched) {
-      const due = await claimDueAlerts(warehouse, job.name);
-      await Promise.all(due.map((alert) => send(alert, webhookOf(job)!, options)));
+    const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
+    for (const name of unknown) receivers.set(name, webhook!);
+    for (const [name, url] of receivers) {
+      const due = await claimDueAlerts(warehouse, name);
+      await Promise.all(due.map((alert) => send(alert, url, options)));
     }
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be checked');

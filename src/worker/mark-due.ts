@@ -24,7 +24,7 @@ export function createDueMarker(context: WorkerContext): () => Promise<void> {
   return async () => {
     const now = await context.databaseClock();
     await context.warehouse.transaction().execute(async (trx) => {
-      for (const stored of await lockIdleSchedules(trx)) {
+      for (const stored of await lockIdleSchedules(trx, context.process)) {
         const schedule = await withoutFuture(context, trx, stored, now);
         const since = schedule.resumes_at
           ? await resumesSince(context, schedule, now)
