@@ -8,18 +8,17 @@ import {
   usualConnections,
 } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
-import type { Job } from '../config/job.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
 import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
+import { withStoredJobs } from '../plan/list-jobs.ts';
 import { keyFingerprint, monthOf, requestLimit } from '../service/budget.ts';
 import { isAtTerminal } from '../terminal/print.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { storedJobs } from '../warehouse/tables/schedules.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
@@ -86,24 +85,6 @@ function refuseUnscheduled({ jobs }: JobFiles): void {
 async function watchWork(session: Session, warehouse: Warehouse, jobFiles: JobFiles): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
 
-  async function jobs(): Promise<Job[]> {
-    const own = jobFiles.jobs;
-    const stored = (await storedJobs(warehouse)).filter(({ job }) => !own.has(job));
-    return [
-      ...own.values(),
-      ...stored.flatMap(({ job, definition }) => fromDefinition(job, definition) ?? []),
-    ];
-  }
-
-  function fromDefinition(job: string, definition: Readonly<Record<string, unknown>>): Job | undefined {
-    try {
-      return jobFromDefinition(job, definition, today(session));
-    } catch (error) {
-      // Another version of the program has stored this job and watches it.
-      if (error instanceof ConfigError) return undefined;
-      throw error;
-    }
-  }
-
+  const jobs = () => withStoredJobs(warehouse, [...jobFiles.jobs.values()], today(session));
   return startTelemetry({ config, warehouse, log, clock, jobs, unreadable: () => jobFiles.unreadable, stop });
 }

@@ -22,7 +22,13 @@ import {
 } from '../warehouse/tables/alerts.ts';
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
-import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
+import {
+  type BudgetOutlook,
+  type JobStanding,
+  lateness,
+  type ReadStandings,
+  standingsReader,
+} from './job-standing.ts';
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
@@ -76,11 +82,11 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 /** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
-  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor'>,
+  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'leaseSeconds'>,
   clock: () => Date,
   options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor'>,
 ): Promise<void> {
-  const readStandings = standingsReader(options.warehouse, { apiKey: config.apiKey, clock });
+  const readStandings = standingsReader(options.warehouse, { ...config, clock });
   const { alertWebhook: webhook, proxyFor } = config;
   await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor });
 }
@@ -169,7 +175,7 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
   return [
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
     ...(budget ? budgetFindings(job.name, budget) : []),
-    { job: job.name, kind: 'late', trouble: lateness(standing) },
+    { job: job.name, kind: 'late', trouble: lateFinding(standing) },
   ];
 }
 
@@ -221,22 +227,10 @@ function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly Fiel
   return { job: name, kind: 'fields changed', trouble: { message, details: { fields: own } } };
 }
 
-function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding['trouble'] {
-  const { maxLag } = job.alerts;
-  const days = lagSeconds / 86_400;
-  if (maxLag === undefined || days <= maxLag) return null;
-  const since =
-    newestCovered === null
-      ? 'at least one series has no covered day yet'
-      : `all series are covered up to ${newestCovered}`;
-  return {
-    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed. What is missing: gmsi status ${typed(job.name)}`,
-    details: {
-      lag_seconds: Math.round(lagSeconds),
-      max_lag_days: maxLag,
-      newest_covered_day: newestCovered,
-    },
-  };
+function lateFinding(standing: JobStanding): AlertFinding['trouble'] {
+  const late = lateness(standing);
+  const advice = `What is missing: gmsi status ${typed(standing.job.name)}`;
+  return late && { ...late, message: `${late.message} ${advice}` };
 }
 
 /** Whether the service accepts the API key, judging by its answers. */

@@ -41,7 +41,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const metrics = createMetrics();
   const { registry, onClientEvent } = metrics;
   const key = watchKey();
-  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
+  const readStandings = standingsReader(warehouse, { ...config, clock });
   const { leaseSeconds, alertWebhook: webhook, proxyFor } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
   const server = await serveTelemetry(config.metrics, {

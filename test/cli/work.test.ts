@@ -27,7 +27,7 @@ it('loads a job by one of two workers, of which only the other has the job file 
 
   const enqueued = await gmsiHere(['backfill', 'shared', '--enqueue', '--json'], cli);
   expect(enqueued).toMatchObject({ code: 0 });
-  expect(JSON.parse(enqueued.stdout)).toMatchObject({ jobs: [{ job: 'shared', windows: 8 }], workers: 0 });
+  expect(JSON.parse(enqueued.stdout)).toMatchObject({ jobs: [{ job: 'shared', windows: 8, workers: 0 }] });
   const bareWorker = setting.start(['work'], bare);
   await atWork(warehouse, 1);
   const other = setting.start(['work'], cli);

@@ -77,14 +77,16 @@ export async function forgetJob(db: Kysely<Database>, job: string, by: Owner): P
   });
 }
 
+/** A job that the workers know, and the process that has stored this definition. */
+export interface StoredJob extends Pick<RegisteredJob, 'job' | 'definition'> {
+  readonly registered_by: string;
+}
+
 /** Returns the definitions of all jobs that the workers know, or of one, without their secrets. */
-export async function storedJobs(
-  db: Kysely<Database>,
-  job?: string,
-): Promise<Pick<RegisteredJob, 'job' | 'definition'>[]> {
-  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job');
+export async function storedJobs(db: Kysely<Database>, job?: string): Promise<StoredJob[]> {
+  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition', 'registered_by']).orderBy('job');
   const rows = await jobs.$if(job !== undefined, (query) => query.where('job', '=', job!)).execute();
-  return rows as Pick<RegisteredJob, 'job' | 'definition'>[];
+  return rows as StoredJob[];
 }
 
 export type StoredSchedule = Selectable<SchedulesTable>;
