@@ -16,6 +16,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { missingLists, scopeOf, settledPart } from '../plan/scope.ts';
+import { wantedByJobs } from '../plan/wanted-days.ts';
 import { keyFingerprint, monthOf } from '../service/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson } from '../terminal/print.ts';
 import {
@@ -100,6 +101,12 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
   const reports: JobReport[] = listed.map((one, at) => ({ ...one, ...details[at]?.shown }));
   const scopes = details.flatMap((of) => of?.scope ?? []);
+  const known = await wantedByJobs(db, {
+    cwd: process.cwd(),
+    today: today(session),
+    leaseSeconds,
+    named: jobs,
+  });
   const runBy = await workersByJob(db, leaseSeconds);
   const schedules = await workersJobs(db, leaseSeconds);
   const status = {
@@ -110,7 +117,12 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
       coverage: await rowsOf(loadedFeeds),
       windows: await windowCounts(db),
     }),
-    failures: await rowsOf(failuresByCause(isOfAll ? undefined : scopes)),
+    failures: await rowsOf(
+      failuresByCause({
+        scopes: isOfAll ? undefined : scopes,
+        wanted: 'wanted' in known ? known.wanted : undefined,
+      }),
+    ),
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules
       .filter(({ job }) => isOfAll || names.includes(job))
@@ -139,6 +151,8 @@ function describe({
   ...status
 }: Status): string {
   const { workers, loads, rescorings, requests, budgets } = status;
+  const wanted = failures.filter(({ is_wanted }) => is_wanted);
+  const unwanted = failures.filter(({ is_wanted }) => !is_wanted);
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
@@ -147,7 +161,9 @@ function describe({
     ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
-    failures.length > 0 && `${section('Failed or refused', '', failures, failureColumns)}\n${retry}`,
+    wanted.length > 0 && `${section('Failed or refused', '', wanted, failureColumns)}\n${retry}`,
+    unwanted.length > 0 &&
+      `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\nTo delete these windows: ${asTyped('repair --windows')}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),

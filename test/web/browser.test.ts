@@ -575,6 +575,19 @@ const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Fo
 const own = keyFingerprint(new Secret('sandbox-key'));
 
 describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
+  it('shows a failed window that no job wants with the command that deletes it', async () => {
+    await using today = await aToday({ food: {} });
+    await today.load('food');
+    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error)
+      values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable')`.execute(
+      today.db,
+    );
+    await today.open();
+    const failed = today.page.locator('.causes tbody tr', { hasText: '1 window failed' });
+    await failed.getByText('no job wants these days any more').waitFor();
+    await failed.getByText('npx gmsi repair --windows').waitFor();
+  });
+
   it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {
     const ended = { countries: ['NO'], start_date: '2026-09-01', end_date: '2026-09-30' };
     await using today = await aToday({ food: { end_date: 'today', alerts: { max_lag: 'P5D' } }, ended });

@@ -140,20 +140,23 @@ export function failedWindows({
   jobs = [],
   loads = [],
 }: Pick<Known, 'failures' | 'jobs' | 'loads'>): Cause[] {
-  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day }) => {
+  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day, is_wanted }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
     return {
-      isFailure: state === 'failed',
+      isFailure: state === 'failed' && is_wanted,
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
       where: [
         `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}${series === 1 ? ':' : ', such as'} ${example}`,
         `${first_day} to ${last_day}`,
         ...(isRunning ? ['a load of the job is running'] : []),
+        ...(is_wanted ? [] : ['no job wants these days any more']),
       ],
+      ...(!is_wanted && { command: 'npx gmsi repair --windows', cost: free }),
       // A running load retries them, and a spent budget allows no request.
-      ...(job !== null &&
+      ...(is_wanted &&
+        job !== null &&
         !isRunning &&
         !(of && isSpent(of)) && {
           command: `npx gmsi backfill ${quoted(job)}${state === 'refused' ? ' --retry-refused' : ''}`,
