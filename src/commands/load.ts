@@ -270,7 +270,7 @@ function describe(
   ]);
   const isIdle = enqueued.some(({ windows, workers }) => windows > 0 && workers === 0);
   const next = isIdle
-    ? 'A worker runs the jobs of its folder, or those that it names. Start one with gmsi work.'
+    ? 'A worker runs the jobs of its folder, or those that it names; without job files, every stored job. Start one with gmsi work.'
     : 'Watch the jobs: gmsi status --watch';
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);

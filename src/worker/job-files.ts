@@ -93,24 +93,39 @@ export async function openJobFiles(
     if (isSame && known.problem === undefined) return;
     const about = isSame ? { job: name } : await store(warehouse, read.job);
     if (known.problem !== undefined) await resolveAlert(warehouse, cause);
-    files.set(path, { good: read });
-    hasFiles = true;
-    await process.run(running());
+    await change(path, { good: read }, process);
     const what = isSame ? 'can be read again' : known.good ? 'has changed' : 'is new';
     log.info(about, `a job file ${what}`);
   }
 
   async function remove(path: string, name: string, warehouse: Warehouse, process: KeptProcess) {
-    const file = files.get(path)!;
-    files.delete(path);
+    const { good } = files.get(path)!;
+    // A job that this worker never had may be another one's.
+    if (!good) await resolveAlert(warehouse, { job: name, kind: 'job file' });
+    const isForgotten = await change(path, undefined, process, async () =>
+      good ? forgetJob(warehouse, name, process) : true,
+    );
+    const goesOn = isForgotten ? 'the job is not run any more' : 'other workers that have the file go on';
+    log.info({ job: name }, `a job file was removed; ${goesOn}`);
+  }
+
+  /** Remembers a file, and says which jobs are run with it. If that fails, the next reading tries again. */
+  async function change<Result>(
+    path: string,
+    file: File | undefined,
+    process: KeptProcess,
+    andThen?: () => Promise<Result>,
+  ): Promise<Result | undefined> {
+    const before = files.get(path);
+    if (file) files.set(path, file);
+    else files.delete(path);
     try {
+      hasFiles ||= file !== undefined;
       await process.run(running());
-      const isForgotten = await forgetJob(warehouse, name, process);
-      const goesOn = isForgotten ? 'the job is not run any more' : 'other workers that have the file go on';
-      log.info({ job: name }, `a job file was removed; ${goesOn}`);
+      return await andThen?.();
     } catch (error) {
-      // The next reading tries again.
-      files.set(path, file);
+      if (before) files.set(path, before);
+      else files.delete(path);
       throw error;
     }
   }
@@ -130,9 +145,12 @@ export async function openJobFiles(
       readAt = Number.NEGATIVE_INFINITY;
     },
     async register(warehouse) {
-      for (const job of goodJobs()) {
-        const about = await store(warehouse, job);
-        if (job.schedule) log.info(about, 'scheduled');
+      for (const { good, problem } of files.values()) {
+        if (!good) continue;
+        const about = await store(warehouse, good.job);
+        // A worker that could not read the file may have ended since.
+        if (problem === undefined) await resolveAlert(warehouse, { job: good.job.name, kind: 'job file' });
+        if (good.job.schedule) log.info(about, 'scheduled');
       }
     },
     async readAgain(warehouse, process) {

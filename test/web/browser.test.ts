@@ -586,6 +586,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const failed = today.page.locator('.causes tbody tr', { hasText: '1 window failed' });
     await failed.getByText('no job wants these days any more').waitFor();
     await failed.getByText('npx gmsi repair --windows').waitFor();
+    await expect.poll(() => today.page.locator('.summary').innerText()).toMatch(/; nothing failed;/);
   });
 
   it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {

@@ -5,12 +5,13 @@ import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { markDue } from '../../src/warehouse/tables/schedules.ts';
 import { openJobFiles } from '../../src/worker/job-files.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { january, jobFor } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
-import { aRound, aWorker, loadsEnded } from '../support/a-worker.ts';
+import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 
@@ -70,8 +71,12 @@ it('takes job files that are new, have changed or are gone while it works, and s
   sandbox,
   db,
 }) => {
+  // Of a worker that has ended.
+  await raiseAlert(db, { job: 'first', kind: 'job file' }, { message: 'It cannot be read.', details: {} });
   await using worker = await atWork({ warehouse, sandbox }, { first: jobFor(one, { schedule: yearly }) });
   await aRound(db);
+  const { rows } = await sql`select from gmsi.alerts where resolved_at is null`.execute(db);
+  expect(rows).toEqual([]);
   expect(await running(db)).toEqual([['first']]);
 
   await worker.write('jobs/second.yaml', jobFor(one, { schedule: { backfill: '* * * * *' } }));
@@ -171,6 +176,37 @@ it('keeps a removed job that another living worker has, and does not store its o
   await rm(newer.path('shared.yaml'));
   await newer.said('shared');
   expect(await scheduled(db)).toEqual([]);
+});
+
+it('takes a file again in the next reading if the warehouse did not take it, and leaves a job that it never had', async ({
+  warehouse,
+  sandbox,
+  db,
+}) => {
+  const job = jobFor(one, { schedule: yearly });
+  await registered(db, 'others', job, clock());
+  await using worker = await atWork({ warehouse, sandbox }, { first: job });
+  await aRound(db);
+  await sql`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+    create trigger refuse before update of jobs on gmsi.processes for each row execute function refuse()`.execute(
+    db,
+  );
+  await worker.write('jobs/second.yaml', job);
+  await vi.waitFor(
+    () => expect(worker.lines.map(({ msg }) => msg)).toContain('the job files could not be read again'),
+    20_000,
+  );
+  expect(await running(db)).toEqual([['first']]);
+  await sql`drop function refuse cascade`.execute(db);
+  expect(await worker.said('second')).toEqual(['a job file is new']);
+  expect(await running(db)).toEqual([['first', 'second']]);
+
+  await worker.write('jobs/others.yaml', 'feed: none\n');
+  await worker.said('others');
+  await rm(worker.path('others.yaml'));
+  await worker.said('others', 2);
+  const stored = db.selectFrom('gmsi.jobs').select('job').orderBy('job');
+  expect((await stored.execute()).map(({ job: name }) => name)).toEqual(['first', 'others', 'second']);
 });
 
 it('runs only the jobs that it names, scheduled and queued, though others have stored more', async ({

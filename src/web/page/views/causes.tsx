@@ -245,7 +245,7 @@ function otherAlerts({ alerts = [], jobs = [] }: Known): Cause[] {
       isFailure: kind !== 'late',
       what: `${job}: ${kind}`,
       why: message,
-      command: `npx gmsi status ${quoted(job)}`,
+      command: `npx gmsi ${kind === 'job file' ? 'validate' : 'status'} ${quoted(job)}`,
       cost: free,
     }));
 }
@@ -327,7 +327,9 @@ function loadedSeries(feeds: NonNullable<Known['feeds']>): string | undefined {
 
 function failed(failures: NonNullable<Known['failures']>): string {
   const count = (state: string) =>
-    failures.filter((one) => one.state === state).reduce((total, { windows }) => total + windows, 0);
+    failures
+      .filter((one) => one.state === state && one.is_wanted)
+      .reduce((total, { windows }) => total + windows, 0);
   const parts = (['failed', 'refused'] as const).flatMap((state) => {
     const windows = count(state);
     return windows > 0 ? `${counted(windows, 'window')} ${state}` : [];
