@@ -32,7 +32,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { workersByJob } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
+import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -246,12 +246,9 @@ async function enqueue(
   const { log, clock, stop } = session;
   const { name, definition } = job;
 
-  // Without the schedule, which only `gmsi work` may start.
-  await registerJob(
-    db,
-    { job: name, definition, schedule: undefined },
-    { at: await databaseTime(db), by: runBy },
-  );
+  // Only `gmsi work` may start a schedule; one that is running changes with the definition.
+  const schedule = (await isScheduled(db, name)) ? scheduleIn(job) : undefined;
+  await registerJob(db, { job: name, definition, schedule }, { at: await databaseTime(db), by: runBy });
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const context = { job, warehouse: db, ...service, log, clock, process, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });

@@ -8,7 +8,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
-import { forgetJob, registerJob } from '../warehouse/tables/schedules.ts';
+import { forgetJob, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 
 /** The job files of a worker: those that it names, or those of the folder `jobs/`. */
 export interface JobFiles {
@@ -67,9 +67,9 @@ export async function openJobFiles(
   const goodJobs = () => [...files.values()].flatMap(({ good }) => good?.job ?? []);
   const running = () => (hasFiles ? goodJobs().map(({ name }) => name) : null);
 
-  async function store(warehouse: Warehouse, { name: job, definition, schedule: due }: Job): Promise<object> {
-    const { sync = null, backfill = null, refresh = null, timezone = 'UTC' } = due ?? {};
-    const schedule = { sync, backfill, refresh, timezone };
+  async function store(warehouse: Warehouse, file: Job): Promise<object> {
+    const { name: job, definition } = file;
+    const schedule = scheduleIn(file);
     await registerJob(warehouse, { job, definition, schedule }, { at: await databaseTime(warehouse), by });
     return { job, ...schedule };
   }

@@ -135,6 +135,12 @@ it('names the next run only of a job that a living worker runs, by what workers 
     /^Workers run another version of job desk, which test has stored/m,
   );
 
+  // Queued, the file's version counts, with its schedule.
+  expect(await run('backfill', 'desk', '--enqueue')).toMatchObject({ code: 0 });
+  const second = `${clock().getUTCFullYear() + 1}-01-02T00:00:00.000Z`;
+  await db.updateTable('gmsi.schedules').set({ due_at: null }).execute();
+  expect(await everywhere('desk')).toMatchObject({ nextRun: { at: second }, otherVersionBy: null });
+
   await markDue(db, { job: 'desk', command: 'backfill' }, clock());
   expect(await everywhere('desk')).toMatchObject({ nextRun: { command: 'backfill', isDue: true } });
   await db.updateTable('gmsi.processes').set({ stopped_at: new Date() }).execute();

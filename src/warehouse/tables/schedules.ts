@@ -1,4 +1,5 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Job } from '../../config/job.ts';
 import type { Database, JobCommand, SchedulesTable } from '../database.ts';
 import { resolveAlerts } from './alerts.ts';
 import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
@@ -11,6 +12,18 @@ export interface RegisteredJob {
   readonly schedule:
     | (Readonly<Record<JobCommand, string | null>> & { readonly timezone: string })
     | undefined;
+}
+
+/** Returns the schedule of a job file, to be stored; a job without one is never due. */
+export function scheduleIn({ schedule: due }: Pick<Job, 'schedule'>): NonNullable<RegisteredJob['schedule']> {
+  const { sync = null, backfill = null, refresh = null, timezone = 'UTC' } = due ?? {};
+  return { sync, backfill, refresh, timezone };
+}
+
+/** Returns true if something of a job is scheduled. */
+export async function isScheduled(db: Kysely<Database>, job: string): Promise<boolean> {
+  const scheduled = db.selectFrom('gmsi.schedules').select('job').where('cron', 'is not', null);
+  return (await scheduled.where('job', '=', job).limit(1).execute()).length > 0;
 }
 
 /**
