@@ -356,7 +356,10 @@ program.commandsGroup('Operate:');
 program
   .command('work')
   .description('run scheduled and queued work until stopped, on any number of machines')
-  .argument('[job...]', `${jobs[1]} (default: all in jobs/ that have a schedule)`)
+  .argument(
+    '[job...]',
+    `${jobs[1]} (default: all in jobs/; without job files, all that other workers have stored)`,
+  )
   .option(
     '--concurrency <number>',
     'backfills to run at a time, and syncs',
@@ -375,11 +378,23 @@ program
       'dryRun',
     ),
   )
+  .addOption(
+    new Option('--windows', 'delete failed and refused windows that no job wants instead').conflicts([
+      'rollups',
+      'from',
+      'to',
+    ]),
+  )
   .option('--from <day>', 'with --rollups: first day (UTC)', day)
   .option('--to <day>', 'with --rollups: last day (UTC), inclusive', day)
   .addHelpText(
     'after',
-    examples('gmsi repair --dry-run', 'gmsi repair g7-inflation', 'gmsi repair --rollups --from 2025-01-01'),
+    examples(
+      'gmsi repair --dry-run',
+      'gmsi repair g7-inflation',
+      'gmsi repair --rollups --from 2025-01-01',
+      'gmsi repair --windows --dry-run',
+    ),
   )
   .action(runs(async () => (await import('./commands/repair.ts')).repairCommand));
 program

@@ -8,6 +8,7 @@ import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
+import { type JobCompleteness, lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
 import { type Style, styled } from '../terminal/style.ts';
@@ -35,6 +36,8 @@ export interface LoadSummary extends LoadResult {
   readonly seriesSkipped?: number;
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
+  /** What of the job's period, or of the part that was named, is loaded; `undefined` if its series are not known. */
+  readonly completeness: JobCompleteness | undefined;
   /** The day of the load, in UTC. */
   readonly today: Temporal.PlainDate;
   readonly budget: {
@@ -85,6 +88,7 @@ export function describeSummary(summary: LoadSummary): string {
         'time',
         `${duration(seconds)}${records > 0 ? `, ${number(Math.round(records / seconds))} records/s` : ''}`,
       ],
+      ['missing', missingDays(summary)],
       ['recent days', recentDays(summary)],
       ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
@@ -104,7 +108,7 @@ export function describeRejected(
   return all.length > 0 ? `${all.join(', ')}; see gmsi.rejected_records` : null;
 }
 
-export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSummary): object {
+export function summaryAsJson({ job, scope, error, completeness, today: _, ...rest }: LoadSummary): object {
   return {
     job: job.name,
     ...rest,
@@ -114,6 +118,9 @@ export function summaryAsJson({ job, scope, error, today: _, ...rest }: LoadSumm
     period: scope ? { from: scope.from, to: scope.to } : null,
     historyLimit: rest.historyLimit ?? null,
     series: scope ? seriesIn(scope) : 0,
+    complete: completeness?.complete ?? null,
+    covered: completeness?.covered ?? null,
+    wanted: completeness?.wanted ?? null,
     error: error instanceof Error ? error.message : null,
   };
 }
@@ -130,7 +137,9 @@ export function nextAfter(
   const part = { from, to, country, topic, ticker };
   const typed = { part: typedOptions(part), load: typedOptions({ ...part, acceptRetractions }) };
   const steps = summaries.map((summary) => ({ summary, step: stepAfter(summary, typed) }));
-  const open = steps.find(({ summary, step }) => step && summary.outcome !== 'done');
+  const open = steps.find(
+    ({ summary, step }) => step && (summary.outcome !== 'done' || lacksDays(summary.completeness)),
+  );
   if (open) return nextStep(open.step!);
   if (summaries.length > 1) return nextStep(`check --all${typed.part}`);
   return steps[0]?.step ? nextStep(steps[0].step) : '';
@@ -138,7 +147,7 @@ export function nextAfter(
 
 /** Returns the command that a person would run next; `undefined` if another load would fail in the same way. */
 function stepAfter(
-  { job, outcome, live, error, loadId, isElsewhere }: LoadSummary,
+  { job, outcome, live, error, loadId, isElsewhere, completeness }: LoadSummary,
   options: { readonly part: string; readonly load: string },
 ): string | undefined {
   if (outcome === 'failed' || isElsewhere) return undefined;
@@ -146,6 +155,8 @@ function stepAfter(
   if (error instanceof WrongDays) return `doctor --probe --job ${name}`;
   if (outcome === 'budget') return `plan ${name}${options.load}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
+  // A sync does not load days before its first one.
+  if (lacksDays(completeness)) return `backfill ${name}${options.part}`;
   if (loadId === undefined) return live ? `plan ${name}${options.part}` : `status ${name}`;
   return `check ${name}${options.part}`;
 }
@@ -223,6 +234,14 @@ function windowsByState({ totals, windows }: LoadSummary): string {
     [refused, 'refused'],
     [pending + draining, 'left'],
   );
+}
+
+/** Describes settled days of the job's period that are not loaded. */
+function missingDays({ job, completeness, outcome }: LoadSummary): string | null {
+  if (!completeness || !lacksDays(completeness)) return null;
+  const { from, to, complete, series, covered, wanted } = completeness;
+  const said = `${number(wanted - covered)} of ${number(wanted)} days of the job from ${from} to ${to}; ${number(complete)} of ${number(series)} series are complete`;
+  return outcome === 'done' ? `${said}. To load them: ${asTyped(`backfill ${typedJob(job.path)}`)}` : said;
 }
 
 /** Describes days that are loaded, but may still change and are therefore not covered. */

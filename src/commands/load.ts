@@ -12,20 +12,27 @@ import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import { backfill, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
+import { withLearnedReading } from '../load/resolve-load.ts';
 import { syncUnlessRunning } from '../load/sync.ts';
 import { alertAfterRun, watchKey } from '../observe/alerts.ts';
+import { completenessOfJob } from '../plan/completeness.ts';
+import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
+import { missingLists, scopeOf } from '../plan/scope.ts';
 import { requestLimit } from '../service/budget.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
 import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { asTyped, count, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
-import { livingWorkers } from '../warehouse/questions/runs.ts';
-import { markDue, registerJob } from '../warehouse/tables/schedules.ts';
+import { workersByJob } from '../warehouse/questions/status.ts';
+import { readLookups } from '../warehouse/tables/lookups.ts';
+import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -83,7 +90,9 @@ interface JobLoader {
   readonly command: 'backfill' | 'sync';
   /** Limits the requests of all jobs together. */
   readonly cap?: (permits: Permits) => Permits;
-  readonly run: (context: LoadContext) => Promise<Omit<LoadSummary, 'job' | 'today' | 'budget'>>;
+  readonly run: (
+    context: LoadContext,
+  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one by one, prints a summary of each and returns the exit code. */
@@ -190,10 +199,21 @@ export async function loadJob(
         progress = showProgress(job.name, read, log, session.progress);
       },
     });
-    return { ...result, job, today: today(session), budget: { used: await service.used(), limit } };
+    const budget = { used: await service.used(), limit };
+    const completeness = await completenessAfter(session, warehouse, job);
+    return { ...result, job, completeness, today: today(session), budget };
   } finally {
     progress?.[Symbol.dispose]();
   }
+}
+
+/** Returns what of a job's period is loaded; `undefined` if its series are not known. */
+async function completenessAfter(session: Session, warehouse: Warehouse, job: Job) {
+  const lookups = await readLookups(warehouse);
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
+  const { job: inForce } = await withLearnedReading(warehouse, job);
+  const scope = scopeOf(inForce, wantedDays(inForce, today(session))!, lookups);
+  return completenessOfJob(warehouse, inForce, scope, today(session));
 }
 
 /** Plans backfills and queues them for the workers: `gmsi backfill <job>… --enqueue`. */
@@ -210,9 +230,10 @@ async function enqueueJobs(
   const enqueued = await forEachJob(named, (job) =>
     enqueue(session, { warehouse: db, process }, job, { fullRefresh, retryRefused }),
   );
-  const workers = (await livingWorkers(session.config.leaseSeconds).query.execute(db)).rows.length;
-  if (session.json) printJson(snakeCased({ jobs: enqueued, workers }));
-  else print(describe(enqueued, workers));
+  const workers = await workersByJob(db, session.config.leaseSeconds);
+  const queued = enqueued.map((one) => ({ ...one, workers: workers.get(one.job) ?? 0 }));
+  if (session.json) printJson(snakeCased({ jobs: queued }));
+  else print(describe(queued));
   return reportBroken(named.broken);
 }
 
@@ -225,12 +246,9 @@ async function enqueue(
   const { log, clock, stop } = session;
   const { name, definition } = job;
 
-  // Without the schedule, which only `gmsi work` may start.
-  await registerJob(
-    db,
-    { job: name, definition, schedule: undefined },
-    { at: await databaseTime(db), by: runBy },
-  );
+  // Only `gmsi work` may start a schedule; one that is running changes with the definition.
+  const schedule = (await isScheduled(db, name)) ? scheduleIn(job) : undefined;
+  await registerJob(db, { job: name, definition, schedule }, { at: await databaseTime(db), by: runBy });
   await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
   const context = { job, warehouse: db, ...service, log, clock, process, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });
@@ -238,15 +256,22 @@ async function enqueue(
   return { job: name, windows: open, historyLimit: resolved.historyLimit ?? null };
 }
 
-function describe(enqueued: readonly Awaited<ReturnType<typeof enqueue>>[], workers: number): string {
-  const rows = enqueued.map(({ job, windows }) => [job, windows === 0 ? 'nothing to do' : 'queued', windows]);
-  const who =
-    workers === 0
-      ? `No worker is running: start one with ${asTyped('work')}.`
-      : `${count(workers, 'worker is', 'workers are')} running. Watch the job: ${asTyped('status --watch')}`;
+function describe(
+  enqueued: readonly (Awaited<ReturnType<typeof enqueue>> & { readonly workers: number })[],
+): string {
+  const rows = enqueued.map(({ job, windows, workers }) => [
+    job,
+    windows === 0 ? 'nothing to do' : 'queued',
+    windows,
+    workers === 0 ? 'no worker runs it' : count(workers, 'worker runs it', 'workers run it'),
+  ]);
+  const isIdle = enqueued.some(({ windows, workers }) => windows > 0 && workers === 0);
+  const next = isIdle
+    ? `A worker runs the jobs of its folder, or those that it names; without job files, every stored job. Start one with ${asTyped('work')}.`
+    : `Watch the jobs: ${asTyped('status --watch')}`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];
   });
-  return `${table(['job', 'state', 'windows to drain'], rows)}\n\n${limits.join('')}${who}\n`;
+  return `${table(['job', 'state', 'windows to drain', 'workers'], rows)}\n\n${limits.join('')}${next}\n`;
 }

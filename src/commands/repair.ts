@@ -1,16 +1,19 @@
-import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session } from '../compose.ts';
+import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
+import { wantedByJobs } from '../plan/wanted-days.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
+import { type Failures, failuresByCause } from '../warehouse/questions/coverage.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
+import { forgetUnwanted } from '../warehouse/tables/windows.ts';
 
 /** The series of a job with the job's aliases, or a whole feed with its own. */
 type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
@@ -19,19 +22,22 @@ export interface RepairOptions {
   readonly dryRun?: boolean;
   /** Computes the rollups again instead. */
   readonly rollups?: boolean;
+  /** Deletes failed and refused windows that no job wants instead. */
+  readonly windows?: boolean;
   readonly from?: Day;
   readonly to?: Day;
 }
 
 /**
  * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
- * rollups again instead. Sends no request.
+ * rollups again instead; with `--windows`, deletes failed windows that no job wants. Sends no request.
  */
 export async function repairCommand(
   session: Session,
   names: string[],
-  { dryRun = false, rollups = false, from, to }: RepairOptions,
+  { dryRun = false, rollups = false, windows = false, from, to }: RepairOptions,
 ): Promise<number> {
+  if (windows) return repairWindows(session, names, dryRun);
   if (rollups) return repairRollups(session, names, { from, to });
   if ((from ?? to) !== undefined)
     throw new ConfigError('--from and --to need --rollups.', { hint: 'Add --rollups.' });
@@ -49,6 +55,50 @@ export async function repairCommand(
   if (session.json) printJson(snakeCased({ dryRun, repaired: results }));
   else print(describe(results, dryRun));
   return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
+}
+
+/**
+ * Deletes failed and refused windows that no job wants.
+ * @throws ConfigError if nobody can say here which days the jobs want
+ */
+async function repairWindows(session: Session, names: readonly string[], dryRun: boolean): Promise<number> {
+  if (names.length > 0)
+    throw new ConfigError('--windows takes no job.', { hint: 'It deletes windows that no job wants.' });
+  await using warehouse = await openWarehouse(session);
+  const { patient: db } = warehouse;
+  const { leaseSeconds } = session.config;
+  const known = await wantedByJobs(db, { cwd: process.cwd(), today: today(session), leaseSeconds });
+  if ('unknown' in known) {
+    throw new ConfigError(`Nobody can say which windows no job wants: ${known.unknown}.`, {
+      hint: 'Run it in the folder of your jobs, once each of them can be read.',
+    });
+  }
+  const { rows } = await failuresByCause(known).query.execute(db);
+  const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
+  const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted);
+  if (session.json) printJson({ dryRun, unwanted, deleted });
+  else print(`${describeUnwanted(unwanted, deleted, dryRun)}\n`);
+  return exitCodes.done;
+}
+
+function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun: boolean): string {
+  if (unwanted.length + deleted === 0) return 'Every failed or refused window is wanted by a job.';
+  const head = ['feed', 'job', 'state', 'windows', 'series', 'such as', 'from', 'to', 'cause'];
+  const rows = unwanted.map((one) => [
+    one.feed,
+    one.job,
+    one.state,
+    one.windows,
+    one.series,
+    one.example,
+    one.first_day,
+    one.last_day,
+    one.cause,
+  ]);
+  const end = dryRun
+    ? 'Nothing was changed (--dry-run).'
+    : `${count(deleted, 'window')} deleted that no job wants. Rows that they had loaded stay.`;
+  return `${table(head, rows, { least: ['feed', 'series'] })}\n\n${end}`;
 }
 
 async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {

@@ -16,6 +16,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { missingLists, scopeOf, settledPart, settlingPart } from '../plan/scope.ts';
+import { wantedByJobs } from '../plan/wanted-days.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import { clearScreen, isOutputClosed, print, printJson, snakeCased } from '../terminal/print.ts';
 import {
@@ -45,21 +46,20 @@ import {
   rescorings,
 } from '../warehouse/questions/runs.ts';
 import {
-  coverageOf,
   gapsOf,
   type WindowCount,
-  type WorkersJob,
   windowCounts,
+  workersByJob,
   workersJobs,
 } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { seriesIn } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
+import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeHistoryLimit } from './load-summary.ts';
 
-const shown = { gaps: 8, loads: 5 };
+const most = { gaps: 8, loads: 5 };
 
 /** Milliseconds between two looks of `--watch`. */
 const interval = 2_000;
@@ -74,16 +74,16 @@ export async function statusCommand(
   const jobs = await readJobs(session, names);
   if (days) {
     const { statusDaysCommand } = await import('./status-days.ts');
-    return statusDaysCommand(session, jobs.length > 0 ? jobs : await ownJobs(session));
+    return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   }
   refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const { stop } = session;
   do {
-    const { status, reports } = await readStatus(session, warehouse, jobs);
+    const status = await readStatus(session, warehouse, jobs);
     if (watch) clearScreen();
     if (session.json) printJson(snakeCased(status), watch ? 0 : 2);
-    else print(`${describe(status, jobs)}\n${nextOf(session, jobs, reports)}`);
+    else print(`${describe(status)}\n${nextOf(session, status)}`);
     if (!watch) return exitCodes.done;
     await sleep(interval, undefined, { signal: stop }).catch(() => {});
   } while (!stop.aborted && !isOutputClosed());
@@ -97,38 +97,75 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
   const names = jobs.map(({ name }) => name);
-  const reports = await Promise.all(jobs.map((job) => statusOf(session, db, job)));
-  const scopes = reports.flatMap(({ scope }) => scope ?? []);
+  const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
+  const { listed, unresolved } = await listJobs(session, db, own);
+  if (!isOfAll && unresolved[0]) throw unresolved[0];
+  const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
+  const reports: JobReport[] = listed.map((one, at) => ({ ...one, ...details[at]?.shown }));
+  const scopes = details.flatMap((of) => of?.scope ?? []);
+  const known = await wantedByJobs(db, {
+    cwd: process.cwd(),
+    today: today(session),
+    leaseSeconds,
+    named: jobs,
+  });
+  const runBy = await workersByJob(db, leaseSeconds);
   const schedules = await workersJobs(db, leaseSeconds);
   const status = {
     warehouse: description,
-    jobs: reports.map(({ scope: _, ...report }) => report),
-    ...(isOfAll && { coverage: await rowsOf(loadedFeeds), windows: await windowCounts(db) }),
-    failures: await rowsOf(failuresByCause(isOfAll ? undefined : scopes)),
+    jobs: reports,
+    ...(isOfAll && {
+      broken: [...broken.map(({ error }) => error), ...unresolved].map(({ message }) => message),
+      coverage: await rowsOf(loadedFeeds),
+      windows: await windowCounts(db),
+    }),
+    failures: await rowsOf(
+      failuresByCause({
+        scopes: isOfAll ? undefined : scopes,
+        wanted: 'wanted' in known ? known.wanted : undefined,
+      }),
+    ),
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
-    schedules: schedules.filter(({ job }) => isOfAll || names.includes(job)),
-    loads: await rowsOf(lastLoads(leaseSeconds, shown.loads, isOfAll ? undefined : names)),
+    schedules: schedules
+      .filter(({ job }) => isOfAll || names.includes(job))
+      .map((one) => ({ ...one, workers: runBy.get(one.job) ?? 0 })),
+    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, isOfAll ? undefined : names)),
     rescorings: await rowsOf(rescorings({ jobs: isOfAll ? undefined : names })),
     requests: await rowsOf(requestsByKey(month, apiKey ? countedAs(apiKey) : null)),
-    budgets: await budgetsOf(session, db, isOfAll ? await ownJobs(session) : jobs),
+    budgets: await budgetsOf(session, db, own),
   };
-  return { status, reports };
+  return status;
 }
 
-type Status = Awaited<ReturnType<typeof readStatus>>['status'];
+type Status = Awaited<ReturnType<typeof readStatus>>;
 
-function describe(
-  { warehouse, jobs, coverage, windows, failures, schedules, ...status }: Status,
-  files: readonly Job[],
-): string {
+/** A job; if it was named, with what of it is loaded in detail. */
+type JobReport = JobOfFile & Partial<NonNullable<Awaited<ReturnType<typeof detailsOf>>>['shown']>;
+
+function describe({
+  warehouse,
+  jobs,
+  broken = [],
+  coverage,
+  windows,
+  failures,
+  schedules,
+  ...status
+}: Status): string {
   const { workers, loads, rescorings, requests, budgets } = status;
+  const wanted = failures.filter(({ is_wanted }) => is_wanted);
+  const unwanted = failures.filter(({ is_wanted }) => !is_wanted);
   const running = workers === 0 ? 'none is running' : `${number(workers)} running`;
   const sections = [
     `Warehouse: ${warehouse}`,
-    ...jobs.map((report, at) => describeJob(report, typedJob(files[at]!.path))),
+    // Windows are counted for all jobs together if none is named.
+    ...(windows ? [jobs.length > 0 && `Jobs\n${describeJobs(jobs)}`] : jobs.map(describeJob)),
+    ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
-    failures.length > 0 && `${section('Failed or refused', '', failures, failureColumns)}\n${retry}`,
+    wanted.length > 0 && `${section('Failed or refused', '', wanted, failureColumns)}\n${retry}`,
+    unwanted.length > 0 &&
+      `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\nTo delete these windows: ${asTyped('repair --windows')}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),
@@ -139,37 +176,31 @@ function describe(
 }
 
 /** Suggests to load failed windows (with a key), to plan missing days, or else a check; if no job was named, the list of jobs. */
-function nextOf({ config }: Session, jobs: readonly Job[], reports: readonly JobStatus[]): string {
-  if (jobs.length === 0) return nextStep('jobs');
-  const failed = reports.findIndex((one) => one.series !== null && one.windows.failed > 0);
-  if (failed >= 0 && config.apiKey) return nextStep(`backfill ${typedJob(jobs[failed]!.path)}`);
-  const open = reports.findIndex((one) => one.series === null || one.covered < one.wanted);
-  return nextStep(`${open < 0 ? 'check' : 'plan'} ${typedJob(jobs[Math.max(open, 0)]!.path)}`);
+function nextOf({ config }: Session, { jobs, windows }: Status): string {
+  if (windows) return nextStep('jobs');
+  const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0);
+  if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
+  const open = jobs.find(({ series, covered, wanted }) => series === null || (covered ?? 0) < (wanted ?? 0));
+  return nextStep(`${open ? 'plan' : 'check'} ${typedJob((open ?? jobs[0]!).path)}`);
 }
 
-type JobStatus = Awaited<ReturnType<typeof statusOf>>;
-type JobReport = Status['jobs'][number];
-
-async function statusOf(session: Session, db: Warehouse, job: Job) {
+/** Returns what of a job's period is loaded in detail; `undefined` if its series are not known. */
+async function detailsOf(session: Session, db: Warehouse, job: Job) {
   const lookups = await readLookups(db);
-  if (missingLists(feedNamed(job.feed), lookups).length > 0)
-    return { job: job.name, series: null, scope: undefined };
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
   const { job: inForce } = await withLearnedReading(db, job);
   const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
   const scope = scopeOf(inForce, days, lookups);
   const settled = settledPart(scope, job, today(session));
-  return {
-    job: job.name,
-    series: seriesIn(scope),
+  const shown = {
     period: { from: scope.from, to: scope.to },
     historyLimit: historyLimit ?? null,
-    ...(settled ? await coverageOf(db, settled) : { covered: 0, wanted: 0 }),
     /** Days that may still change, and so do not count as covered. */
     settling: settlingPart(scope, job, today(session)) ?? null,
     windows: await countByState(db, scope),
-    gaps: settled ? await gapsOf(db, settled, shown.gaps) : [],
-    scope,
+    gaps: settled ? await gapsOf(db, settled, most.gaps) : [],
   };
+  return { shown, scope };
 }
 
 /** A property of each row, or what a function makes of it, by the heads of the columns. */
@@ -179,7 +210,6 @@ const coverageColumns: Columns<LoadedFeed> = {
   feed: 'feed',
   'match type': 'match_type',
   series: 'series',
-  complete: 'complete',
   from: 'oldest',
   to: 'newest',
 };
@@ -223,7 +253,7 @@ const rescoringColumns: Columns<Rescoring> = {
   'model version': ({ old_model_version: before, new_model_version: after }) =>
     before === after ? after : `${before ?? '?'} → ${after ?? '?'}`,
 };
-const scheduleColumns: Columns<WorkersJob> = {
+const scheduleColumns: Columns<Status['schedules'][number]> = {
   job: 'job',
   command: 'command',
   state: stateOf,
@@ -250,25 +280,32 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
   return `${title}\n${table(Object.keys(columns), cells, { least })}`;
 }
 
-/** @param name how a person types the job in a command */
-function describeJob(status: JobReport, name: string): string {
-  if (status.series === null)
+function describeJob(status: JobReport): string {
+  const { series, complete, covered, wanted, period, settling, windows, gaps, historyLimit, late } = status;
+  if (!period || !windows || !gaps || series === null)
     return `Job ${status.job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
-  const { covered, wanted, settling, windows } = status;
+  const name = typedJob(status.path);
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
     .map(([state, many]) => `${number(many)} ${state}`);
   const lines = [
     `Job ${status.job}`,
     facts([
-      ['series', status.series],
-      ['period', daysFrom(status.period.from, status.period.to)],
-      ['history limit', describeHistoryLimit(status.historyLimit ?? undefined)],
+      ['series', series],
+      ['period', daysFrom(period.from, period.to)],
+      ['history limit', describeHistoryLimit(historyLimit ?? undefined)],
+      ['complete', wanted === null ? undefined : `${number(complete ?? 0)} of ${number(series)} series`],
       [
         'covered',
-        wanted === 0
+        wanted === null
           ? undefined
-          : `${number(covered)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered, wanted)})`,
+          : `${number(covered ?? 0)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered ?? 0, wanted)})`,
+      ],
+      [
+        'missing',
+        (covered ?? 0) < (wanted ?? 0)
+          ? `${count(wanted! - (covered ?? 0), 'day')}; to load them: ${asTyped(`backfill ${name}`)}`
+          : undefined,
       ],
       [
         'recent days',
@@ -282,34 +319,39 @@ function describeJob(status: JobReport, name: string): string {
           ? `each run requests at most ${askedAgain} again; to request all: ${asTyped(`backfill ${name} --retry-refused`)}`
           : null,
       ],
+      ['next run', nextRunOf(status) || undefined],
+      ['late', late ?? undefined],
     ]),
   ];
-  if (status.gaps.length > 0) {
+  if (gaps.length > 0) {
     lines.push(
       '',
       table(
         ['missing from', 'to', 'series', 'example'],
-        status.gaps.map((gap) => [gap.from, gap.to, gap.series, gap.example]),
+        gaps.map((gap) => [gap.from, gap.to, gap.series, gap.example]),
       ),
     );
-    if (status.gaps.length === shown.gaps)
-      lines.push(`(the ${count(shown.gaps, 'range')} that most series miss)`);
+    if (gaps.length === most.gaps) lines.push(`(the ${count(most.gaps, 'range')} that most series miss)`);
   }
   return lines.join('\n');
 }
 
-function stateOf({ is_loading, due_at, outcome, resumes_at, finished_at, ...of }: WorkersJob): string {
-  if (is_loading) return `since ${minute(due_at!)} UTC`;
+function stateOf(of: Status['schedules'][number]): string {
+  const { is_loading, due_at, outcome, resumes_at, finished_at } = of;
+  // A command may be loading it.
+  if (of.workers === 0 && !is_loading && (of.cron ?? due_at ?? resumes_at) !== null)
+    return 'no worker runs it';
+  if (is_loading) return due_at === null ? 'loading, by a command' : `since ${minute(due_at)} UTC`;
   if (due_at !== null) return `waiting since ${minute(due_at)} UTC`;
   if (resumes_at !== null) return `paused (${of.paused_because}) until ${minute(resumes_at)} UTC`;
   if (finished_at !== null) return `${outcome} at ${minute(finished_at)} UTC`;
   return of.records === null ? 'not due yet' : 'loading, by a command';
 }
 
-/** Returns the job files of the working directory that can be read; nobody runs the program's examples as they are. */
-async function ownJobs(session: Session): Promise<readonly Job[]> {
-  const { areExamples, jobs } = await readAllJobs(process.cwd(), today(session));
-  return areExamples ? [] : jobs;
+/** Returns the job files of the working directory, and those that cannot be read; nobody runs the program's examples as they are. */
+async function ownJobs(session: Session) {
+  const { areExamples, jobs, broken } = await readAllJobs(process.cwd(), today(session));
+  return areExamples ? { jobs: [], broken: [] } : { jobs, broken };
 }
 
 /** Returns the budgets of jobs and what is used of them this month; none without a key, because each key has its own count. */

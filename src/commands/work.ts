@@ -1,25 +1,25 @@
 import {
   openService,
   openWarehouse,
-  readJobs,
   runBy,
   type Session,
   serviceAccess,
   today,
   usualConnections,
 } from '../compose.ts';
-import { jobFilesIn, typedJob } from '../config/find-job-file.ts';
-import type { Job } from '../config/job.ts';
+import { typedJob } from '../config/find-job-file.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
 import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
+import { withStoredJobs } from '../plan/list-jobs.ts';
 import { countedAs, monthOf, requestLimit } from '../service/budget.ts';
+import { isAtTerminal } from '../terminal/print.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import { registerJob, storedJobs, unscheduleJob } from '../warehouse/tables/schedules.ts';
+import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
 import { runWorker } from '../worker/run-worker.ts';
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
@@ -29,15 +29,19 @@ export async function workCommand(
   options: { readonly concurrency: number },
 ): Promise<number> {
   const { apiKey } = serviceAccess(session);
-  const jobs = await readJobFiles(session, names);
+  const jobFiles = await openJobFiles(names, {
+    cwd: process.cwd(),
+    today: () => today(session),
+    by: runBy,
+    log: session.log,
+  });
+  if (names.length > 0) refuseUnscheduled(jobFiles);
+  // At a terminal, the signal means that its window was closed.
+  if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
   // Each sync that runs holds a connection.
   await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);
   const { db } = warehouse;
-  const registerJobs = async (to: Warehouse) => {
-    for (const job of jobs) await register(session, to, job);
-  };
-  await registerJobs(db);
-  await using telemetry = await watchWork(session, db, jobs);
+  await using telemetry = await watchWork(session, db, jobFiles);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };
   await runWorker({
     warehouse: db,
@@ -46,8 +50,7 @@ export async function workCommand(
     databaseClock: () => databaseTime(db),
     stop: session.stop,
     leaseSeconds: session.config.leaseSeconds,
-    registerJobs,
-    ownJobs: new Map(jobs.map((job) => [job.name, job])),
+    jobFiles,
     storage: session.config.storage,
     identity: {
       command: 'work',
@@ -65,57 +68,23 @@ export async function workCommand(
     : exitCodes.interrupted;
 }
 
-/** Returns the named jobs, which must have a schedule, or all in `jobs/`. */
-async function readJobFiles(session: Session, names: readonly string[]): Promise<Job[]> {
-  const paths = names.length > 0 ? names : await jobFilesIn('jobs', process.cwd());
-  const jobs = await readJobs(session, paths);
-  const unscheduled = jobs.find(({ schedule }) => !schedule);
-  if (names.length > 0 && unscheduled) {
+/** A named job without a schedule is more likely a mistake than a job to wait for. */
+function refuseUnscheduled({ jobs }: JobFiles): void {
+  const unscheduled = [...jobs.values()].find(({ schedule }) => !schedule);
+  if (unscheduled) {
     throw new ConfigError(`${unscheduled.path} has no schedule.`, {
       hint: `Add one, or queue the job once: gmsi backfill ${typedJob(unscheduled.path)} --enqueue`,
     });
   }
-  return jobs;
-}
-
-async function register(
-  session: Session,
-  db: Warehouse,
-  { name: job, definition, schedule: due }: Job,
-): Promise<void> {
-  if (!due) return unscheduleJob(db, job);
-  const { sync = null, backfill = null, refresh = null, timezone } = due;
-  const schedule = { sync, backfill, refresh, timezone };
-  await registerJob(db, { job, definition, schedule }, { at: await databaseTime(db), by: runBy });
-  session.log.info({ job, ...schedule }, 'scheduled');
 }
 
 /**
- * Starts a worker's metrics, health checks and alerts for every stored job. Only jobs whose files are here have webhooks, which
- * the warehouse does not store.
+ * Starts a worker's metrics, health checks and alerts for its own and every stored job: a job that no worker runs may be late, too.
+ * Only jobs whose files are here have webhooks, which the warehouse does not store.
  */
-async function watchWork(
-  session: Session,
-  warehouse: Warehouse,
-  ownJobs: readonly Job[],
-): Promise<Telemetry> {
+async function watchWork(session: Session, warehouse: Warehouse, jobFiles: JobFiles): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
-  const own = new Map(ownJobs.map((job) => [job.name, job]));
 
-  async function jobs(): Promise<Job[]> {
-    const stored = await storedJobs(warehouse);
-    return stored.flatMap(({ job, definition }) => own.get(job) ?? fromDefinition(job, definition) ?? []);
-  }
-
-  function fromDefinition(job: string, definition: Readonly<Record<string, unknown>>): Job | undefined {
-    try {
-      return jobFromDefinition(job, definition, today(session));
-    } catch (error) {
-      // Another version of the program has stored this job and watches it.
-      if (error instanceof ConfigError) return undefined;
-      throw error;
-    }
-  }
-
-  return startTelemetry({ config, warehouse, log, clock, jobs, stop });
+  const jobs = () => withStoredJobs(warehouse, [...jobFiles.jobs.values()], today(session));
+  return startTelemetry({ config, warehouse, log, clock, jobs, unreadable: () => jobFiles.unreadable, stop });
 }

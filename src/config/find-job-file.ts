@@ -29,18 +29,32 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
   const candidates = isPath ? [nameOrPath] : endings.map((ending) => join(folder, nameOrPath + ending));
   for (const path of candidates) {
     const text = await readIfThere(resolve(cwd, path), path);
-    if (text !== undefined) return { path, name: jobName(path), text };
+    if (text !== undefined) return { path, name: jobNameOf(path), text };
   }
   throw await notFound(nameOrPath, candidates, cwd);
 }
 
 /** Returns the word that names a file's job in a command: its name if it is in `jobs/`, else its path. */
 export function typedJob(path: string): string {
-  return typed(['jobs', examples].includes(dirname(path)) ? jobName(path) : path);
+  return typed(['jobs', examples].includes(dirname(path)) ? jobNameOf(path) : path);
 }
 
-export function jobName(path: string): string {
+/** Returns the name of a file's job: without folder and ending. */
+export function jobNameOf(path: string): string {
   return basename(path, extname(path));
+}
+
+/**
+ * Reads a job file by its path again.
+ * @returns `undefined` if it was removed from its folder
+ * @throws ConfigError if it cannot be read, or if the folder is gone, as with a disk that is not mounted
+ */
+export async function readJobFileAgain(path: string, cwd: string): Promise<JobFileText | undefined> {
+  const text = await readIfThere(resolve(cwd, path), path);
+  if (text !== undefined) return { path, name: jobNameOf(path), text };
+  const folder = dirname(path);
+  if (existsSync(resolve(cwd, folder))) return undefined;
+  throw new ConfigError(`The job file ${path} cannot be read: the folder ${folder} is gone`);
 }
 
 async function readIfThere(absolute: string, path: string): Promise<string | undefined> {
@@ -62,8 +76,8 @@ async function readIfThere(absolute: string, path: string): Promise<string | und
 
 async function notFound(nameOrPath: string, candidates: readonly string[], cwd: string) {
   const { paths } = await allJobFiles(cwd);
-  const known = paths.map(jobName);
-  const hint = known.length > 0 ? knownNames(jobName(nameOrPath), known) : 'gmsi init makes a first one.';
+  const known = paths.map(jobNameOf);
+  const hint = known.length > 0 ? knownNames(jobNameOf(nameOrPath), known) : 'gmsi init makes a first one.';
   return new ConfigError(`There is no job file ${nameOrPath} (looked for ${candidates.join(' and ')}).`, {
     hint,
   });
@@ -94,8 +108,8 @@ export async function jobFilesIn(folder: string, cwd: string): Promise<string[]>
       .toSorted()
       .map((name) => join(folder, name));
   } catch (error) {
-    if (isSystemError(error)) return [];
-    throw error;
+    if (isSystemError(error) && ['ENOENT', 'ENOTDIR'].includes(error.code!)) return [];
+    throw new ConfigError(`The folder ${folder} cannot be read: ${error}`, { cause: error });
   }
 }
 

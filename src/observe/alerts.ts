@@ -22,7 +22,13 @@ import {
 } from '../warehouse/tables/alerts.ts';
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
-import { type BudgetOutlook, type JobStanding, type ReadStandings, standingsReader } from './job-standing.ts';
+import {
+  type BudgetOutlook,
+  type JobStanding,
+  lateness,
+  type ReadStandings,
+  standingsReader,
+} from './job-standing.ts';
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
@@ -32,6 +38,8 @@ export interface AlertsOptions {
   readonly proxyFor?: ProxyFor | undefined;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
+  /** Jobs whose files a worker cannot read; it has stored their alerts. */
+  readonly unreadable?: readonly string[] | undefined;
   readonly log: Log;
   /** Ends the message that is being sent. */
   readonly signal: AbortSignal;
@@ -43,10 +51,11 @@ export interface AlertsOptions {
  * after it has sent the message and before it has stored that.) Never throws, because alerts must not stop loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
-  const { warehouse, log, key } = options;
-  const webhookOf = (job: Job) => job.alerts.webhookUrl ?? options.webhook;
-  const watched = jobs.filter(webhookOf);
-  if (watched.length === 0) return;
+  const { warehouse, log, key, webhook, unreadable = [] } = options;
+  const watched = jobs.filter((job) => job.alerts.webhookUrl ?? webhook);
+  // A file that could never be read names no webhook.
+  const unknown = webhook ? unreadable.filter((name) => jobs.every((job) => job.name !== name)) : [];
+  if (watched.length + unknown.length === 0) return;
   try {
     // First, because what follows reads much more and is more likely to fail.
     if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
@@ -59,9 +68,11 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       const { rows } = await fieldChanges.query.execute(warehouse);
       await note(warehouse, fieldFinding(standing.job, rows));
     }
-    for (const job of watched) {
-      const due = await claimDueAlerts(warehouse, job.name);
-      await Promise.all(due.map((alert) => send(alert, webhookOf(job)!, options)));
+    const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
+    for (const name of unknown) receivers.set(name, webhook!);
+    for (const [name, url] of receivers) {
+      const due = await claimDueAlerts(warehouse, name);
+      await Promise.all(due.map((alert) => send(alert, url, options)));
     }
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be checked');
@@ -71,11 +82,11 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 /** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
 export async function alertAfterRun(
   jobs: readonly Job[],
-  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor'>,
+  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'leaseSeconds'>,
   clock: () => Date,
   options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor'>,
 ): Promise<void> {
-  const readStandings = standingsReader(options.warehouse, { apiKey: config.apiKey, clock });
+  const readStandings = standingsReader(options.warehouse, { ...config, clock });
   const { alertWebhook: webhook, proxyFor } = config;
   await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor });
 }
@@ -164,7 +175,7 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
   return [
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
     ...(budget ? budgetFindings(job.name, budget) : []),
-    { job: job.name, kind: 'late', trouble: lateness(standing) },
+    { job: job.name, kind: 'late', trouble: lateFinding(standing) },
   ];
 }
 
@@ -216,22 +227,10 @@ function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly Fiel
   return { job: name, kind: 'fields changed', trouble: { message, details: { fields: own } } };
 }
 
-function lateness({ job, newestCovered, lagSeconds }: JobStanding): AlertFinding['trouble'] {
-  const { maxLag } = job.alerts;
-  const days = lagSeconds / 86_400;
-  if (maxLag === undefined || days <= maxLag) return null;
-  const since =
-    newestCovered === null
-      ? 'at least one series has no covered day yet'
-      : `all series are covered up to ${newestCovered}`;
-  return {
-    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed. What is missing: gmsi status ${typed(job.name)}`,
-    details: {
-      lag_seconds: Math.round(lagSeconds),
-      max_lag_days: maxLag,
-      newest_covered_day: newestCovered,
-    },
-  };
+function lateFinding(standing: JobStanding): AlertFinding['trouble'] {
+  const late = lateness(standing);
+  const advice = `What is missing: gmsi status ${typed(standing.job.name)}`;
+  return late && { ...late, message: `${late.message} ${advice}` };
 }
 
 /** Whether the service accepts the API key, judging by its answers. */

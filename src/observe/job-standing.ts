@@ -3,16 +3,19 @@ import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
+import { completenessOfJob } from '../plan/completeness.ts';
 import { type DayRange, firstUnsettledDay, wantedDays } from '../plan/days.ts';
 import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
+import { count } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { newestCoveredDay } from '../warehouse/questions/status.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
-import type { WindowScope } from '../warehouse/tables/series.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { type JobWork, readWork } from './job-work.ts';
 
 /** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {
@@ -20,8 +23,11 @@ export interface JobStanding {
   readonly job: Job;
   /** `undefined` if its series are not known: before anything was loaded, or if it names something that does not exist. */
   readonly scope: WindowScope | undefined;
+  /** Why it names something that does not exist. */
+  readonly problem?: JobFileError | undefined;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
+  readonly work: JobWork;
   /** `undefined` without a key. */
   readonly budget: BudgetOutlook | undefined;
 }
@@ -36,7 +42,16 @@ const costKeepsFor = 3_600_000;
 
 export function standingsReader(
   warehouse: Warehouse,
-  { apiKey, clock }: { apiKey: Secret | undefined; clock: () => Date },
+  {
+    apiKey,
+    clock,
+    leaseSeconds,
+  }: {
+    /** Without one, no budgets are read. */
+    readonly apiKey: Secret | undefined;
+    readonly clock: () => Date;
+    readonly leaseSeconds: number;
+  },
 ): ReadStandings {
   const costs = new Map<string, { readonly at: number; readonly perDay: number }>();
 
@@ -56,16 +71,18 @@ export function standingsReader(
     const now = clock();
     const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
     const lookups = await readLookups(warehouse);
+    const workOf = await readWork(warehouse, leaseSeconds);
     const used = apiKey && (await usedRequests(warehouse, countedAs(apiKey), monthOf(now)));
     const read = await Promise.all(
       jobs.map(async (one) => {
         // Job files with a start in the future are refused, so a period always has a day.
         const period = wantedDays(one, today)!;
         const { job } = await withLearnedReading(warehouse, one);
-        const scope = knownScope(job, period, lookups);
+        const { scope, problem } = knownScope(job, period, lookups);
         const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
-        const perDay = await requestsPerDay(job, scope, today);
-        return { job, scope, newestCovered, lagSeconds: lagSeconds(newestCovered, period, now), perDay };
+        const perDay = apiKey ? await requestsPerDay(job, scope, today) : 0;
+        const lag = lagSeconds(newestCovered, period, now);
+        return { job, scope, problem, newestCovered, lagSeconds: lag, work: workOf(job), perDay };
       }),
     );
     const perDay = read.reduce((total, one) => total + one.perDay, 0);
@@ -75,15 +92,77 @@ export function standingsReader(
   };
 }
 
-function knownScope(job: Job, period: DayRange, lookups: StoredLookups): WindowScope | undefined {
-  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
+function knownScope(
+  job: Job,
+  period: DayRange,
+  lookups: StoredLookups,
+): Pick<JobStanding, 'scope' | 'problem'> {
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) return { scope: undefined };
   try {
-    return scopeOf(job, period, lookups);
+    return { scope: scopeOf(job, period, lookups) };
   } catch (error) {
-    // The job's runs report the error; the other jobs are still watched.
-    if (error instanceof JobFileError) return undefined;
+    // The other jobs are still watched.
+    if (error instanceof JobFileError) return { scope: undefined, problem: error };
     throw error;
   }
+}
+
+/** Says how late a job is; `null` if it is not. */
+export function lateness({
+  job,
+  newestCovered,
+  lagSeconds,
+}: Pick<JobStanding, 'job' | 'newestCovered' | 'lagSeconds'>) {
+  const { maxLag } = job.alerts;
+  const days = lagSeconds / 86_400;
+  if (maxLag === undefined || days <= maxLag) return null;
+  const since =
+    newestCovered === null
+      ? 'at least one series has no covered day yet'
+      : `all series are covered up to ${newestCovered}`;
+  return {
+    message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed.`,
+    details: {
+      lag_seconds: Math.round(lagSeconds),
+      max_lag_days: maxLag,
+      newest_covered_day: newestCovered,
+    },
+  };
+}
+
+/** What gmsi jobs, gmsi status and the page show of a job. */
+export type ListedJob = Awaited<ReturnType<typeof listJob>>;
+
+/**
+ * Returns how far a job is loaded, who runs it and when, and how late it is.
+ * @param others jobs whose series are not its own
+ */
+export async function listJob(
+  db: Warehouse,
+  standing: JobStanding,
+  today: Temporal.PlainDate,
+  others: readonly JobStanding[] = [],
+) {
+  const { job, scope, work } = standing;
+  const scopes = others.flatMap((other) => other.scope ?? []);
+  const found = scope && (await completenessOfJob(db, job, scope, today, scopes));
+  // A period without a settled day has nothing that can be missing.
+  const hasDays = found !== undefined && found.wanted > 0;
+  return {
+    job: job.name,
+    feed: job.feed,
+    from: job.startDate.toString(),
+    to: job.endDate.toString(),
+    // `null` if the lookups were never fetched.
+    series: scope ? seriesIn(scope) : null,
+    complete: found?.complete ?? null,
+    // Of the days that no longer change; `null` if there are none yet.
+    covered: hasDays ? found.covered : null,
+    wanted: hasDays ? found.wanted : null,
+    ...work,
+    late: lateness(standing)?.message ?? null,
+    completeness: found,
+  };
 }
 
 /**

@@ -15,6 +15,8 @@ export interface TelemetryOptions {
   readonly clock: () => Date;
   /** The jobs that this worker or others run, read each time. */
   readonly jobs: () => Promise<readonly Job[]>;
+  /** Jobs whose files this worker cannot read. */
+  readonly unreadable?: () => readonly string[];
   /** Aborted once the program shuts down: from then on it is not ready. */
   readonly stop: AbortSignal;
 }
@@ -35,11 +37,11 @@ export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent
  * @throws ConfigError if the port is taken
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
-  const { config, warehouse, log, jobs, stop, clock } = options;
+  const { config, warehouse, log, jobs, unreadable, stop, clock } = options;
   const metrics = createMetrics();
   const { registry, onClientEvent } = metrics;
   const key = watchKey();
-  const readStandings = standingsReader(warehouse, { apiKey: config.apiKey, clock });
+  const readStandings = standingsReader(warehouse, { ...config, clock });
   const { leaseSeconds, alertWebhook: webhook, proxyFor } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
   const server = await serveTelemetry(config.metrics, {
@@ -57,7 +59,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     try {
       const { signal } = closing;
       const options = { warehouse, readStandings, webhook, proxyFor, key: key.standing, log, signal };
-      await checkAlerts(await jobs(), options);
+      await checkAlerts(await jobs(), { ...options, unreadable: unreadable?.() });
     } catch (error) {
       log.warn({ why: (error as Error).message }, 'alerts could not be checked');
     }

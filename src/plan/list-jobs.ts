@@ -1,15 +1,10 @@
-import { Cron } from 'croner';
 import type { Temporal } from 'temporal-polyfill';
-import { allJobFiles, isExample, jobName } from '../config/find-job-file.ts';
+import { allJobFiles, isExample, jobNameOf } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { readJob } from '../config/read-job.ts';
-import { feedNamed } from '../feeds/catalog.ts';
+import { jobFromDefinition, readJob } from '../config/read-job.ts';
+import { ConfigError } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { coverageOf } from '../warehouse/questions/status.ts';
-import type { StoredLookups } from '../warehouse/tables/lookups.ts';
-import { seriesIn } from '../warehouse/tables/series.ts';
-import { plannedDays } from './days.ts';
-import { missingLists, scopeOf, settledPart } from './scope.ts';
+import { storedJobs } from '../warehouse/tables/schedules.ts';
 
 /** A job file that cannot be read, or that names something that does not exist. */
 export interface BrokenJob {
@@ -24,7 +19,7 @@ export interface BrokenJob {
 export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
   const { folder, paths, areExamples } = await allJobFiles(cwd);
   const isUnchanged = await Promise.all(paths.map((path) => isExample(path, cwd)));
-  const unchanged = new Set(paths.filter((_, index) => isUnchanged[index]).map(jobName));
+  const unchanged = new Set(paths.filter((_, index) => isUnchanged[index]).map(jobNameOf));
   return { folder, areExamples, unchanged, ...(await readJobsApart(paths, cwd, today)) };
 }
 
@@ -40,42 +35,24 @@ export async function readJobsApart(names: readonly string[], cwd: string, today
   return { jobs, broken };
 }
 
-export type ListedJob = Awaited<ReturnType<typeof listJob>>;
-
-/** Returns how much of a job is loaded, and when it runs next. */
-export async function listJob(
+/**
+ * Returns the jobs whose files are known here, and those that others have stored for workers. A stored job of another version of the
+ * program is omitted, because nobody here can read it.
+ */
+export async function withStoredJobs(
   db: Warehouse,
-  lookups: StoredLookups,
-  job: Job,
-  { now, today }: { readonly now: Date; readonly today: Temporal.PlainDate },
-) {
-  const { days } = plannedDays(job, today);
-  const isKnown = missingLists(feedNamed(job.feed), lookups).length === 0;
-  const scope = days && isKnown ? scopeOf(job, days, lookups) : undefined;
-  const settled = scope && settledPart(scope, job, today);
-  const coverage = settled && (await coverageOf(db, settled));
-  return {
-    job: job.name,
-    feed: job.feed,
-    from: job.startDate.toString(),
-    to: job.endDate.toString(),
-    // `null` if the lookups were never fetched.
-    series: scope ? seriesIn(scope) : null,
-    // Of the days that no longer change; `null` if there are none yet.
-    covered: coverage?.covered ?? null,
-    wanted: coverage?.wanted ?? null,
-    nextRun: nextRunOf(job, now),
+  files: readonly Job[],
+  today: Temporal.PlainDate,
+): Promise<Job[]> {
+  const known = new Set(files.map(({ name }) => name));
+  const stored = (await storedJobs(db)).filter(({ job }) => !known.has(job));
+  const read = ({ job, definition }: (typeof stored)[number]) => {
+    try {
+      return jobFromDefinition(job, definition, today);
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
   };
-}
-
-/** Returns the next run of the job's schedule; `null` if it has none. */
-function nextRunOf({ schedule }: Job, now: Date) {
-  if (!schedule) return null;
-  const runs = (['sync', 'backfill', 'refresh'] as const).flatMap((command) => {
-    const expression = schedule[command];
-    if (expression === undefined) return [];
-    const at = new Cron(expression, { timezone: schedule.timezone, mode: '5-part' }).nextRun(now);
-    return at ? [{ command, at }] : [];
-  });
-  return runs.toSorted((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
+  return [...files, ...stored.flatMap(read)];
 }

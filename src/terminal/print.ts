@@ -75,6 +75,11 @@ export function isOutputClosed(): boolean {
   return isClosed;
 }
 
+/** Returns true if messages go to a terminal. */
+export function isAtTerminal(): boolean {
+  return errorOutput.isTTY;
+}
+
 /** Returns why results could not be printed, such as a full disk. */
 export function outputFailure(): Error | undefined {
   return failure;

@@ -42,6 +42,8 @@ export interface ProcessesTable {
   run_by: string;
   version: string;
   concurrency: number | null;
+  /** Of a worker; `null` for every job. */
+  jobs: string[] | null;
   started_at: GeneratedTimestamp;
   heartbeat_at: GeneratedTimestamp;
   stopped_at: Timestamp | null;

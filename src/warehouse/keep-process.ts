@@ -9,6 +9,7 @@ import {
   type ProcessIdentity,
   registerProcess,
   stopProcess,
+  storeJobsOf,
 } from './tables/processes.ts';
 
 /** A process that is registered and sends heartbeats until it is disposed. */
@@ -22,6 +23,8 @@ export interface KeptProcess extends Owner, AsyncDisposable {
    * stays the same, nobody can have taken what the process owns.
    */
   readonly silences: number;
+  /** Says which jobs a worker runs from now on, also after a restore; `null` for every job. */
+  run(jobs: readonly string[] | null): Promise<void>;
   /** Does something else with each heartbeat, until the returned function is called. */
   withEachBeat(work: (warehouse: Warehouse) => Promise<unknown>): () => void;
 }
@@ -41,7 +44,7 @@ export async function keepProcess(
 ): Promise<KeptProcess> {
   const processId = randomUUID();
   const beside = new Set<(warehouse: Warehouse) => Promise<unknown>>();
-  const identity = { ...about, process_id: processId };
+  let identity: ProcessIdentity = { ...about, process_id: processId };
   await forgetProcesses(warehouse);
   let lastBeat = now();
   await registerProcess(warehouse, identity);
@@ -80,6 +83,10 @@ export async function keepProcess(
     beat: () => beat(warehouse),
     get silences() {
       return silencesOver + (isSilent() ? 1 : 0);
+    },
+    async run(jobs) {
+      identity = { ...identity, jobs: jobs && [...jobs] };
+      await storeJobsOf(warehouse, { processId }, jobs);
     },
     withEachBeat(work) {
       beside.add(work);

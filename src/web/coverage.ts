@@ -1,4 +1,7 @@
+import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
+import { wantedByJobs } from '../plan/wanted-days.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
 import {
   coverageOfSeries,
   coveredDays,
@@ -62,21 +65,6 @@ export const coverageEndpoints = [
         asked.as_of,
       ),
   }),
-  endpoint('failures', 'Windows that failed or were refused, by cause (50 causes at most)', {
-    takes: z.object({}),
-    row: z.object({
-      feed: z.string(),
-      state: z.enum(['failed', 'refused']),
-      job: z.string().nullable(),
-      cause: z.string().nullable(),
-      windows: z.int(),
-      series: z.int(),
-      example: z.string().describe('One of the series.'),
-      first_day: z.string(),
-      last_day: z.string(),
-    }),
-    ask: () => failuresByCause(),
-  }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: z.object({ feed, match_type: matchType, ...series, ...period }),
     row: z.object({
@@ -95,3 +83,40 @@ export const coverageEndpoints = [
     ask: ({ from, to, ...asked }) => windowsOfSeries(asked, { from, to }, 500),
   }),
 ];
+
+/** @param cwd the folder whose jobs say which windows are wanted */
+export function failuresEndpoint(
+  warehouse: Warehouse,
+  {
+    cwd,
+    leaseSeconds,
+    clock,
+  }: { readonly cwd: string; readonly leaseSeconds: number; readonly clock: () => Date },
+) {
+  return endpoint('failures', 'Windows that failed or were refused, by cause (50 causes at most)', {
+    takes: z.object({}),
+    row: z.object({
+      feed: z.string(),
+      state: z.enum(['failed', 'refused']),
+      job: z.string().nullable().describe('A job that wants them, else the one that last requested them.'),
+      cause: z.string().nullable(),
+      windows: z.int(),
+      series: z.int(),
+      example: z.string().describe('One of the series.'),
+      first_day: z.string(),
+      last_day: z.string(),
+      is_wanted: z
+        .boolean()
+        .describe('False if no job wants any of their days, so that no load tries them again.'),
+    }),
+    isLive: true,
+    async ask() {
+      const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+      const known = await wantedByJobs(warehouse, { cwd, today, leaseSeconds }).catch((error) => {
+        if (error.code === '42501') return { unknown: 'a reader may not see what workers have stored' };
+        throw error;
+      });
+      return failuresByCause('wanted' in known ? known : {});
+    },
+  });
+}

@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly answer:
     | {
         /** @param taken the parameters, as `takes` reads them */
-        readonly ask: (taken: never) => Question<unknown>;
+        readonly ask: (taken: never) => Question<unknown> | Promise<Question<unknown>>;
       }
     | {
         /** Returns the rows of an answer that needs several queries. */
@@ -34,7 +34,9 @@ export function endpoint<Path extends string, Takes extends z.ZodObject, Row ext
     readonly row: Row;
     readonly rights?: 'reader' | 'own';
     readonly isLive?: boolean;
-    readonly ask: (taken: z.output<Takes>) => Question<Readonly<z.output<Row>>>;
+    readonly ask: (
+      taken: z.output<Takes>,
+    ) => Question<Readonly<z.output<Row>>> | Promise<Question<Readonly<z.output<Row>>>>;
   },
 ) {
   const { takes, ask, row, ...others } = of;
@@ -60,7 +62,7 @@ export async function answerOf(
   const cellsOf = (rows: readonly object[]) =>
     rows.map((one) => columns.map((column) => one[column as keyof typeof one]));
   if ('read' in how) return { columns, rows: cellsOf(await how.read()) };
-  const question = how.ask(taken as never);
+  const question = await how.ask(taken as never);
   const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
   return { columns, rows: cellsOf(rows as object[]) };
 }

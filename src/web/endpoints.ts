@@ -1,6 +1,6 @@
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { coverageEndpoints } from './coverage.ts';
+import { coverageEndpoints, failuresEndpoint } from './coverage.ts';
 import { indexEndpoints } from './indices.ts';
 import { jobsEndpoint } from './jobs.ts';
 import { contentsEndpoints, runsEndpoints } from './runs.ts';
@@ -26,5 +26,6 @@ export function allEndpoints(
     ...indexEndpoints,
     ...runsEndpoints(of),
     jobsEndpoint(warehouse, of),
+    failuresEndpoint(warehouse, of),
   ];
 }

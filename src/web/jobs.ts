@@ -1,17 +1,14 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { jobName } from '../config/find-job-file.ts';
+import { jobNameOf } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { JobFileError } from '../config/problems.ts';
-import { type JobStanding, standingsReader } from '../observe/job-standing.ts';
-import { firstUnsettledDay, plannedDays } from '../plan/days.ts';
+import { type JobStanding, type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
 import { forecast } from '../plan/forecast.ts';
-import { listJob, readAllJobs } from '../plan/list-jobs.ts';
+import { readAllJobs } from '../plan/list-jobs.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { completenessOf, lastLoadOfJobs } from '../warehouse/questions/status.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { lastLoadOfJobs } from '../warehouse/questions/status.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type Endpoint, exactTime, time } from './endpoint.ts';
 
 const count = z.int().nullable();
@@ -35,8 +32,19 @@ const row = z.object({
   backfill_requests: count.describe(
     'About how many requests a backfill sends, all refused windows included; null if the job is complete or was never loaded.',
   ),
-  next_run: time.nullable(),
+  scheduled: z.boolean().describe('True if the file has a schedule.'),
+  workers: z.int().describe('Living workers that run it.'),
+  other_version_by: z
+    .string()
+    .nullable()
+    .describe('The process that has stored another version of the file, which workers run.'),
+  next_run: time
+    .nullable()
+    .describe(
+      'In the past if it is due or being loaded; null if no worker runs it, or nothing is to be run.',
+    ),
   next_command: z.enum(['sync', 'backfill', 'refresh']).nullable(),
+  late: z.string().nullable().describe('How late it is by its alerts.max_lag; null if it is not.'),
   requests_per_month: count,
   reserve: count,
   requests_used: count.describe('By all that use the key.'),
@@ -48,52 +56,57 @@ const row = z.object({
 /** A job as the page shows it. */
 export type JobShown = z.output<typeof row>;
 
-const unknown = Object.fromEntries(Object.keys(row.shape).map((column) => [column, null])) as {
-  readonly [Column in keyof JobShown]: null;
+const unknown = {
+  ...(Object.fromEntries(Object.keys(row.shape).map((column) => [column, null])) as {
+    readonly [Column in keyof JobShown]: null;
+  }),
+  scheduled: false,
+  workers: 0,
 };
 
 /** Returns the jobs in a folder with their coverage, cost and budget. */
 export function jobsEndpoint(
   warehouse: Warehouse,
-  { cwd, ...of }: { readonly cwd: string; readonly apiKey: Secret | undefined; readonly clock: () => Date },
+  {
+    cwd,
+    ...of
+  }: {
+    readonly cwd: string;
+    readonly apiKey: Secret | undefined;
+    readonly clock: () => Date;
+    readonly leaseSeconds: number;
+  },
 ) {
   const standings = standingsReader(warehouse, of);
   async function read(): Promise<JobShown[]> {
-    const now = of.clock();
-    const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
+    const today = Temporal.PlainDate.from(of.clock().toISOString().slice(0, 10));
     const all = await readAllJobs(cwd, today);
     // The program's examples are not the user's jobs, unless a copy of one was loaded.
     if (all.areExamples) return [];
-    const lookups = await readLookups(warehouse);
     const lastLoads = await lastLoadOfJobs(warehouse);
     const isOwn = (name: string) => !all.unchanged.has(name) || lastLoads.has(name);
     const jobs = all.jobs.filter(({ name }) => isOwn(name));
-    const broken = all.broken.filter(({ path }) => isOwn(jobName(path)));
+    const broken = all.broken.filter(({ path }) => isOwn(jobNameOf(path)));
 
-    async function shown(
-      { job, scope, budget }: JobStanding,
-      before: readonly JobStanding[],
-    ): Promise<JobShown> {
-      const listed = await listJob(warehouse, lookups, job, { now, today });
+    async function shown(standing: JobStanding, before: readonly JobStanding[]): Promise<JobShown> {
+      const { job, scope, budget, problem } = standing;
+      if (problem) return unusable(job.name, problem);
+      const listed = await listJob(warehouse, standing, today, before);
       const lastLoad = lastLoads.get(job.name) ?? null;
       return {
         ...unknown,
         job: job.name,
         feed: job.feed,
         last_load_at: lastLoad,
-        ...(scope &&
-          (await loaded(
-            warehouse,
-            job,
-            scope,
-            today,
-            lastLoad !== null,
-            before.flatMap(({ scope }) => scope ?? []),
-          ))),
+        ...(scope && (await loaded(warehouse, job, scope, today, listed, lastLoad !== null))),
         covered: listed.covered,
         wanted: listed.wanted,
+        scheduled: listed.isScheduled,
+        workers: listed.workers,
+        other_version_by: listed.otherVersionBy,
         next_run: listed.nextRun?.at ?? null,
         next_command: listed.nextRun?.command ?? null,
+        late: listed.late,
         requests_per_month: job.budget.requestsPerMonth,
         reserve: job.budget.reserve,
         requests_used: budget?.used ?? null,
@@ -105,13 +118,7 @@ export function jobsEndpoint(
     const isNeverLoaded = ({ job }: JobStanding) => Number(!lastLoads.has(job.name));
     // Series count for the first job that has them, and the page does not count jobs that were never loaded.
     const listed = (await standings(jobs)).toSorted((a, b) => isNeverLoaded(a) - isNeverLoaded(b));
-    const rows = listed.map((standing, index, all) =>
-      shown(standing, all.slice(0, index)).catch((error) => {
-        // The job names something that the service does not list.
-        if (!(error instanceof JobFileError)) throw error;
-        return unusable(standing.job.name, error);
-      }),
-    );
+    const rows = listed.map((standing, index, all) => shown(standing, all.slice(0, index)));
     return [...broken.map(({ path, error }) => unusable(path, error)), ...(await Promise.all(rows))];
   }
   return {
@@ -131,21 +138,15 @@ async function loaded(
   job: Job,
   scope: WindowScope,
   today: Temporal.PlainDate,
+  { completeness }: ListedJob,
   isPlanned: boolean,
-  others: readonly WindowScope[],
 ) {
-  const { days } = plannedDays(job, today);
-  if (!days) return undefined;
-  const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
-  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  const completeness = await completenessOf(warehouse, planned, firstUnsettled, others);
-  const { complete, failed, refused } = completeness;
-  const series = seriesIn(planned);
+  if (!completeness) return undefined;
+  const { from, to, series, complete, complete_to, own_series, own_complete, failed, refused } = completeness;
   const isComplete = complete === series && failed + refused === 0;
+  const planned = { ...scope, from, to };
   return {
-    ...completeness,
-    series,
-    to: planned.to,
+    ...{ to, series, complete, complete_to, own_series, own_complete, failed, refused },
     backfill_requests:
       isPlanned && !isComplete ? await requestsOfBackfill(warehouse, job, planned, today) : null,
   };

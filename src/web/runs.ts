@@ -32,7 +32,6 @@ export const contentsEndpoints = [
       feed: z.string(),
       match_type: z.string(),
       series: count,
-      complete: count,
       oldest: z.string(),
       newest: z.string(),
     }),

@@ -152,7 +152,9 @@ function addEndpoint(
       }
       const { raw = false, ...taken } = request.query as { raw?: boolean };
       if (form === 'sql' && 'ask' in how)
-        return reply.type('text/plain; charset=utf-8').send(sqlText(warehouse, how.ask(taken as never)));
+        return reply
+          .type('text/plain; charset=utf-8')
+          .send(sqlText(warehouse, await how.ask(taken as never)));
       const found = await answerOf(warehouse, one, taken);
       if (form === 'json') return reply.send(found);
       return reply

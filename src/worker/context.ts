@@ -5,6 +5,7 @@ import type { Client } from '../service/client.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
+import type { JobFiles } from './job-files.ts';
 
 /** A connection to the service for one load. */
 export interface Service extends AsyncDisposable {
@@ -30,7 +31,7 @@ export interface WorkerContext {
    * The job files of this worker. Only these say what it exports and to which target, because other users may write to the
    * database.
    */
-  readonly ownJobs: ReadonlyMap<string, Job>;
+  readonly jobFiles: JobFiles;
   /** For exports to S3. */
   readonly storage: StorageSettings;
   readonly openService: (job: Job, command: JobCommand) => Service;

@@ -18,7 +18,7 @@ class NoJobFile extends GmsiError {
 
   constructor(runBy: string, job: string) {
     super(`${runBy} has no job file ${job}, and a worker exports only jobs that it has files for.`, {
-      hint: 'Put the file into jobs/ of every worker, and restart them.',
+      hint: 'Put the file into jobs/ of a worker.',
     });
   }
 }
@@ -34,7 +34,7 @@ const triedAgainAfter = 60_000;
  * is tried again every minute.
  */
 export function createExporter(context: WorkerContext): () => Promise<void> {
-  const { warehouse, databaseClock, stop, ownJobs, log } = context;
+  const { warehouse, databaseClock, stop, jobFiles, log } = context;
   /** When the last export of a job failed. */
   const failedAt = new Map<string, Date>();
 
@@ -56,7 +56,7 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
     for (const due of await dueExports(warehouse)) {
       const now = await databaseClock();
       const hasFailedLately = isWithin(triedAgainAfter, now, failedAt.get(due.job));
-      const isLeft = !ownJobs.has(due.job) && isWithin(leftToOthersFor, now, due.export_due_at);
+      const isLeft = !jobFiles.jobs.has(due.job) && isWithin(leftToOthersFor, now, due.export_due_at);
       if (!hasFailedLately && !isLeft && !stop.aborted) await exportDue(due);
     }
   };
@@ -75,7 +75,7 @@ function isWithin(ms: number, now: Date, then: Date | undefined): boolean {
  */
 export async function exportJob(context: WorkerContext, name: string): Promise<void> {
   const { warehouse, stop, process } = context;
-  const job = context.ownJobs.get(name);
+  const job = context.jobFiles.jobs.get(name);
   const failures: Error[] = job ? [] : [new NoJobFile(process.runBy, name)];
   for (const place of job?.exports ?? []) {
     if (stop.aborted) return;

@@ -1,7 +1,7 @@
-import { Cron } from 'croner';
 import type { Transaction } from 'kysely';
 import type { BudgetSettings } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
+import { nextRun } from '../plan/next-run.ts';
 import { requestLimit } from '../service/budget.ts';
 import type { Database } from '../warehouse/database.ts';
 import {
@@ -24,7 +24,7 @@ export function createDueMarker(context: WorkerContext): () => Promise<void> {
   return async () => {
     const now = await context.databaseClock();
     await context.warehouse.transaction().execute(async (trx) => {
-      for (const stored of await lockIdleSchedules(trx)) {
+      for (const stored of await lockIdleSchedules(trx, context.process)) {
         const schedule = await withoutFuture(context, trx, stored, now);
         const since = schedule.resumes_at
           ? await resumesSince(context, schedule, now)
@@ -131,10 +131,9 @@ async function resumesSince(
  * @throws if this machine does not know the cron expression or the time zone
  */
 export function dueSince(
-  { cron, timezone, fired_at }: Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'>,
+  schedule: Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'>,
   now: Date,
 ): Date | undefined {
-  if (cron === null) return undefined;
-  const due = new Cron(cron, { mode: '5-part', timezone }).nextRun(fired_at);
-  return due !== null && due <= now ? due : undefined;
+  const due = nextRun(schedule);
+  return due && due <= now ? due : undefined;
 }

@@ -14,8 +14,6 @@ export interface WorkerSetting extends Omit<WorkerContext, 'fail' | 'process' | 
   readonly warehouse: Warehouse;
   readonly identity: Omit<ProcessIdentity, 'process_id'> & { readonly concurrency: number };
   readonly leaseSeconds: number;
-  /** Stores the jobs of this worker's files and their schedules. */
-  readonly registerJobs: (warehouse: Warehouse) => Promise<void>;
 }
 
 const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.stringify([job, command]);
@@ -24,21 +22,25 @@ const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.strin
  * Loads and exports what is due until it is stopped. Then commits the pages in flight, leaves its jobs to other workers, and
  * returns.
  *
- * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has. One worker
+ * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has: only those that its
+ * job files name, or all if it has none. One worker
  * loads a job at a time; if it dies, another one continues at the checkpoints.
  * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, identity, leaseSeconds, longestRound = usualRound } = setting;
+  const { log, leaseSeconds, jobFiles, longestRound = usualRound } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const stop = AbortSignal.any([setting.stop, failing.signal]);
   // Once stopped, it does not wait minutes for a warehouse that is down: its lease frees what it has.
   const warehouse = setting.warehouse.patient({ log, signal: stop });
+  await jobFiles.register(warehouse);
+  const { running } = jobFiles;
+  const identity = { ...setting.identity, jobs: running && [...running] };
   await using process = await keepProcess(warehouse, identity, {
     leaseSeconds,
     log,
-    onRestore: () => setting.registerJobs(warehouse),
+    onRestore: () => jobFiles.register(warehouse),
   });
   const context: WorkerContext = {
     ...setting,
@@ -54,7 +56,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     },
   };
   const { processId } = process;
-  log.info({ worker: processId, concurrency: identity.concurrency }, 'working');
+  log.info({ worker: processId, concurrency: identity.concurrency, jobs: running ?? 'all' }, 'working');
 
   /** The loads under way, by job and command. */
   const loading = { sync: new Map<string, Promise<void>>(), others: new Map<string, Promise<void>>() };
@@ -62,6 +64,7 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const markDueJobs = createDueMarker(context);
   const makeExports = createExporter(context);
   let exporting: Promise<void> | undefined;
+  let reading: Promise<void> | undefined;
 
   /** Takes as many due jobs as it may run at a time. Syncs have places of their own, so they never wait for a backfill. */
   async function takeJobs(command: JobCommand): Promise<void> {
@@ -86,6 +89,14 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   async function round(): Promise<void> {
     // After a restore, a job would have to name a process that the warehouse does not know.
     await process.beat();
+    // Beside the rounds, because a file system may not answer.
+    if (jobFiles.isDue())
+      reading ??= jobFiles
+        .readAgain(warehouse, process)
+        .catch((error) => log.warn(forLog(error), 'the job files could not be read again'))
+        .finally(() => {
+          reading = undefined;
+        });
     await markDueJobs();
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
     exporting ??= makeExports()
@@ -100,6 +111,6 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await round().catch(context.fail);
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
-  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
+  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting, reading]);
   if (failure) throw failure.error;
 }

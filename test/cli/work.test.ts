@@ -27,7 +27,7 @@ it('loads a job by one of two workers, of which only the other has the job file 
 
   const enqueued = await gmsiHere(['backfill', 'shared', '--enqueue', '--json'], cli);
   expect(enqueued).toMatchObject({ code: 0 });
-  expect(JSON.parse(enqueued.stdout)).toMatchObject({ jobs: [{ job: 'shared', windows: 8 }], workers: 0 });
+  expect(JSON.parse(enqueued.stdout)).toMatchObject({ jobs: [{ job: 'shared', windows: 8, workers: 0 }] });
   const bareWorker = setting.start(['work'], bare);
   await atWork(warehouse, 1);
   const other = setting.start(['work'], cli);
@@ -56,6 +56,32 @@ it('loads a job by one of two workers, of which only the other has the job file 
   expect(await warehouse.db.selectFrom('gmsi.processes').select('stopped_at').execute()).not.toContainEqual({
     stopped_at: null,
   });
+});
+
+it('reads its job files again on SIGHUP, beside a worker that runs only what it names', async () => {
+  await using setting = await aSetting();
+  const { warehouse, cli, folder } = setting;
+  const yearly = { schedule: { sync: '0 0 1 1 *' } };
+  await folder.write('jobs/desk.yaml', jobFor(january, yearly));
+  await folder.write('jobs/energy.yaml', jobFor(january, yearly));
+  const energy = setting.start(['work', 'energy'], cli);
+  await atWork(warehouse, 1);
+  const all = setting.start(['work'], cli);
+  await atWork(warehouse, 2);
+  const running = async () => {
+    const workers = warehouse.db.selectFrom('gmsi.processes').select('jobs').orderBy('started_at');
+    return (await workers.execute()).map(({ jobs }) => jobs);
+  };
+  expect(await running()).toEqual([['energy'], ['desk', 'energy']]);
+  await folder.write('jobs/new.yaml', jobFor(january, yearly));
+  for (const worker of [energy, all]) worker.kill('SIGHUP');
+  await vi.waitFor(() => expect(all.stderr).toMatch(/"job":"new",.*"msg":"a job file is new"/), 20_000);
+  expect(await running()).toEqual([['energy'], ['desk', 'energy', 'new']]);
+  for (const worker of [energy, all]) {
+    worker.kill('SIGTERM');
+    expect(await worker.ended).toMatchObject({ code: 0 });
+  }
+  expect(energy.stderr).not.toContain('desk');
 });
 
 it('does not start with a bad job file, or with a named one that has no schedule', async () => {

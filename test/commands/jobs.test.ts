@@ -11,7 +11,7 @@ it('lists the examples of the program if there is no folder of jobs', async () =
   expect(stdout).toMatch(
     /^There is no folder jobs\/ here\. These are the examples of the program\.\n\njob +feed /,
   );
-  expect(stdout).toMatch(/^g7-inflation +gmsi-headlines +2016-01-01 +today +(?:sync|backfill) [\d: -]+$/m);
+  expect(stdout).toMatch(/^g7-inflation +gmsi-headlines +2016-01-01 +today +no worker runs it$/m);
   expect(stdout).toMatch(/\nNext: gmsi init\n$/);
   expect(sandbox.stats().requests).toBe(0);
 });
@@ -36,10 +36,12 @@ it('says how far each job is covered, and suggests the one that is not', async (
   const requests = sandbox.stats().requests;
   const { code, stdout } = await list();
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^done +gmsi-headlines +2024-03-01 +2024-03-31 +1 +100%$/m);
+  expect(stdout).toMatch(/^done +gmsi-headlines +2024-03-01 +2024-03-31 +1 of 1 +100%$/m);
   // Complete is only what is complete: 31 of 61 days.
-  expect(stdout).toMatch(/^part +gmsi-headlines +2024-01-31 +2024-03-31 +1 +50\.8%$/m);
-  expect(stdout).toMatch(/^z .* 1 +0\.0% +(sync|backfill) (\d{4}-\d\d-\d\d )?\d\d:\d\d$/m);
+  expect(stdout).toMatch(/^part +gmsi-headlines +2024-01-31 +2024-03-31 +0 of 1 +50\.8%$/m);
+  expect(stdout).toMatch(/^z .* 0 of 1 +0\.0% +no worker runs it$/m);
+  expect(stdout).toContain('2 jobs lack days of their periods. To load them: gmsi backfill part z\n');
+  expect(stdout).toMatch(/^No worker runs z, so nothing is loaded as scheduled\. To run it: gmsi work$/m);
   expect(stdout).toMatch(/\nNext: gmsi plan part\n$/);
 
   const { jobs } = JSON.parse((await list('--json')).stdout);

@@ -106,7 +106,7 @@ test('status has the same as JSON', async () => {
     expect.objectContaining({ feed: 'ticker-events', job: 'events', state: 'refused', windows: 1 }),
   );
   expect(coverage).toContainEqual(
-    expect.objectContaining({ feed: 'gmsi-index', match_type: 'COMBINED', series: 4, complete: 3 }),
+    expect.objectContaining({ feed: 'gmsi-index', match_type: 'COMBINED', series: 4 }),
   );
 });
 

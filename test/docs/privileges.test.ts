@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
+import { forgetJob, registerJob } from '../../src/warehouse/tables/schedules.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
@@ -35,4 +36,7 @@ test('the documented privileges of a loader are enough to load and to work', asy
     concurrency: 1,
   };
   await registerProcess(loader.db, worker);
+  const stored = { job: 'gone', definition: {}, schedule: undefined };
+  await registerJob(loader.db, stored, { at: new Date(), by: 'test' });
+  expect(await forgetJob(loader.db, 'gone', { processId: 'w', leaseSeconds: 30 })).toBe(true);
 });

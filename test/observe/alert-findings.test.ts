@@ -24,6 +24,7 @@ function told(
     scope: undefined,
     newestCovered: '2026-11-16',
     lagSeconds: 4 * day,
+    work: { isScheduled: false, workers: 0, nextRun: null, otherVersionBy: null },
     ...used(1_000, 100),
     ...changes,
   };

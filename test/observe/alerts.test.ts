@@ -31,7 +31,7 @@ async function check(
     webhook: webhook.url,
     log,
     signal: new AbortController().signal,
-    readStandings: standingsReader(db, { apiKey: aConfig.apiKey, clock }),
+    readStandings: standingsReader(db, { ...aConfig, clock }),
     ...changes,
   });
   return lines;

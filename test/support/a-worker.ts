@@ -13,6 +13,7 @@ import type { KeptProcess } from '../../src/warehouse/keep-process.ts';
 import { usedRequests } from '../../src/warehouse/tables/requests.ts';
 import { registerJob } from '../../src/warehouse/tables/schedules.ts';
 import type { WorkerContext } from '../../src/worker/context.ts';
+import type { JobFiles } from '../../src/worker/job-files.ts';
 import { runWorker } from '../../src/worker/run-worker.ts';
 import { aServiceFor, type ServiceSetting, usualClock } from './run-backfill.ts';
 import type { TestWarehouse } from './test-warehouse.ts';
@@ -31,10 +32,8 @@ export interface WorkerSetting extends Pick<ServiceSetting, 'sandbox' | 'apiKey'
   readonly log?: Log;
   /** What the service's clock shows, if that is not what its own does. */
   readonly serviceClock?: () => Date;
-  /** The job files that it has. */
-  readonly ownJobs?: WorkerContext['ownJobs'];
-  /** Stores its jobs again once the warehouse has forgotten them. */
-  readonly registerJobs?: (warehouse: Warehouse) => Promise<void>;
+  /** The job files that it has; none if not set, so that it runs every stored job. */
+  readonly jobFiles?: JobFiles;
   /** For exports to S3. */
   readonly storage?: WorkerContext['storage'];
 }
@@ -50,7 +49,6 @@ export function aWorker(setting: WorkerSetting): WorkerInTest {
     ...context,
     identity,
     leaseSeconds,
-    registerJobs: setting.registerJobs ?? (async () => {}),
   });
   ended.catch(() => {});
   return {
@@ -86,13 +84,29 @@ export function aWorkerContext(
     fail: raise,
     databaseClock: async () => clock(),
     longestRound: 100,
-    ownJobs: setting.ownJobs ?? new Map(),
+    jobFiles: setting.jobFiles ?? withJobFiles(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
     openService: (job, command) =>
       aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
     usedRequests: () => usedRequests(db, countedAs(key), monthOf(clock())),
+  };
+}
+
+/** Job files that nobody changes, of a worker that runs every stored job. */
+export function withJobFiles(
+  jobs: JobFiles['jobs'] = new Map(),
+  register: JobFiles['register'] = async () => {},
+): JobFiles {
+  return {
+    jobs,
+    unreadable: [],
+    running: null,
+    isDue: () => false,
+    readSoon() {},
+    register,
+    readAgain: async () => {},
   };
 }
 
@@ -129,6 +143,7 @@ export async function aRound(db: Warehouse): Promise<void> {
     );
     return rows;
   };
+  await vi.waitFor(async () => expect(await beats(), 'a worker is registered').not.toEqual([]), 20_000);
   // The second heartbeat of a round from now on comes after the round that the first one begins; another one may be sent meanwhile.
   for (let beat = 0; beat < 3; beat++) {
     const before = await beats();

@@ -78,7 +78,8 @@ const landed = {
   '0017_arrival': 'd6ac5a40764534ba46d2289e3202fa4b476f1d6380f9df2196cfd6d5a3b0e943',
   '0018_export': '4a066394b6ee485ccde5695f73310510df9bede01e264a839940c0d1697fd837',
   '0019_novelty': '0b7e79b088344b66acba45de92cf1cf07828287bb9a9617bac3ecfc81b32504b',
-  '0023_account': 'efa2f7bc8145322b2b46cc20a625d71a556c826d4de3e35a1b3944f08cd59507',
+  '0020_jobs': 'bbaf3292c89aed229b87f0225fe387536e0b4963ea8ab75a609a58ae5daedd50',
+  '0021_account': 'efa2f7bc8145322b2b46cc20a625d71a556c826d4de3e35a1b3944f08cd59507',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

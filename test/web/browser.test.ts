@@ -7,6 +7,7 @@ import { inPackage } from '../../src/package.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { countedAs, monthOf } from '../../src/service/budget.ts';
+import { registered } from '../support/a-worker.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -628,6 +629,38 @@ const food = { feed: 'gmsi-headlines', countries: ['US'], topics: ['Inflation-Fo
 const own = countedAs(new Secret('sandbox-key'));
 
 describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
+  it('shows a failed window that no job wants with the command that deletes it', async () => {
+    await using today = await aToday({ food: {} });
+    await today.load('food');
+    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error)
+      values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable')`.execute(
+      today.db,
+    );
+    await today.open();
+    const failed = today.page.locator('.causes tbody tr', { hasText: '1 window failed' });
+    await failed.getByText('no job wants these days any more').waitFor();
+    await failed.getByText('npx gmsi repair --windows').waitFor();
+    await expect.poll(() => today.page.locator('.summary').innerText()).toMatch(/; nothing failed;/);
+  });
+
+  it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {
+    const ended = { countries: ['NO'], start_date: '2026-09-01', end_date: '2026-09-30' };
+    await using today = await aToday({ food: { end_date: 'today', alerts: { max_lag: 'P5D' } }, ended });
+    await today.load('food');
+    await today.load('ended');
+    await sql`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null)) where country = 'US'`.execute(
+      today.db,
+    );
+    await today.open();
+    const summary = today.page.locator('.summary');
+    await expect.poll(() => summary.innerText()).toMatch(/^1 of 2 series complete;/);
+    const late = today.page.locator('.causes tbody tr', { hasText: 'food: late' });
+    await late
+      .getByText(/31\.\d days late: all series are covered up to 2026-10-19; 5 days are allowed/)
+      .waitFor();
+    await late.getByText('npx gmsi backfill food').waitFor();
+  });
+
   it('says in one calm sentence that nothing is wrong', async () => {
     await using today = await aToday({ food: {} });
     await today.load('food');
@@ -650,14 +683,14 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await expect.poll(() => summary.innerText()).toMatch(/^2 of 2 series complete/);
   });
 
-  it('says how complete all is without a file of a job, and from each answer as it comes', async () => {
+  it('says what is loaded without a file of a job, and from each answer as it comes', async () => {
     await using today = await aToday({});
     await today.load('food');
     await today.open();
     const summary = today.page.locator('.summary');
     await expect
       .poll(() => summary.innerText())
-      .toMatch(/^1 of 1 series complete; last requested day 2026-10-31; nothing failed;/);
+      .toMatch(/^1 series, last requested day 2026-10-31; nothing failed;/);
     await today.page.route(/api.loads/, () => {});
     await today.page.reload();
     await today.page.getByText(/requests\. No job sets a budget\./).waitFor();
@@ -858,6 +891,8 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect([ofOwn!.length, ofAnother!.length]).toEqual([4, 3]);
     await sql`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
       values ('work', gen_random_uuid(), 'here', '0', 1)`.execute(today.db);
+    await registered(today.db, 'food', { ...food, end_date: 'today', schedule, budget });
+    await page.reload();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });

@@ -15,7 +15,7 @@ import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
-import { aWorker, aWorkerContext, loadsEnded, registered } from '../support/a-worker.ts';
+import { aWorker, aWorkerContext, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
@@ -58,10 +58,15 @@ function isListed(process_id: string) {
 /** Of a worker that has the files of these jobs. */
 function settingNow(definitions: Readonly<Record<string, object>> = {}) {
   const today = Temporal.PlainDate.from('2026-11-20');
-  const ownJobs = new Map(
+  const jobs = new Map(
     Object.entries(definitions).map(([name, one]) => [name, jobFromDefinition(name, { ...one }, today)]),
   );
-  return { warehouse, sandbox, ownJobs, storage: { endpoint: storage.endpoint, region: undefined } };
+  return {
+    warehouse,
+    sandbox,
+    jobFiles: withJobFiles(jobs),
+    storage: { endpoint: storage.endpoint, region: undefined },
+  };
 }
 
 /** Waits until no export is due. */

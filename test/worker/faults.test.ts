@@ -5,7 +5,7 @@ import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
-import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
+import { aRound, aWorker, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { serving } from '../support/serving.ts';
 import { takesNoWrites } from '../support/takes-no-writes.ts';
@@ -84,9 +84,14 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
   db,
   sandbox,
 }) => {
-  const register = (to: Warehouse) => registered(to, 'forgotten', jobFor(january, { schedule }), lastNight);
+  let times = 0;
+  const register = async (to: Warehouse) => {
+    // Not at its start.
+    if (times++ > 0) await registered(to, 'forgotten', jobFor(january, { schedule }), lastNight);
+  };
+  const jobFiles = withJobFiles(new Map(), register);
   const { log, lines } = aLog();
-  await using worker = aWorker({ warehouse, sandbox, log, registerJobs: register });
+  await using worker = aWorker({ warehouse, sandbox, log, jobFiles });
   await aRound(db);
   // As after a restore of a backup that is older than the worker and its jobs.
   await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);

@@ -11,8 +11,6 @@ export interface LoadedFeed {
   readonly feed: string;
   readonly match_type: string;
   readonly series: number;
-  /** Series without a requested window that is not drained. */
-  readonly complete: number;
   /** First and last day that any series has covered or any window requests. */
   readonly oldest: Day;
   readonly newest: Day;
@@ -22,20 +20,15 @@ export interface LoadedFeed {
 export const loadedFeeds: Question<LoadedFeed> = {
   about: 'What is loaded, by feed',
   query: sql<LoadedFeed>`
-      select feed, match_type, count(*)::int as series, (count(*) filter (where not is_missing))::int as complete,
+      select feed, match_type, count(distinct (country, topic, ticker, variant))::int as series,
              min(first) as oldest, max(last) as newest
       from (
-        select feed, match_type, min(first) as first, max(last) as last, bool_or(is_missing) as is_missing
-        from (
-          select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last,
-                 false as is_missing
-          from gmsi.coverage where not isempty(days)
-          union all
-          select feed, match_type, country, topic, ticker, variant, first_day, last_day, state <> 'drained'
-          from gmsi.windows where ${isUncovered}
-        ) as asked
-        group by feed, match_type, country, topic, ticker, variant
-      ) as series
+        select feed, match_type, country, topic, ticker, variant, lower(days) as first, upper(days) - 1 as last
+        from gmsi.coverage where not isempty(days)
+        union all
+        select feed, match_type, country, topic, ticker, variant, first_day, last_day
+        from gmsi.windows where ${isUncovered}
+      ) as asked
       group by 1, 2 order by 1, 2`,
 };
 

@@ -3,7 +3,14 @@ import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { skippedFor } from '../tables/refusals.ts';
-import { inScope, isOfSeries, nameOfSeries, type WindowScope } from '../tables/series.ts';
+import {
+  inScope,
+  isOfSeries,
+  jobsWanting,
+  nameOfSeries,
+  type WantedScope,
+  type WindowScope,
+} from '../tables/series.ts';
 import { type Moment, momentSql } from './moment.ts';
 import type { Question } from './reading.ts';
 
@@ -137,7 +144,7 @@ export function windowsOfSeries(
 export interface Failures {
   readonly feed: string;
   readonly state: 'failed' | 'refused';
-  /** The job that last requested them; `null` if an import did. */
+  /** A job that wants them; if none does, the one that last requested them; `null` if an import did. */
   readonly job: string | null;
   /** The message of one of the windows. */
   readonly cause: string | null;
@@ -147,6 +154,8 @@ export interface Failures {
   readonly example: string;
   readonly first_day: Day;
   readonly last_day: Day;
+  /** False if no job wants any of their days, so that no load tries them again. */
+  readonly is_wanted: boolean;
 }
 
 const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
@@ -155,18 +164,31 @@ const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
  * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
  * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
  * @param scopes only windows of these jobs
+ * @param wanted the days of all jobs; without them, all windows count as wanted
  */
-export function failuresByCause(scopes?: readonly WindowScope[]): Question<Failures> {
+export function failuresByCause({
+  scopes,
+  wanted,
+}: {
+  readonly scopes?: readonly WindowScope[] | undefined;
+  readonly wanted?: readonly WantedScope[] | undefined;
+} = {}): Question<Failures> {
   const isAsked = scopes ? sql.join([sql`false`, ...scopes.map(inScope)], sql` or `) : sql`true`;
   return {
     about: 'Windows that failed or were refused, by cause',
     query: sql<Failures>`
-      select w.feed, w.state, nullif(l.job, '') as job, min(${ownCause}) as cause, count(*) as windows,
+      select w.feed, w.state, wanted.job, min(${ownCause}) as cause, count(*) as windows,
              count(distinct (country, topic, ticker, match_type, variant)) as series,
-             min(${nameOfSeries('w')}) as example, min(w.first_day) as first_day, max(w.last_day) as last_day
+             min(${nameOfSeries('w')}) as example, min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
       from gmsi.windows w left join gmsi.loads l using (load_id)
+      cross join lateral (select ${wanted ? jobsWanting(wanted) : sql`array[nullif(l.job, '')]`} as jobs) as wanting
+      cross join lateral (
+        select jobs <> '{}' as is_wanted,
+               -- Another job may want what the job that requested it no longer does.
+               case when l.job = any(jobs) then l.job else coalesce(jobs[1], nullif(l.job, '')) end as job
+      ) as wanted
       where w.state in ('failed', 'refused') and (${isAsked})
-      group by 1, 2, 3, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
+      group by 1, 2, 3, is_wanted, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
       order by w.state, windows desc, 1, 3, 4 limit 50`,
   };
 }

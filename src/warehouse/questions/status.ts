@@ -1,9 +1,10 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day, JobCommand } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { refreshReason } from '../tables/loads.ts';
-import { hasLivingProcess } from '../tables/processes.ts';
+import { hasLivingProcess, isAlive, isRunBy } from '../tables/processes.ts';
+import type { StoredSchedule } from '../tables/schedules.ts';
 import {
   askedSeries,
   inScope,
@@ -115,7 +116,7 @@ export async function recordsPerDay(db: Kysely<Database>, scope: WindowScope): P
 }
 
 /** A job of the workers, with its last load that one of them or a command has made. */
-export interface WorkersJob {
+export interface WorkersJob extends Pick<StoredSchedule, 'cron' | 'timezone' | 'fired_at'> {
   readonly job: string;
   readonly command: JobCommand;
   /** Since when it is due; `null` if it is not. */
@@ -133,10 +134,10 @@ export interface WorkersJob {
   readonly records: number | null;
 }
 
-/** Returns the jobs that are due, being loaded or paused, or that were loaded, and are scheduled or were queued. */
+/** Returns the jobs that are scheduled, due, being loaded or paused, or that were loaded, by command. */
 export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): Promise<WorkersJob[]> {
   const { rows } = await sql<WorkersJob>`
-    select s.job, s.command, s.due_at, s.resumes_at, s.paused_because,
+    select s.job, s.command, s.due_at, s.resumes_at, s.paused_because, s.cron, s.timezone, s.fired_at,
            ${hasLivingProcess('s.process_id', leaseSeconds)} as is_loading,
            l.outcome, l.finished_at, l.windows_planned, l.windows_drained, l.windows_failed, l.records
     from gmsi.schedules s
@@ -155,6 +156,20 @@ export async function workersJobs(db: Kysely<Database>, leaseSeconds: number): P
   return rows;
 }
 
+/** Returns how many living workers run each stored job. */
+export async function workersByJob(
+  db: Kysely<Database>,
+  leaseSeconds: number,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ job: string; workers: number }>`
+    select j.job, count(p.process_id)::int as workers
+    from gmsi.jobs j
+    left join gmsi.processes p on p.command = 'work' and ${isAlive(leaseSeconds)} and ${isRunBy('j.job')}
+    group by j.job
+  `.execute(db);
+  return new Map(rows.map(({ job, workers }) => [job, workers]));
+}
+
 /** Returns the newest covered day of the series that is furthest behind, for each job. */
 export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope): Promise<Day | null> {
   const { rows } = await sql<{ day: Day | null }>`
@@ -171,6 +186,9 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
 export interface Completeness {
   /** Series that have every settled day of the period. */
   readonly complete: number;
+  /** Settled days that are covered, over all series, of those in the period. */
+  readonly covered: number;
+  readonly wanted: number;
   /** Series that no other job has, and those of them that are complete. */
   readonly own_series: number;
   readonly own_complete: number;
@@ -192,6 +210,9 @@ export async function completenessOf(
   others: readonly WindowScope[] = [],
 ): Promise<Completeness> {
   const isOfOthers = others.map((other) => isOfJob('asked', other));
+  const settled = sql`datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date))`;
+  const daysIn = (days: RawBuilder<unknown>) =>
+    sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
   const { rows } = await sql<Completeness>`
     with standing as (
       select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
@@ -200,12 +221,14 @@ export async function completenessOf(
       from gmsi.windows w where ${inScope(scope)} and ${isUncovered} group by ${seriesOf('w')}
     ), series as (
       select failed, refused, greatest(least(upper(c.days) - 1, ${scope.to}::date), standing.last) as loaded_to,
-             isempty(datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date)) - coalesce(c.days, '{}')) as is_complete,
+             isempty(${settled} - coalesce(c.days, '{}')) as is_complete,
+             ${daysIn(sql`${settled} * coalesce(c.days, '{}')`)} as covered,
              not (${sql.join([sql`false`, ...isOfOthers], sql` or `)}) as is_own
       from ${askedSeries(scope)}
       left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
     )
     select count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
+           coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
            count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete,
            coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
     from series

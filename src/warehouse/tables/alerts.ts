@@ -8,7 +8,8 @@ export type AlertKind =
   | 'key refused'
   | 'export failed'
   | 'check failed'
-  | 'fields changed';
+  | 'fields changed'
+  | 'job file';
 
 /** A kind of problem of a job. At most one alert is open for it at a time. */
 export interface AlertCause {
@@ -44,6 +45,13 @@ export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCau
   await sql`
     update gmsi.alerts set resolved_at = now(), sending_since = null
     where job = ${job} and kind = ${kind} and resolved_at is null
+  `.execute(db);
+}
+
+/** Resolves all open alerts of a job. */
+export async function resolveAlerts(db: Kysely<Database>, job: string): Promise<void> {
+  await sql`
+    update gmsi.alerts set resolved_at = now(), sending_since = null where job = ${job} and resolved_at is null
   `.execute(db);
 }
 

@@ -17,7 +17,10 @@ import type { Database, ProcessesTable } from '../database.ts';
 const listedFor = 30;
 
 /** What a process stores about itself. */
-export type ProcessIdentity = Omit<Selectable<ProcessesTable>, 'started_at' | 'heartbeat_at' | 'stopped_at'>;
+export type ProcessIdentity = Omit<
+  Selectable<ProcessesTable>,
+  'started_at' | 'heartbeat_at' | 'stopped_at' | 'jobs'
+> & { readonly jobs?: string[] | null };
 
 /** Who wants to own something. */
 export interface Owner {
@@ -73,12 +76,31 @@ export function mayTake(owner: string, { processId, leaseSeconds }: Owner): RawB
     or (select not ${isAlive(leaseSeconds)} from gmsi.processes p where p.process_id = ${column}))`;
 }
 
+/** Stores which jobs a worker runs from now on. */
+export async function storeJobsOf(
+  db: Kysely<Database>,
+  { processId }: Pick<Owner, 'processId'>,
+  jobs: readonly string[] | null,
+): Promise<void> {
+  await db
+    .updateTable('gmsi.processes')
+    .set({ jobs: jobs && [...jobs] })
+    .where('process_id', '=', processId)
+    .execute();
+}
+
 /**
- * Returns the condition that the warehouse lists a process. A worker takes nothing before it is registered again after a restore:
- * nothing can name a process that is not listed. Locks the process, so that it stays listed until the transaction ends.
+/**
+ * Returns the condition that a worker runs the job that `job` names. False before it is registered again after a restore: nothing can
+ * name a process that the warehouse does not list. Locks the process, so that it stays listed until the transaction ends.
  */
-export function isRegistered({ processId }: Owner): RawBuilder<boolean> {
-  return sql`exists (select from gmsi.processes p where p.process_id = ${processId} for key share)`;
+export function runsJob(job: string, { processId }: Pick<Owner, 'processId'>): RawBuilder<boolean> {
+  return sql`exists (select from gmsi.processes p where p.process_id = ${processId} and ${isRunBy(job)} for key share)`;
+}
+
+/** Returns the condition that a process `p` runs the job that `job` names, if it is a worker. */
+export function isRunBy(job: string): RawBuilder<boolean> {
+  return sql`(p.jobs is null or ${sql.ref(job)} = any(p.jobs))`;
 }
 
 /** Returns the condition that `owner` names a process that is alive. */

@@ -1,6 +1,8 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Job } from '../../config/job.ts';
 import type { Database, JobCommand, SchedulesTable } from '../database.ts';
-import { isRegistered, mayTake, type Owner } from './processes.ts';
+import { resolveAlerts } from './alerts.ts';
+import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
 export interface RegisteredJob {
@@ -10,6 +12,18 @@ export interface RegisteredJob {
   readonly schedule:
     | (Readonly<Record<JobCommand, string | null>> & { readonly timezone: string })
     | undefined;
+}
+
+/** Returns the schedule of a job file, to be stored; a job without one is never due. */
+export function scheduleIn({ schedule: due }: Pick<Job, 'schedule'>): NonNullable<RegisteredJob['schedule']> {
+  const { sync = null, backfill = null, refresh = null, timezone = 'UTC' } = due ?? {};
+  return { sync, backfill, refresh, timezone };
+}
+
+/** Returns true if something of a job is scheduled. */
+export async function isScheduled(db: Kysely<Database>, job: string): Promise<boolean> {
+  const scheduled = db.selectFrom('gmsi.schedules').select('job').where('cron', 'is not', null);
+  return (await scheduled.where('job', '=', job).limit(1).execute()).length > 0;
 }
 
 /**
@@ -53,19 +67,39 @@ export async function registerJob(
   });
 }
 
-/** Removes the schedule of a job whose file no longer has one. */
-export async function unscheduleJob(db: Kysely<Database>, job: string): Promise<void> {
-  await db.updateTable('gmsi.schedules').set({ cron: null }).where('job', '=', job).execute();
+/**
+ * Removes a job whose file a worker no longer has, with its schedule and its alerts, unless another living worker has the file.
+ * @returns false if another one has it
+ */
+export async function forgetJob(db: Kysely<Database>, job: string, by: Owner): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
+    const { rows } = await sql`
+      delete from gmsi.jobs j where job = ${job} and not exists (
+        select from gmsi.processes p
+        where p.process_id <> ${by.processId} and ${isAlive(by.leaseSeconds)} and j.job = any(p.jobs))
+      returning 1`.execute(trx);
+    if (rows.length === 0) return false;
+    // The row stays, because a process may be loading the job.
+    await trx
+      .updateTable('gmsi.schedules')
+      .set({ cron: null, due_at: null, resumes_at: null, paused_because: null, pause_error: null })
+      .where('job', '=', job)
+      .execute();
+    await resolveAlerts(trx, job);
+    return true;
+  });
+}
+
+/** A job that the workers know, and the process that has stored this definition. */
+export interface StoredJob extends Pick<RegisteredJob, 'job' | 'definition'> {
+  readonly registered_by: string;
 }
 
 /** Returns the definitions of all jobs that the workers know, or of one, without their secrets. */
-export async function storedJobs(
-  db: Kysely<Database>,
-  job?: string,
-): Promise<Pick<RegisteredJob, 'job' | 'definition'>[]> {
-  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition']).orderBy('job');
+export async function storedJobs(db: Kysely<Database>, job?: string): Promise<StoredJob[]> {
+  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition', 'registered_by']).orderBy('job');
   const rows = await jobs.$if(job !== undefined, (query) => query.where('job', '=', job!)).execute();
-  return rows as Pick<RegisteredJob, 'job' | 'definition'>[];
+  return rows as StoredJob[];
 }
 
 export type StoredSchedule = Selectable<SchedulesTable>;
@@ -73,12 +107,21 @@ export type StoredSchedule = Selectable<SchedulesTable>;
 type OfJob = Pick<StoredSchedule, 'job' | 'command'>;
 
 /**
- * Returns the schedules of jobs that are neither due nor being loaded, locked until the transaction ends; without those that
- * another worker has locked.
+ * Returns the schedules of a worker's jobs that are neither due nor being loaded, locked until the transaction ends; without those
+ * that another worker has locked.
  */
-export async function lockIdleSchedules(trx: Transaction<Database>): Promise<StoredSchedule[]> {
+export async function lockIdleSchedules(
+  trx: Transaction<Database>,
+  worker: Pick<Owner, 'processId'>,
+): Promise<StoredSchedule[]> {
   const idle = trx.selectFrom('gmsi.schedules').selectAll().where('due_at', 'is', null);
-  return idle.orderBy('job').orderBy('command').forUpdate().skipLocked().execute();
+  return idle
+    .where(runsJob('gmsi.schedules.job', worker))
+    .orderBy('job')
+    .orderBy('command')
+    .forUpdate()
+    .skipLocked()
+    .execute();
 }
 
 /** Corrects times of a schedule that only a wrong clock can have stored. */
@@ -107,7 +150,7 @@ export interface DueJob extends OfJob {
 }
 
 /**
- * Takes due jobs for a worker, the longest due first: those that no other living process has.
+ * Takes due jobs that a worker runs, the longest due first: those that no other living process has.
  * @returns all due jobs that the worker has: so one is not lost if the reply is, after the server has executed this
  */
 export async function takeDueJobs(
@@ -119,7 +162,7 @@ export async function takeDueJobs(
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
       where s.due_at is not null and s.command = ${command} and s.process_id is distinct from ${owner.processId}
-        and ${mayTake('s.process_id', owner)} and ${isRegistered(owner)}
+        and ${mayTake('s.process_id', owner)} and ${runsJob('s.job', owner)}
       order by s.due_at limit ${atMost} for update of s skip locked
     ), taken as (
       update gmsi.schedules s set process_id = ${owner.processId}
@@ -211,7 +254,7 @@ export async function dueExports(db: Kysely<Database>): Promise<{ job: string; e
 export async function takeExports(db: Kysely<Database>, job: string, owner: Owner): Promise<boolean> {
   const { rows } = await sql`
     update gmsi.jobs j set export_process_id = ${owner.processId}
-    where job = ${job} and export_due_at is not null and ${mayTake('j.export_process_id', owner)} and ${isRegistered(owner)}
+    where job = ${job} and export_due_at is not null and ${mayTake('j.export_process_id', owner)} and ${runsJob('j.job', owner)}
     returning 1
   `.execute(db);
   return rows.length === 1;

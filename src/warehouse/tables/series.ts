@@ -151,6 +151,24 @@ export function inScope(scope: WindowScope): RawBuilder<boolean> {
   return sql`(${isOfJob('w', scope)} and ${isOfPeriod})`;
 }
 
+/** A job that wants the days of a scope. */
+export interface WantedScope {
+  readonly job: string;
+  readonly scope: WindowScope;
+}
+
+/**
+ * Returns the jobs that want a day of a window `w`. More windows than those of `inScope` are wanted, so that none is given up that a
+ * job may still need.
+ */
+export function jobsWanting(wanted: readonly WantedScope[]): RawBuilder<string[]> {
+  const each = wanted.map(
+    ({ job, scope }) =>
+      sql`case when ${isOfJob('w', scope)} and w.days && ${period(scope)} then ${job}::text end`,
+  );
+  return sql`array_remove(array[${sql.join([sql`null::text`, ...each])}], null)`;
+}
+
 /** The condition that a window `w` is still to be drained; worded as in the partial indexes, so that they are used. */
 export const isOpen: RawBuilder<boolean> = sql`w.state in ('pending', 'draining', 'failed')`;
 

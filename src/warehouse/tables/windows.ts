@@ -5,7 +5,16 @@ import { isJoined } from './planning.ts';
 import { hasLivingProcess } from './processes.ts';
 import { nextToAskAgain } from './refusals.ts';
 import { hasRowsOf } from './retract.ts';
-import { inScope, isOpen, isWatched, loadedBefore, seriesColumns, type WindowScope } from './series.ts';
+import {
+  inScope,
+  isOpen,
+  isWatched,
+  jobsWanting,
+  loadedBefore,
+  seriesColumns,
+  type WantedScope,
+  type WindowScope,
+} from './series.ts';
 
 /** The load that wants a window. */
 interface Claimant {
@@ -234,4 +243,16 @@ export async function countByLength(
     group by 1
   `.execute(db);
   return rows;
+}
+
+/**
+ * Deletes the failed and refused windows that no job wants; rows that they have loaded stay. If a job wants their days later, these are
+ * planned like days that were never requested.
+ * @returns how many
+ */
+export async function forgetUnwanted(db: Kysely<Database>, wanted: readonly WantedScope[]): Promise<number> {
+  const { numAffectedRows } = await sql`
+    delete from gmsi.windows w where w.state in ('failed', 'refused') and ${jobsWanting(wanted)} = '{}'
+  `.execute(db);
+  return Number(numAffectedRows);
 }

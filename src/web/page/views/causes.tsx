@@ -66,6 +66,7 @@ export function causesOf(known: Known): Cause[] {
     ...unreadableJobs(known),
     ...endedLoads(known),
     ...failedWindows(known),
+    ...otherVersions(known),
     ...otherAlerts(known),
     ...notedChecks(known),
     ...changedFields(known),
@@ -139,20 +140,23 @@ export function failedWindows({
   jobs = [],
   loads = [],
 }: Pick<Known, 'failures' | 'jobs' | 'loads'>): Cause[] {
-  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day }) => {
+  return failures.map(({ state, job, cause, windows, series, example, first_day, last_day, is_wanted }) => {
     const of = jobs.find((one) => one.job === job);
     const isRunning = loads.some((load) => load.job === job && load.state === 'running');
     return {
-      isFailure: state === 'failed',
+      isFailure: state === 'failed' && is_wanted,
       what: `${counted(windows, 'window')} ${state}`,
       why: cause ?? 'The reason is not known.',
       where: [
         `${counted(series, 'series', 'series')}${job === null ? '' : ` of ${job}`}${series === 1 ? ':' : ', such as'} ${example}`,
         `${first_day} to ${last_day}`,
         ...(isRunning ? ['a load of the job is running'] : []),
+        ...(is_wanted ? [] : ['no job wants these days any more']),
       ],
+      ...(!is_wanted && { command: 'npx gmsi repair --windows', cost: free }),
       // A running load retries them, and a spent budget allows no request.
-      ...(job !== null &&
+      ...(is_wanted &&
+        job !== null &&
         !isRunning &&
         !(of && isSpent(of)) && {
           command: `npx gmsi backfill ${quoted(job)}${state === 'refused' ? ' --retry-refused' : ''}`,
@@ -185,36 +189,65 @@ function notedChecks({ checks = [] }: Known): Cause[] {
   });
 }
 
-function noWorker({ jobs = [], workers }: Known): Cause[] {
-  const scheduled = jobs.filter(({ next_run }) => next_run !== null);
-  if (workers === undefined || workers.length > 0 || scheduled.length === 0) return [];
-  const { projected, requests_used } = scheduled[0]!;
-  const isKnown = projected !== null && scheduled.every(({ series }) => series !== null);
+/** Finds scheduled jobs that no living worker runs. */
+function noWorker({ jobs = [] }: Known): Cause[] {
+  const idle = jobs.filter(({ scheduled, workers }) => scheduled && workers === 0);
+  if (idle.length === 0) return [];
+  const { projected, requests_used } = idle[0]!;
+  const isKnown = projected !== null && idle.every(({ series }) => series !== null);
   const cost = isKnown ? projected - requests_used! : null;
   return [
     {
       isFailure: true,
       what: 'No worker',
-      why: `Nothing runs what is scheduled: ${listed(scheduled.map(({ job }) => job))}.`,
+      why: `Nothing runs what is scheduled: ${listed(idle.map(({ job }) => job))}.`,
       command: 'npx gmsi work',
       cost: cost === 0 ? free : cost === null ? costOf(null) : `${costOf(cost)} until the month ends`,
     },
   ];
 }
 
-function lateJobs({ alerts = [] }: Known): Cause[] {
-  return alerts.filter(({ kind }) => kind === 'late').map(causeOfAlert);
+/** Finds jobs that are later than they may be, whether or not a worker runs them. */
+function lateJobs({ jobs = [] }: Known): Cause[] {
+  return jobs.flatMap(({ job, late, backfill_requests }) =>
+    late === null
+      ? []
+      : {
+          isFailure: true,
+          what: `${job}: late`,
+          why: late,
+          command: `npx gmsi backfill ${quoted(job)}`,
+          cost: costOf(backfill_requests),
+        },
+  );
 }
 
-/** Returns the alerts that the other causes do not tell, such as failed exports. */
-function otherAlerts({ alerts = [] }: Known): Cause[] {
-  const told = [refusal, 'late', 'budget', 'failed windows'];
-  return alerts.filter(({ kind }) => !told.includes(kind)).map(causeOfAlert);
+/** Finds jobs of which workers run another version than the file's. */
+function otherVersions({ jobs = [] }: Known): Cause[] {
+  return jobs.flatMap(({ job, other_version_by }) =>
+    other_version_by === null
+      ? []
+      : {
+          isFailure: false,
+          what: `${job}: two versions`,
+          why: `Workers run another version of the file, which ${other_version_by} has stored. The last worker to start, or to see its file change, wins.`,
+        },
+  );
 }
 
-function causeOfAlert({ kind, job, message }: Row<'alerts'>): Cause {
-  const command = `npx gmsi status ${quoted(job)}`;
-  return { isFailure: true, what: `${job}: ${kind}`, why: message, command, cost: free };
+/** Returns the alerts that the other causes do not tell: failed exports, and late jobs of other folders. */
+function otherAlerts({ alerts = [], jobs = [] }: Known): Cause[] {
+  const isTold = (kind: string, name: string) => kind === 'late' && jobs.some(({ job }) => job === name);
+  const told = [refusal, 'budget', 'failed windows'];
+  return alerts
+    .filter(({ kind, job }) => !told.includes(kind) && !isTold(kind, job))
+    .map(({ kind, job, message }) => ({
+      isFailure: true,
+      what: `${job}: ${kind}`,
+      why: message,
+      command: `npx gmsi ${kind === 'job file' ? 'validate' : 'status'} ${quoted(job)}`,
+      cost: free,
+    }));
 }
 
 function changedFields({ fields = [] }: Known): Cause[] {
@@ -236,16 +269,9 @@ function changedFields({ fields = [] }: Known): Cause[] {
 
 /** What the view knows so far. A list is `undefined` until it is answered, or if the server's user may not see it. */
 export type Known = {
-  readonly [Of in
-    | 'feeds'
-    | 'jobs'
-    | 'loads'
-    | 'failures'
-    | 'requests'
-    | 'workers'
-    | 'checks'
-    | 'fields'
-    | 'alerts']: readonly Row<Of>[] | undefined;
+  readonly [Of in 'feeds' | 'jobs' | 'loads' | 'failures' | 'requests' | 'checks' | 'fields' | 'alerts']:
+    | readonly Row<Of>[]
+    | undefined;
 };
 
 /** True if every series has all days that no longer change. */
@@ -280,34 +306,30 @@ function completeness(
   feeds: NonNullable<Known['feeds']>,
 ): string | undefined {
   const loaded = jobs.filter((job) => job.series !== null && !isNeverLoaded(job));
-  if (loaded.length === 0) return completenessOfAll(feeds);
+  if (loaded.length === 0) return loadedSeries(feeds);
   // Two jobs may have the same series.
   const sum = (of: 'own_series' | 'own_complete') => loaded.reduce((total, job) => total + job[of]!, 0);
   const others = feeds.reduce((total, { series }) => total + series, 0) > sum('own_series');
-  // Jobs whose period has ended would say nothing about how current the others are.
-  const latest = loaded
-    .map(({ to }) => to!)
-    .toSorted()
-    .at(-1);
-  const reached = loaded.filter(({ to, complete_to }) => to === latest && complete_to !== null);
-  const until = reached.map(({ complete_to }) => complete_to!).toSorted()[0];
+  // Of jobs whose periods end on different days, no day is that of all.
+  const isAlike = loaded.every(({ to }) => to === loaded[0]!.to);
+  const reached = isAlike ? loaded.flatMap(({ complete_to }) => complete_to ?? []) : [];
+  const until = reached.toSorted()[0];
   const said = `${number(sum('own_complete'))} of ${number(sum('own_series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
-  return others ? `${said}; in all, ${completenessOfAll(feeds)}` : said;
+  return others ? `${said}; in all, ${loadedSeries(feeds)}` : said;
 }
 
-/** The same of all that was requested, by whatever job: nobody can say then which days are still to be requested. */
-function completenessOfAll(feeds: NonNullable<Known['feeds']>): string | undefined {
+/** The same of all that was requested, by whatever job: nobody can say then which days are complete. */
+function loadedSeries(feeds: NonNullable<Known['feeds']>): string | undefined {
   const newest = daysOfFeeds(feeds).newest;
-  const sum = (of: 'series' | 'complete') => feeds.reduce((total, feed) => total + feed[of], 0);
-  return (
-    newest &&
-    `${number(sum('complete'))} of ${number(sum('series'))} series complete; last requested day ${newest}`
-  );
+  const series = feeds.reduce((total, feed) => total + feed.series, 0);
+  return newest && `${number(series)} series, last requested day ${newest}`;
 }
 
 function failed(failures: NonNullable<Known['failures']>): string {
   const count = (state: string) =>
-    failures.filter((one) => one.state === state).reduce((total, { windows }) => total + windows, 0);
+    failures
+      .filter((one) => one.state === state && one.is_wanted)
+      .reduce((total, { windows }) => total + windows, 0);
   const parts = (['failed', 'refused'] as const).flatMap((state) => {
     const windows = count(state);
     return windows > 0 ? `${counted(windows, 'window')} ${state}` : [];

@@ -9,13 +9,8 @@ import { Copied, costOf, free, quoted } from '../commands.tsx';
 type Job = Row<'jobs'>;
 
 /** Shows how far each job is: those in trouble first, those that were never loaded folded away. */
-export function Jobs(props: {
-  jobs: readonly Job[];
-  loads: readonly Row<'loads'>[];
-  /** False if nothing runs what is scheduled. */
-  hasWorkers: boolean;
-}) {
-  const { jobs, loads, hasWorkers } = props;
+export function Jobs(props: { jobs: readonly Job[]; loads: readonly Row<'loads'>[] }) {
+  const { jobs, loads } = props;
   const usable = jobs.filter(({ problem }) => problem === null);
   if (usable.length === 0) return null;
   const loaded = usable.filter((job) => !isNeverLoaded(job));
@@ -29,7 +24,7 @@ export function Jobs(props: {
           label="Table of jobs"
           kind="small"
           rows={loaded.toSorted((a, b) => placeOf(a) - placeOf(b))}
-          columns={columnsOf(isRunning, hasWorkers)}
+          columns={columnsOf(isRunning)}
           keyOf={({ job }) => job}
           detail={(job) =>
             // The banner proposes how to retry what failed or was refused.
@@ -58,7 +53,7 @@ function stateOf(job: Job, isRunning: (job: string) => boolean): string {
   return (job.refused ?? 0) > 0 ? 'refused' : 'covered';
 }
 
-function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Column<Job>[] {
+function columnsOf(isRunning: (job: string) => boolean): Column<Job>[] {
   const columns: Column<Job>[] = [
     {
       title: 'job',
@@ -98,13 +93,13 @@ function columnsOf(isRunning: (job: string) => boolean, hasWorkers: boolean): Co
     },
     {
       title: 'next',
-      show: ({ next_run, next_command }) =>
-        next_run === null ? (
-          <span class="quiet">not scheduled</span>
-        ) : hasWorkers ? (
+      show: ({ next_run, next_command, scheduled, workers }) =>
+        next_run !== null ? (
           `${next_command} ${moment(next_run)}`
-        ) : (
+        ) : scheduled && workers === 0 ? (
           <span class="bad">none: no worker</span>
+        ) : (
+          <span class="quiet">not scheduled</span>
         ),
     },
   ];

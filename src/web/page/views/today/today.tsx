@@ -14,7 +14,6 @@ export function Today() {
   const asked = {
     feeds: useAnswer('feeds', {}),
     jobs: useAnswer('jobs', {}, 5, 60),
-    workers: useAnswer('workers', {}, 5, 30),
     failures: useAnswer('failures', {}),
     checks: useAnswer('checks', {}),
     fields: useAnswer('fields', {}, 60),
@@ -28,7 +27,7 @@ export function Today() {
   const known = Object.fromEntries(
     Object.entries(asked).map(([name, { answer }]) => [name, answer?.rows]),
   ) as Known;
-  const { jobs = [], loads = [], workers } = known;
+  const { jobs = [], loads = [] } = known;
   // Without the warehouse, all questions have the same error.
   const errors = new Map(
     Object.values(asked).flatMap(({ error }) => (error ? [[error.message, error]] : [])),
@@ -53,7 +52,7 @@ export function Today() {
       <Causes causes={causesOf(known)} />
       <Running loads={loads} jobs={jobs} />
       <div class="sides">
-        <Jobs {...{ jobs, loads }} hasWorkers={workers?.length !== 0} />
+        <Jobs {...{ jobs, loads }} />
         <Budget {...{ jobs, requests }} />
       </div>
       {checks.answer && loads.length + checks.answer.rows.length > 0 && (

@@ -1,0 +1,92 @@
+import { type Session, today } from '../compose.ts';
+import { typedJob } from '../config/find-job-file.ts';
+import type { Job } from '../config/job.ts';
+import type { JobFileError } from '../config/problems.ts';
+import { type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
+import { asTyped, type Cell, count, minute, number, share, table } from '../terminal/table.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+
+/** A job and the path of its file. */
+export type JobOfFile = Omit<ListedJob, 'completeness'> & { readonly path: string };
+
+/** Lists jobs; those that name something that the service does not list are `unresolved`. */
+export async function listJobs(session: Session, db: Warehouse, jobs: readonly Job[]) {
+  const listed: JobOfFile[] = [];
+  const unresolved: JobFileError[] = [];
+  const readStandings = standingsReader(db, {
+    // Nobody asks for budgets here, and they take a while.
+    apiKey: undefined,
+    clock: session.clock,
+    leaseSeconds: session.config.leaseSeconds,
+  });
+  for (const standing of await readStandings(jobs)) {
+    if (standing.problem) {
+      unresolved.push(standing.problem);
+      continue;
+    }
+    const { completeness: _, ...one } = await listJob(db, standing, today(session));
+    listed.push({ ...one, path: standing.job.path });
+  }
+  return { listed, unresolved };
+}
+
+/** Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it. */
+export function describeJobs(jobs: readonly JobOfFile[]): string {
+  const rows = jobs.map((one): Cell[] => {
+    const { job, feed, from, to, series, complete, covered, wanted } = one;
+    return [
+      job,
+      feed,
+      from,
+      to,
+      series === null || complete === null ? '' : `${number(complete)} of ${number(series)}`,
+      covered === null || wanted === null
+        ? ''
+        : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },
+      nextRunOf(one),
+    ];
+  });
+  const head = ['job', 'feed', 'from', 'to', 'series complete', 'days loaded', 'next run (UTC)'];
+  const shown = table(head, rows, { least: ['feed', 'from', 'to', 'series complete'] });
+  return [shown, ...notesOn(jobs)].join('\n\n');
+}
+
+/** Says when a job runs next, or that no worker runs it. */
+export function nextRunOf({ isScheduled, workers, nextRun, otherVersionBy }: JobOfFile): Cell {
+  if (nextRun) {
+    const when = `${nextRun.isDue ? 'since ' : ''}${minute(nextRun.at)}`;
+    return `${nextRun.command} ${when}${otherVersionBy === null ? '' : ', by another version of the file'}`;
+  }
+  return isScheduled && workers === 0 ? { text: 'no worker runs it', style: 'yellow' } : '';
+}
+
+function notesOn(jobs: readonly JobOfFile[]): string[] {
+  const named = (of: (job: JobOfFile) => boolean) => jobs.filter(of);
+  const unknown = named(({ series }) => series === null);
+  const incomplete = named(({ covered, wanted }) => (covered ?? 0) < (wanted ?? 0));
+  const idle = named(({ isScheduled, workers }) => isScheduled && workers === 0);
+  const others = named(({ otherVersionBy }) => otherVersionBy !== null);
+  const typed = (of: readonly JobOfFile[]) => of.map(({ path }) => typedJob(path)).join(' ');
+  return [
+    ...jobs.flatMap(({ late }) => late ?? []),
+    ...others.map(
+      ({ job, otherVersionBy }) =>
+        `Workers run another version of job ${job}, which ${otherVersionBy} has stored. The last worker to start, or to see its file change, wins.`,
+    ),
+    ...(incomplete.length > 0
+      ? [
+          `${count(incomplete.length, 'job lacks', 'jobs lack')} days of ${incomplete.length === 1 ? 'its period' : 'their periods'}. To load them: ${asTyped(`backfill ${typed(incomplete)}`)}`,
+        ]
+      : []),
+    ...(idle.length > 0
+      ? [
+          `No worker runs ${idle.map(({ job }) => job).join(', ')}, so nothing is loaded as scheduled. To run ${idle.length === 1 ? 'it' : 'them'}: ${asTyped('work')}`,
+        ]
+      : []),
+    ...(unknown.length > 0
+      ? [
+          `${count(unknown.length, 'job')} cannot be counted before ${asTyped('lookups')} has fetched the lists of the service.`,
+        ]
+      : []),
+  ];
+}

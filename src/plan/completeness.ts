@@ -1,0 +1,42 @@
+import type { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
+import type { Warehouse } from '../warehouse/connect.ts';
+import { type Completeness, completenessOf } from '../warehouse/questions/status.ts';
+import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { firstUnsettledDay, plannedDays } from './days.ts';
+
+/** What of a job's period is loaded. */
+export interface JobCompleteness extends Completeness {
+  /** Series of the job. It is complete if each has every settled day of the period. */
+  readonly series: number;
+  /** The period so far, from the history limit on. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Returns what of a job's period is loaded, from `start_date` or the history limit to `end_date`. This is the only definition of
+ * complete.
+ * @param job with what a probe has learned about its feed
+ * @param others other jobs, whose series are not the job's own
+ * @returns `undefined` if the history limit leaves no day
+ */
+export async function completenessOfJob(
+  db: Warehouse,
+  job: Job,
+  scope: WindowScope,
+  today: Temporal.PlainDate,
+  others: readonly WindowScope[] = [],
+): Promise<JobCompleteness | undefined> {
+  const { days } = plannedDays(job, today);
+  if (!days) return undefined;
+  const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
+  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
+  const found = await completenessOf(db, planned, firstUnsettled, others);
+  return { ...found, series: seriesIn(planned), from: planned.from, to: planned.to };
+}
+
+/** Returns true if settled days of a job are missing. */
+export function lacksDays(found: Pick<Completeness, 'covered' | 'wanted'> | undefined): boolean {
+  return found !== undefined && found.covered < found.wanted;
+}

@@ -1,0 +1,150 @@
+import { expect, it } from 'vitest';
+import { Secret } from '../../src/secret.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
+import { markDue } from '../../src/warehouse/tables/schedules.ts';
+import { answerOf } from '../../src/web/endpoint.ts';
+import { allEndpoints } from '../../src/web/endpoints.ts';
+import { gmsiHere } from '../cli/in-process.ts';
+import { aPlaceForAll } from '../cli/place.ts';
+import { registered } from '../support/a-worker.ts';
+
+const { sandbox, folder, setting, warehouse } = await aPlaceForAll({ volume: 0.01 });
+const { db } = warehouse;
+const clock = () => new Date();
+const ago = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
+const run = async (...args: string[]) => {
+  const ended = await gmsiHere(args, setting);
+  return { ...ended, json: args.includes('--json') ? JSON.parse(ended.stdout) : undefined };
+};
+
+/** What each place says of a job. */
+async function everywhere(name: string) {
+  const ofJobs = (await run('jobs', '--json')).json.jobs;
+  const ofStatus = (await run('status', '--json')).json.jobs;
+  const [named] = (await run('status', name, '--json')).json.jobs;
+  const endpoints = allEndpoints(db, {
+    cwd: folder.path,
+    leaseSeconds: 30,
+    apiKey: new Secret('sandbox-key'),
+    clock,
+  });
+  const { columns, rows } = await answerOf(db, endpoints.find(({ path }) => path === 'jobs')!, {});
+  const page = rows.map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])));
+  const of = (all: readonly { job: string }[]) =>
+    all.find(({ job }) => job === name) as Record<string, unknown>;
+  const onPage = of(page as { job: string }[]);
+  const said = [of(ofJobs), of(ofStatus), named].map((one) => [
+    one.series,
+    one.complete,
+    one.covered,
+    one.wanted,
+    one.isScheduled,
+    one.workers,
+    one.nextRun && [one.nextRun.command, one.nextRun.at],
+    one.otherVersionBy,
+    // Minutes pass between two answers.
+    String(one.late).replace(/\d+\.\d/, 'n'),
+  ]);
+  const nextRun = onPage.next_run as Date | null;
+  const pageSaid = [
+    onPage.series,
+    onPage.complete,
+    onPage.covered,
+    onPage.wanted,
+    onPage.scheduled,
+    onPage.workers,
+    nextRun && [onPage.next_command, nextRun.toISOString()],
+    onPage.other_version_by,
+    String(onPage.late).replace(/\d+\.\d/, 'n'),
+  ];
+  for (const one of said) expect(one).toEqual(pageSaid);
+  return of(ofJobs) as Record<string, never>;
+}
+
+const job = {
+  countries: ['US', 'NO'],
+  topics: ['Inflation-Food'],
+  start_date: ago(100),
+  end_date: 'today',
+  lookback: 'P2D',
+  schedule: { sync: '0 0 1 1 *' },
+  alerts: { max_lag: 'P5D' },
+};
+
+it('says the same of a job in jobs, status, the page and at the end of a sync: complete by its period, late, and who runs it', async () => {
+  await folder.write('jobs/desk.yaml', job);
+  await run('lookups');
+  const { json } = await run('sync', 'desk', '--json');
+  // A sync loads the settling days only.
+  expect(json.jobs[0]).toMatchObject({ outcome: 'done', series: 2, complete: 0, covered: 0, wanted: 2 * 98 });
+  const idle = await everywhere('desk');
+  expect(idle).toMatchObject({
+    series: 2,
+    complete: 0,
+    covered: 0,
+    wanted: 2 * 98,
+    isScheduled: true,
+    workers: 0,
+    nextRun: null,
+    late: expect.stringMatching(
+      /^Job desk is 10\d\.\d days late: at least one series has no covered day yet; 5 days are/,
+    ),
+  });
+  const jobs = await run('jobs');
+  expect(jobs.stdout).toMatch(/^desk .* 0 of 2 +0\.0% +no worker runs it$/m);
+  expect(jobs.stdout).toMatch(/^Job desk is 10\d\.\d days late/m);
+  const status = await run('status');
+  expect(status.stdout).toMatch(/^Job desk is 10\d\.\d days late/m);
+  expect(status.stdout).toContain('1 job lacks days of its period. To load them: gmsi backfill desk\n');
+});
+
+it('ends a sync of a job that lacks days with what is missing and the command that loads it', async () => {
+  const { stdout, code } = await run('sync', 'desk');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /^missing +196 of 196 days of the job from [\d-]+ to [\d-]+; 0 of 2 series are complete\. To load them: gmsi backfill desk$/m,
+  );
+  expect(stdout).toMatch(/\nNext: gmsi backfill desk\n$/);
+  const loaded = await run('backfill', 'desk');
+  expect(loaded.stdout).not.toMatch(/^missing/m);
+  expect(loaded.stdout).toMatch(/\nNext: gmsi check desk\n$/);
+  expect((await run('sync', 'desk')).stdout).toMatch(/\nNext: gmsi check desk\n$/);
+  expect(await everywhere('desk')).toMatchObject({ complete: 2, covered: 196, wanted: 196, late: null });
+});
+
+it('names the next run only of a job that a living worker runs, by what workers have stored', async () => {
+  await registered(db, 'desk', job, clock());
+  const worker = { command: 'work', run_by: 'here', version: 'test', concurrency: 1 };
+  await registerProcess(db, { ...worker, process_id: 'other', jobs: ['energy'] });
+  expect(await everywhere('desk')).toMatchObject({ workers: 0, nextRun: null });
+  await registerProcess(db, { ...worker, process_id: 'own', jobs: ['desk'] });
+  const next = `${clock().getUTCFullYear() + 1}-01-01T00:00:00.000Z`;
+  expect(await everywhere('desk')).toMatchObject({
+    workers: 1,
+    nextRun: { command: 'sync', at: next, isDue: false },
+    otherVersionBy: null,
+  });
+  await registerProcess(db, { ...worker, process_id: 'every' });
+  expect(await everywhere('desk')).toMatchObject({ workers: 2 });
+
+  // The file has changed, and no worker has read it yet.
+  await folder.write('jobs/desk.yaml', { ...job, schedule: { sync: '0 0 2 1 *' } });
+  expect(await everywhere('desk')).toMatchObject({ nextRun: { at: next }, otherVersionBy: 'test' });
+  expect((await run('jobs')).stdout).toMatch(
+    /^Workers run another version of job desk, which test has stored/m,
+  );
+
+  // Queued, the file's version counts, with its schedule.
+  expect(await run('backfill', 'desk', '--enqueue')).toMatchObject({ code: 0 });
+  const second = `${clock().getUTCFullYear() + 1}-01-02T00:00:00.000Z`;
+  await db.updateTable('gmsi.schedules').set({ due_at: null }).execute();
+  expect(await everywhere('desk')).toMatchObject({ nextRun: { at: second }, otherVersionBy: null });
+
+  await markDue(db, { job: 'desk', command: 'backfill' }, clock());
+  expect(await everywhere('desk')).toMatchObject({ nextRun: { command: 'backfill', isDue: true } });
+  await db.updateTable('gmsi.processes').set({ stopped_at: new Date() }).execute();
+  expect(await everywhere('desk')).toMatchObject({ workers: 0, nextRun: null });
+  expect((await run('status', 'desk')).stdout).toMatch(/^desk +backfill +no worker runs it/m);
+  expect(sandbox.stats().requests).toBeGreaterThan(0);
+});

@@ -1,0 +1,137 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
+import { Secret } from '../../src/secret.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
+import { answerOf } from '../../src/web/endpoint.ts';
+import { allEndpoints } from '../../src/web/endpoints.ts';
+import { gmsiHere } from '../cli/in-process.ts';
+import { aPlaceForAll } from '../cli/place.ts';
+import { aLogin } from '../support/a-login.ts';
+import { registered } from '../support/a-worker.ts';
+
+const { folder, setting, warehouse } = await aPlaceForAll({ volume: 0.01 });
+const { db } = warehouse;
+const run = (...args: string[]) => gmsiHere(args, setting);
+
+const job = {
+  countries: ['US'],
+  topics: ['Inflation-Food', 'Elections'],
+  start_date: '2025-01-01',
+  end_date: '2025-06-30',
+};
+
+/** A window of each topic has failed, one of the first was refused before the job's period, and one waits. */
+beforeEach(async () => {
+  await run('lookups');
+  await sql`delete from gmsi.windows; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
+  await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable'),
+    ('gmsi-headlines', 'US', 'Elections', 'COMBINED', '2025-06-30', '2025-07-15', 'failed', '503 Service Unavailable'),
+    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2024-01-01', '2024-01-31', 'refused', '422 too old'),
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2025-01-01', '2025-01-31', 'pending', null)`.execute(
+    db,
+  );
+  await folder.write('jobs/food.yaml', job);
+});
+
+async function windows() {
+  const all = db.selectFrom('gmsi.windows').select(['topic', 'state', 'first_day']);
+  return (await all.orderBy('topic').orderBy('first_day').execute()).map(
+    ({ topic, state }) => `${topic} ${state}`,
+  );
+}
+
+async function failuresOnPage(by = db) {
+  const of = {
+    cwd: folder.path,
+    leaseSeconds: 30,
+    apiKey: new Secret('sandbox-key'),
+    clock: () => new Date(),
+  };
+  const endpoint = allEndpoints(by, of).find(({ path }) => path === 'failures')!;
+  const { columns, rows } = await answerOf(by, endpoint, {});
+  return rows.map((row) => [row[columns.indexOf('example')], row[columns.indexOf('is_wanted')]]);
+}
+
+it('shows windows that no job wants as such, and deletes them with gmsi repair --windows and no others', async () => {
+  expect((await run('repair', '--windows', '--dry-run')).stdout).toMatch(
+    /refused +1 .*2024-01-01[\s\S]*Nothing was changed/,
+  );
+  await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
+  expect(await failuresOnPage()).toEqual(
+    expect.arrayContaining([
+      ['US Inflation-Food', true],
+      ['US Elections', false],
+      ['US Inflation-Food', false],
+    ]),
+  );
+  const status = await run('status');
+  const [wanted, unwanted] = status.stdout.split('Failed or refused, and not wanted by any job');
+  expect(wanted).toMatch(/^Failed or refused\n.*\nfailed +1 .*US Inflation-Food/m);
+  expect(wanted).not.toContain('US Elections');
+  expect(unwanted).toMatch(
+    /failed +1 .*US Elections[\s\S]*refused +1 [\s\S]*\nTo delete these windows: gmsi repair --windows\n/,
+  );
+
+  const { stdout, code } = await run('repair', '--windows');
+  expect(code).toBe(0);
+  expect(stdout).toContain('2 windows deleted that no job wants. Rows that they had loaded stay.\n');
+  expect(await windows()).toEqual(['Inflation-Food failed', 'Inflation-Food pending']);
+  expect((await run('status')).stdout).not.toContain('not wanted by any job');
+  expect((await run('repair', '--windows')).stdout).toBe(
+    'Every failed or refused window is wanted by a job.\n',
+  );
+  expect(await windows()).toHaveLength(2);
+});
+
+it('names a job that wants a window, though another one has last requested it', async () => {
+  await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value values (900, 'backfill', 'gone', 'gmsi-headlines', 'x');
+    update gmsi.windows set load_id = 900`.execute(db);
+  const { failures } = JSON.parse((await run('status', '--json')).stdout);
+  expect(failures).toMatchObject([
+    { state: 'failed', job: 'food', windows: 2, is_wanted: true },
+    { state: 'refused', job: 'gone', windows: 1, is_wanted: false },
+  ]);
+});
+
+it('wants no days before the history limit of a job', async () => {
+  await folder.write('jobs/food.yaml', { ...job, start_date: '2020-01-01', history_limit: '2025-01-01' });
+  expect((await run('repair', '--windows')).stdout).toMatch(/1 window deleted/);
+  expect(await windows()).not.toContain('Inflation-Food refused');
+});
+
+it('answers readers, who may not see what workers have stored', async () => {
+  await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
+  await using reader = await aLogin(warehouse, 'gmsi_reader');
+  expect((await failuresOnPage(reader.db)).map(([, isWanted]) => isWanted)).not.toContain(false);
+});
+
+it('keeps what a job of another folder or another version wants, and all if a job cannot be read', async () => {
+  await folder.write('jobs/food.yaml', { ...job, topics: ['Inflation-Food'] });
+  // A living worker still runs the version with both topics.
+  await registered(db, 'food', { ...job, schedule: { sync: '0 * * * *' } });
+  const worker = { command: 'work', run_by: 'here', version: 'test', concurrency: 1 };
+  await registerProcess(db, { ...worker, process_id: 'w', jobs: ['food'] });
+  // Another folder's job wants the days before the period.
+  await registered(db, 'older', { ...job, start_date: '2024-01-01', end_date: '2024-01-01' });
+  expect((await run('repair', '--windows')).stdout).toBe(
+    'Every failed or refused window is wanted by a job.\n',
+  );
+  expect(await windows()).toHaveLength(4);
+
+  await sql`delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
+  for (const broken of ['feed: none\n', 'countries: [XX]\ntopics: [Elections]\nstart_date: 2025-01-01\n']) {
+    await folder.write('jobs/broken.yaml', broken);
+    const refused = await run('repair', '--windows');
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('jobs/broken.yaml:1') });
+    expect((await failuresOnPage()).every(([, isWanted]) => isWanted)).toBe(true);
+  }
+  await rm(join(folder.path, 'jobs'), { recursive: true });
+  expect(await run('repair', '--windows')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('there is no job file in jobs/ here'),
+  });
+  expect(await windows()).toHaveLength(4);
+});
