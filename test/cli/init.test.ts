@@ -81,6 +81,8 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(
       `LOG_LEVEL=warn\nGMSI_BASE_URL=${sandbox.url}\nGMSI_API_KEY=the-right-key\nDATABASE_URL=${warehouse.url}\n`,
     );
+    // Initials find a country before another name that contains them.
+    expect(await readFile(join(folder.path, 'jobs', 'first.yaml'), 'utf8')).toContain('countries:\n  - GB\n');
     const plan = await gmsiHere(['plan', 'first'], { cwd: folder.path });
     expect(plan).toMatchObject({ code: 0, stderr: '' });
     // One window and one live answer an hour, so nothing that backfills could use up.

@@ -39,10 +39,10 @@ async function everywhere(name: string) {
     one.complete,
     one.covered,
     one.wanted,
-    one.isScheduled,
+    one.is_scheduled,
     one.workers,
-    one.nextRun && [one.nextRun.command, one.nextRun.at],
-    one.otherVersionBy,
+    one.next_run && [one.next_run.command, one.next_run.at],
+    one.other_version_by,
     // Minutes pass between two answers.
     String(one.late).replace(/\d+\.\d/, 'n'),
   ]);
@@ -84,9 +84,9 @@ it('says the same of a job in jobs, status, the page and at the end of a sync: c
     complete: 0,
     covered: 0,
     wanted: 2 * 98,
-    isScheduled: true,
+    is_scheduled: true,
     workers: 0,
-    nextRun: null,
+    next_run: null,
     late: expect.stringMatching(
       /^Job desk is 10\d\.\d days late: at least one series has no covered day yet; 5 days are/,
     ),
@@ -117,20 +117,20 @@ it('names the next run only of a job that a living worker runs, by what workers 
   await registered(db, 'desk', job, clock());
   const worker = { command: 'work', run_by: 'here', version: 'test', concurrency: 1 };
   await registerProcess(db, { ...worker, process_id: 'other', jobs: ['energy'] });
-  expect(await everywhere('desk')).toMatchObject({ workers: 0, nextRun: null });
+  expect(await everywhere('desk')).toMatchObject({ workers: 0, next_run: null });
   await registerProcess(db, { ...worker, process_id: 'own', jobs: ['desk'] });
   const next = `${clock().getUTCFullYear() + 1}-01-01T00:00:00.000Z`;
   expect(await everywhere('desk')).toMatchObject({
     workers: 1,
-    nextRun: { command: 'sync', at: next, isDue: false },
-    otherVersionBy: null,
+    next_run: { command: 'sync', at: next, is_due: false },
+    other_version_by: null,
   });
   await registerProcess(db, { ...worker, process_id: 'every' });
   expect(await everywhere('desk')).toMatchObject({ workers: 2 });
 
   // The file has changed, and no worker has read it yet.
   await folder.write('jobs/desk.yaml', { ...job, schedule: { sync: '0 0 2 1 *' } });
-  expect(await everywhere('desk')).toMatchObject({ nextRun: { at: next }, otherVersionBy: 'test' });
+  expect(await everywhere('desk')).toMatchObject({ next_run: { at: next }, other_version_by: 'test' });
   expect((await run('jobs')).stdout).toMatch(
     /^Workers run another version of job desk, which test has stored/m,
   );
@@ -139,12 +139,12 @@ it('names the next run only of a job that a living worker runs, by what workers 
   expect(await run('backfill', 'desk', '--enqueue')).toMatchObject({ code: 0 });
   const second = `${clock().getUTCFullYear() + 1}-01-02T00:00:00.000Z`;
   await db.updateTable('gmsi.schedules').set({ due_at: null }).execute();
-  expect(await everywhere('desk')).toMatchObject({ nextRun: { at: second }, otherVersionBy: null });
+  expect(await everywhere('desk')).toMatchObject({ next_run: { at: second }, other_version_by: null });
 
   await markDue(db, { job: 'desk', command: 'backfill' }, clock());
-  expect(await everywhere('desk')).toMatchObject({ nextRun: { command: 'backfill', isDue: true } });
+  expect(await everywhere('desk')).toMatchObject({ next_run: { command: 'backfill', is_due: true } });
   await db.updateTable('gmsi.processes').set({ stopped_at: new Date() }).execute();
-  expect(await everywhere('desk')).toMatchObject({ workers: 0, nextRun: null });
+  expect(await everywhere('desk')).toMatchObject({ workers: 0, next_run: null });
   expect((await run('status', 'desk')).stdout).toMatch(/^desk +backfill +no worker runs it/m);
   expect(sandbox.stats().requests).toBeGreaterThan(0);
 });

@@ -91,9 +91,9 @@ const named = (...names: string[]) =>
     .join(' ');
 /** Who may do what in the schema, besides functions. Change it only with the paragraph on privileges in docs/operating.md. */
 const expectedGrants = [
-  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums live_sightings moments processes rejected_records windows',
+  'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
-    'alerts api_usage cadence closes countries coverage headline_revisions imported_files jobs learned_facts',
+    'alerts api_usage cadence closes countries coverage headline_revisions imported_files learned_facts',
     'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed watched wire_fields',
     ...feedTables,
   )}`,
