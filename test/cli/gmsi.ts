@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -99,8 +99,9 @@ export async function aFolder(name = 'gmsi cli '): Promise<Folder> {
     async write(file, content) {
       const target = join(path, file);
       await mkdir(join(target, '..'), { recursive: true });
-      // YAML holds JSON.
-      await writeFile(target, typeof content === 'string' ? content : JSON.stringify(content));
+      // Renamed, so that no worker reads half of it. YAML holds JSON.
+      await writeFile(`${target}.part`, typeof content === 'string' ? content : JSON.stringify(content));
+      await rename(`${target}.part`, target);
       return target;
     },
     [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
