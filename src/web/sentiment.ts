@@ -132,7 +132,7 @@ export const sentimentEndpoints = [
         headlines_before: z.int(),
         change: score,
         contribution: score.describe(
-          'Part of the change of all series together, which is the sum of all parts: the share of all headlines, times how far their mean is from the mean of all before; now less then.',
+          'Part of the change of all series together, which is the sum of all parts: the share of all headlines times the distance of their mean from the earlier mean of all, for the later period minus the same for the earlier one.',
         ),
         z: score.describe(
           'The change in standard errors, which follow from how daily means scatter; null for fewer than 7 days with headlines.',

@@ -250,8 +250,8 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     await using _ = tab;
     // Failures stand below, as one sees them.
     const data = page.locator('.chart canvas, .grid, main table:not(.causes)').first();
-    await data.waitFor();
-    expect((await data.boundingBox())!.y).toBeLessThan(370);
+    // A chart is drawn again once the story of its largest move is known.
+    await expect.poll(async () => (await data.boundingBox())?.y, { timeout: 20_000 }).toBeLessThan(370);
     const chips = page.locator('.chips');
     const sheet = page.locator('.controls');
     expect(await sheet.isVisible()).toBe(false);

@@ -27,7 +27,7 @@ const sum = (rows: readonly { readonly contribution: number | null }[]) =>
 
 describe('of rows that are made up', () => {
   itAlone(
-    'a story adds its share, times its distance from the mean before, now less then',
+    'a story adds its share times its distance from the mean before, for the later period minus the same for the earlier one',
     async ({ db }) => {
       const row = (id: number, day: string, headline: string, score: number | null) =>
         aRow({

@@ -23,7 +23,7 @@ import { type Column, Table } from '../../table.tsx';
 import { moment, periodFor, plusDays, today } from '../../time.ts';
 import { NoHeadlines } from '../commands.tsx';
 import { feed, matches, oneModel } from '../sentiment/asked.ts';
-import { HeadlineText } from '../sentiment/headlines.tsx';
+import { HeadlineText, Sides } from '../sentiment/headlines.tsx';
 
 const kinds = { series: 'series', country: 'countries', topic: 'topics' };
 const againsts = { quarter: '90 days before', before: 'as many days before', year: 'a year earlier' };
@@ -112,10 +112,10 @@ export function Changes() {
                 <>
                   <Noted of={asked}>
                     <How>
-                      The part of the move is the share of all headlines, times how far their mean is from the
-                      mean of all before; now less then. All parts add up to the move. z is the change in
-                      standard errors, from how daily means scatter; none for fewer than 7 days with
-                      headlines.
+                      The part of the move: the share of all headlines times the distance of their mean from
+                      the earlier mean of all, for the later period minus the same for the earlier one. All
+                      parts add up to the move. z is the change in standard errors, from how daily means
+                      scatter; none for fewer than 7 days with headlines.
                     </How>
                   </Noted>
                   <Table
@@ -277,29 +277,16 @@ function Stories({ parameters, all, what }: { parameters: Parameters; all: Chang
                 all stories together {score(sum, 4)}, the move.
               </p>
               <How>
-                Headlines that say the same are one story. Its part of the move is its share of all headlines,
-                times how far its mean is from the mean of all before; now less then. All parts add up to the
-                move.
+                Headlines that say the same are one story. Its part of the move: its share of all headlines
+                times the distance of its mean from the earlier mean of all, for the later period minus the
+                same for the earlier one. All parts add up to the move.
               </How>
-              <div class="sides">
-                {(
-                  [
-                    ['Raised the mean', single.filter(({ contribution }) => contribution > 0)],
-                    ['Lowered the mean', single.filter(({ contribution }) => contribution < 0).toReversed()],
-                  ] as const
-                ).map(([title, rows]) => (
-                  <div key={title}>
-                    <Table
-                      label={title}
-                      kind="news"
-                      rows={rows}
-                      columns={[{ title, kind: 'text', show: storyOf }, part(all.change)]}
-                      keyOf={(row) => `${row.last_at} ${row.headline}`}
-                      first={15}
-                    />
-                  </div>
-                ))}
-              </div>
+              <Sides
+                titles={['Raised the mean', 'Lowered the mean']}
+                rows={single}
+                show={storyOf}
+                part={part(all.change)}
+              />
             </>
           );
         }}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { address, go } from '../../address.ts';
 import { type Parameters, useAnswer } from '../../api.ts';
@@ -257,28 +258,48 @@ function Stories({ parameters, model }: { parameters: Parameters; model: 'direct
             A contribution is the sum of a story's {model} scores, divided by all headlines. Stories are
             headlines that say the same.
           </Noted>
-          <div class="sides">
-            {(
-              [
-                ['Raise the mean', rows.filter(({ contribution }) => contribution > 0)],
-                ['Lower the mean', rows.filter(({ contribution }) => contribution < 0).toReversed()],
-              ] as const
-            ).map(([title, rows]) => (
-              <div key={title}>
-                <Table
-                  label={title}
-                  kind="news"
-                  rows={rows}
-                  columns={[{ title, kind: 'text', show: storyOf }, contribution]}
-                  keyOf={(row) => `${row.last_at} ${row.headline}`}
-                  first={15}
-                />
-              </div>
-            ))}
-          </div>
+          <Sides
+            titles={['Raise the mean', 'Lower the mean']}
+            rows={rows}
+            show={storyOf}
+            part={contribution}
+          />
         </>
       )}
     </Answered>
+  );
+}
+
+/** Lists stories in two columns: those that raise a mean, most first, and those that lower it. */
+export function Sides<
+  Story extends Pick<Row<'headlines/stories'>, 'contribution' | 'last_at' | 'headline'>,
+>(props: {
+  titles: readonly [raise: string, lower: string];
+  /** The largest contribution first. */
+  rows: readonly Story[];
+  show: (story: Story) => ComponentChildren;
+  part: Column<Story>;
+}) {
+  const { titles, rows, show, part } = props;
+  const sides = [
+    rows.filter(({ contribution }) => contribution > 0),
+    rows.filter(({ contribution }) => contribution < 0).toReversed(),
+  ];
+  return (
+    <div class="sides">
+      {titles.map((title, side) => (
+        <div key={title}>
+          <Table
+            label={title}
+            kind="news"
+            rows={sides[side]!}
+            columns={[{ title, kind: 'text', show }, part]}
+            keyOf={(row) => `${row.last_at} ${row.headline}`}
+            first={15}
+          />
+        </div>
+      ))}
+    </div>
   );
 }
 
