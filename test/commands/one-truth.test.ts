@@ -18,6 +18,15 @@ const run = async (...args: string[]) => {
   return { ...ended, json: args.includes('--json') ? JSON.parse(ended.stdout) : undefined };
 };
 
+/** When a day of January begins next. */
+function nextInJanuary(day: number): string {
+  const now = clock();
+  const thisYear = Date.UTC(now.getUTCFullYear(), 0, day);
+  return new Date(
+    thisYear > now.getTime() ? thisYear : Date.UTC(now.getUTCFullYear() + 1, 0, day),
+  ).toISOString();
+}
+
 /** What each place says of a job. */
 async function everywhere(name: string) {
   const ofJobs = (await run('jobs', '--json')).json.jobs;
@@ -119,7 +128,7 @@ it('names the next run only of a job that a living worker runs, by what workers 
   await registerProcess(db, { ...worker, process_id: 'other', jobs: ['energy'] });
   expect(await everywhere('desk')).toMatchObject({ workers: 0, next_run: null });
   await registerProcess(db, { ...worker, process_id: 'own', jobs: ['desk'] });
-  const next = `${clock().getUTCFullYear() + 1}-01-01T00:00:00.000Z`;
+  const next = nextInJanuary(1);
   expect(await everywhere('desk')).toMatchObject({
     workers: 1,
     next_run: { command: 'sync', at: next, is_due: false },
@@ -137,7 +146,7 @@ it('names the next run only of a job that a living worker runs, by what workers 
 
   // Queued, the file's version counts, with its schedule.
   expect(await run('backfill', 'desk', '--enqueue')).toMatchObject({ code: 0 });
-  const second = `${clock().getUTCFullYear() + 1}-01-02T00:00:00.000Z`;
+  const second = nextInJanuary(2);
   await db.updateTable('gmsi.schedules').set({ due_at: null }).execute();
   expect(await everywhere('desk')).toMatchObject({ next_run: { at: second }, other_version_by: null });
 
