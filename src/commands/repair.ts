@@ -76,7 +76,7 @@ async function repairWindows(session: Session, names: readonly string[], dryRun:
   const { rows } = await failuresByCause(known).query.execute(db);
   const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
   const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted);
-  if (session.json) printJson({ dryRun, unwanted, deleted });
+  if (session.json) printJson(snakeCased({ dryRun, unwanted, deleted }));
   else print(`${describeUnwanted(unwanted, deleted, dryRun)}\n`);
   return exitCodes.done;
 }
