@@ -70,7 +70,11 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
       const user = await stayingUser();
       const client = await connected(user);
       const { rows } = await client.query('select pg_backend_pid() as pid');
+      const other = await connected(user);
+      const isLost = new Promise((done) => other.once('end', done));
       process.kill(rows[0].pid, 'SIGKILL');
+      // Until then, the server answers as before.
+      await isLost;
       await vi.waitFor(async () => expect(await sessions(user), user.stderr).toBe(1), 60_000);
       // The one that looks for users has seen this one; for one that has yet to come it would wait for ten seconds.
       await looksTwice(user);
