@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 async function windows() {
   const all = db.selectFrom('gmsi.windows').select(['topic', 'state', 'first_day']);
-  return (await all.orderBy('topic').orderBy('first_day').execute()).map(
+  return (await all.orderBy('topic').orderBy('first_day').orderBy('state').execute()).map(
     ({ topic, state }) => `${topic} ${state}`,
   );
 }
