@@ -157,7 +157,7 @@ describe('moving a warehouse', () => {
         Object.fromEntries(Object.entries(before).map(([table, rows]) => [table, rows.length])),
       );
 
-      // It is a warehouse as any other: triggers work, numbers go on.
+      // Triggers work, and numbers go on.
       const { rows: off } =
         await sql`select from pg_trigger where tgenabled <> 'O' and not tgisinternal`.execute(target.db);
       expect(off).toEqual([]);
@@ -203,7 +203,7 @@ describe('moving a warehouse', () => {
     },
   );
 
-  it('twice brings a warehouse back', async () => {
+  it('there and back leaves the same warehouse', async () => {
     await using first = await aWarehouse();
     await using second = await anOrdinaryTarget();
     await using third = await anOrdinaryTarget();
@@ -454,7 +454,7 @@ describe('a move is refused', () => {
     expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
   });
 
-  it('if there is no place for what somebody added, of which rows depend', async () => {
+  it('if somebody added tables or columns that the new schema lacks', async () => {
     await using warehouse = await aWarehouse({ isNew: true });
     await using target = await anOrdinaryTarget();
     await sql`alter table gmsi.headlines add column note text`.execute(warehouse.db);

@@ -93,8 +93,7 @@ function aboutMove({ model, from, to, against }: MoveAsked): string {
 
 /**
  * Part of the move: the share of all headlines times the distance of their mean from the earlier mean of all, for the later period
- * minus the same for the earlier one. The parts
- * of any groups that make up all headlines add up to the move.
+ * minus the same for the earlier one. The parts of any groups that make up all headlines add up to the move.
  * @param part a table of SQL with the counts and sums of both periods: `n` and `s` now, `n0` and `s0` before
  * @param total the same of all headlines
  */
