@@ -57,6 +57,27 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  it('Enter may come before the list is loaded', async () => {
+    const { tab, page } = await open(views.coverage);
+    await using _ = tab;
+    let isTyped = false;
+    await page.route(/api\/series/, async (route) => {
+      await expect.poll(() => isTyped, { timeout: 20_000 }).toBe(true);
+      await route.continue();
+    });
+    await page.evaluate(
+      `history.pushState(null, '', '?view=sentiment&${series}'); dispatchEvent(new PopStateEvent('popstate'))`,
+    );
+    const country = page.locator('[role=combobox]').first();
+    await country.focus();
+    await page.keyboard.type('norw');
+    await page.locator('.choose .list', { hasText: 'loading' }).waitFor();
+    await page.keyboard.press('Enter');
+    isTyped = true;
+    await expect.poll(() => page.url()).toContain('country=NO');
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('a list to choose from closes with its field, however soon the focus leaves it', async () => {
     const { tab, page } = await open(views.sentiment);
     await using _ = tab;

@@ -27,7 +27,7 @@ function choicesOf(
 
 /** Returns the choices of headlines, and what of them was requested. */
 export function useChoices(first: Row<'feeds'> | undefined) {
-  const listed = useAnswer('series', {}, 60).answer?.rows;
+  const listed = useAnswer('series', {}, 60);
   const asked = first && {
     feed: first.feed,
     match_type: first.match_type,
@@ -36,7 +36,9 @@ export function useChoices(first: Row<'feeds'> | undefined) {
   };
   const requested = useAnswer('coverage', asked, 30).answer?.rows ?? [];
   const [countries, topics] = (['country', 'topic'] as const).map((kind) =>
-    choicesOf(kind, listed, [...new Set(requested.map((one) => one[kind]))]),
+    listed.answer || listed.error
+      ? choicesOf(kind, listed.answer?.rows, [...new Set(requested.map((one) => one[kind]))])
+      : [],
   ) as [Choice[], Choice[]];
   return { requested, countries, topics };
 }
@@ -73,6 +75,8 @@ export function Choose(props: {
   const [isOpen, setOpen] = useState(false);
   const [words, setWords] = useState('');
   const [active, setActive] = useState(0);
+  // Enter was pressed before the choices were loaded.
+  const [isEntered, setEntered] = useState(false);
   // Those that were chosen when the list opened come first, so that no row moves under the pointer.
   const [first, setFirst] = useState(chosen);
   const id = useId();
@@ -101,12 +105,18 @@ export function Choose(props: {
   useEffect(() => {
     if (isWanted) findSeries();
   }, []);
+  useEffect(() => {
+    if (!isEntered || choices.length === 0) return;
+    setEntered(false);
+    if (found[0]) flip(found[0].code);
+  });
   const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
     // Enter may follow the last letter before the list is drawn anew.
     const typed = event.currentTarget.value;
     const enters = typed === words ? found[active] : findBy(typed)[0];
     const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape' && isOpen) setOpen(false);
+    else if (event.key === 'Enter' && choices.length === 0) setEntered(true);
     else if (event.key === 'Enter' && isOpen && enters) flip(enters.code);
     else if (event.key === 'Enter') setOpen(true);
     else if (moves) {
@@ -140,6 +150,7 @@ export function Choose(props: {
           onInput={(event) => {
             setWords(event.currentTarget.value);
             setActive(0);
+            setEntered(false);
             setOpen(true);
           }}
           onKeyDown={onKey}
@@ -189,7 +200,9 @@ export function Choose(props: {
               <span class="quiet end">{[group, note].filter(Boolean).join(' · ')}</span>
             </div>
           ))}
-          {found.length === 0 && <div class="quiet">nothing is called so</div>}
+          {found.length === 0 && (
+            <div class="quiet">{choices.length === 0 ? 'loading' : 'nothing is called so'}</div>
+          )}
         </div>
       )}
     </div>
