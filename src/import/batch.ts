@@ -16,13 +16,16 @@ export const most = { records: 1000, size: 4 * 1024 * 1024 };
 /** The longest record, in bytes. */
 export const longest = 1024 * 1024;
 
+/** Far more than a record has. DuckDB keeps 2,048 records in memory, so the number must have a bound. */
+const mostColumns = 1000;
+
 export interface ReadOptions {
   readonly feed: Feed;
   /** Added to each record that lacks them. */
   readonly columns: Readonly<Record<string, string>>;
   /** Records at the beginning that are loaded already. */
   readonly skip: number;
-  /** Reads CSV and Parquet. */
+  /** Reads Parquet. */
   readonly duckdb: DuckDB | undefined;
   readonly onBytes: (bytes: number) => void;
   /** Stops reading. */
@@ -40,9 +43,23 @@ export function refuseEmpty({ table, fields }: Feed, columns: readonly string[])
 }
 
 /** Refuses an export: its times say when another warehouse stored a row, which means nothing here. */
-export function refuseExport(columns: readonly string[]): void {
+function refuseExport(columns: readonly string[]): void {
   if (!['is_backfilled', 'first_seen_at', 'load_id'].every((name) => columns.includes(name))) return;
   throw new FileRefused('is an export of a warehouse (gmsi export), not a file of service records');
+}
+
+/** Refuses names of columns that no record can have. @param line of the header, if they are written in a line */
+export function checkNames(names: readonly string[], line?: number): void {
+  refuseExport(names);
+  const twice = names.find((name, at) => name !== '' && names.indexOf(name) !== at);
+  if (twice !== undefined) throw new FileRefused(`has the column "${twice}" twice`, { line });
+  // Assigning `__proto__` to a record would not add a field.
+  if (names.includes('__proto__')) throw new FileRefused('has a column "__proto__"', { line });
+  if (names.length > mostColumns) throw new FileRefused(`has more than ${mostColumns} columns`, { line });
+}
+
+export function tooLong(line: number): FileRefused {
+  return new FileRefused(`a record is longer than ${longest} bytes`, { line });
 }
 
 /** A record with its place in the file and its approximate size. */

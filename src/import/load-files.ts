@@ -77,7 +77,7 @@ export async function loadFiles(
   placed: readonly PlacedFile[],
 ): Promise<LoadedFiles> {
   const { days, stop, refuse, onProgress } = context;
-  using duckdb = placed.some(({ file }) => file.format !== 'ndjson') ? await openTables(stop) : undefined;
+  using duckdb = placed.some(({ file }) => file.format === 'parquet') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
   const counts = { loaded: 0, loadedBefore: 0, outside: 0, done: 0 };
@@ -205,7 +205,7 @@ const tooMany =
 const otherDays =
   'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are of (--from and --to, or the name)';
 
-/** Opens one DuckDB for all files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
+/** Opens one DuckDB for all Parquet files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {
   const { openDuckDB } = await import('../duckdb.ts');
   const duckdb = await openDuckDB('', stop);

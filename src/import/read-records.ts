@@ -1,7 +1,7 @@
 import { parseJson } from '../service/json.ts';
-import { type Batch, longest, most, type PlacedRecord, type ReadOptions } from './batch.ts';
+import { type Batch, longest, most, type PlacedRecord, type ReadOptions, tooLong } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
-import { bytesOf } from './file-bytes.ts';
+import { linesOf } from './file-bytes.ts';
 
 interface Mutable extends Batch {
   readonly records: unknown[];
@@ -51,60 +51,32 @@ async function recordsOf(
   reading: ReadOptions,
 ): Promise<AsyncIterable<Iterable<PlacedRecord>>> {
   if (file.format === 'ndjson') return jsonRecords(file, reading);
-  const { tableRecords } = await import('./read-table.ts');
-  return tableRecords(file, reading);
+  if (file.format === 'csv') return (await import('./read-csv.ts')).csvRecords(file, reading);
+  return (await import('./read-parquet.ts')).parquetRecords(file, reading);
 }
 
 async function* jsonRecords(file: DataFile, reading: ReadOptions): AsyncGenerator<Iterable<PlacedRecord>> {
-  let rest = '';
   let line = 1;
   let isEmpty = true;
-  function* read(text: string, isEnd: boolean): Generator<PlacedRecord> {
-    const lines = (rest + text).split('\n');
-    rest = isEnd ? '' : lines.pop()!;
-    for (const json of lines) {
-      if (Buffer.byteLength(json) > longest) throw tooLong(line);
+  function* read(lines: string): Generator<PlacedRecord> {
+    for (const json of lines.split('\n')) {
+      if (json.length > longest) throw tooLong(line);
       if (json.trim() !== '') {
         isEmpty = false;
         yield { record: parsed(json, line), at: line, size: json.length };
       }
       line++;
     }
-    if (rest.length > longest) throw tooLong(line);
   }
-  for await (const [text, isEnd] of textOf(file, reading, () => line)) yield read(text, isEnd);
+  for await (const [lines] of linesOf(file, reading, () => line)) yield read(lines.replace(/\n$/, ''));
   // The file is probably cut off, so its days must not count as covered.
   if (isEmpty) throw new FileRefused('is empty');
 }
-
-const tooLong = (line: number) => new FileRefused(`a record is longer than ${longest} bytes`, { line });
 
 function parsed(json: string, line: number): unknown {
   try {
     return parseJson(json);
   } catch (cause) {
     throw new FileRefused('is not JSON; each line must be one record', { line, cause });
-  }
-}
-
-/** Yields a file's text in pieces; `isEnd` marks the last one. @throws FileRefused with the line that is broken */
-async function* textOf(
-  file: DataFile,
-  reading: ReadOptions,
-  line: () => number,
-): AsyncGenerator<readonly [text: string, isEnd: boolean]> {
-  // Also removes a byte order mark.
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const [chunk, isEnd] of bytesOf(file, reading, line)) {
-    let text: string;
-    try {
-      text = decoder.decode(chunk, { stream: !isEnd });
-    } catch (cause) {
-      // Yields the lines before the broken one, so that the error names the right line.
-      const lossy = chunk.toString('utf8');
-      yield [lossy.slice(0, lossy.lastIndexOf('\n', lossy.indexOf('\ufffd')) + 1), false];
-      throw new FileRefused('is not UTF-8', { line: line(), cause });
-    }
-    yield [text, isEnd];
   }
 }

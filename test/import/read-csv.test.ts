@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { type DuckDB, openDuckDB } from '../../src/duckdb.ts';
+import { describe, expect, it, test } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { DataFile } from '../../src/import/data-file.ts';
 import { readBatches } from '../../src/import/read-records.ts';
 import { parseJson } from '../../src/service/json.ts';
 
-/** CSV as DuckDB reads it: what becomes of its cells, and that nothing of it is lost without a word. */
+/** CSV: what becomes of its cells, and that nothing of it is lost without a word. */
 
 function aFile(csv: string | Buffer): DataFile {
   const bytes = Buffer.from(csv);
@@ -17,12 +16,6 @@ function aFile(csv: string | Buffer): DataFile {
 }
 
 const stop = new AbortController().signal;
-
-let duckdb: DuckDB;
-beforeAll(async () => {
-  duckdb = await openDuckDB('', stop);
-});
-afterAll(() => duckdb[Symbol.dispose]());
 
 interface Read {
   readonly records: unknown[];
@@ -34,7 +27,7 @@ interface Read {
 async function read(csv: string | Buffer, columns: Record<string, string> = {}, skip = 0): Promise<Read> {
   const records: unknown[] = [];
   try {
-    const reading = { feed: gmsiHeadlines, columns, skip, duckdb, onBytes: () => {}, stop };
+    const reading = { feed: gmsiHeadlines, columns, skip, duckdb: undefined, onBytes: () => {}, stop };
     for await (const batch of readBatches(aFile(csv), reading)) records.push(...batch.records);
     return { records };
   } catch (error) {
@@ -103,7 +96,7 @@ describe('a CSV file', () => {
           );
         },
       ),
-      { numRuns: 25 },
+      { numRuns: 100 },
     );
   });
 
@@ -134,14 +127,17 @@ describe('a CSV file', () => {
       3,
       2,
     ],
-    ['a cell after which something follows', 'a,b\n1,2\n"1"x,2\n7,8\n', quoted, 3, 2],
+    ['a cell after which something follows', 'a,b\n1,2\n"1"x,2\n7,8\n', quoted, 3, 1],
     ['a quote that is never closed', 'a,b\n1,2\n7,8\n"3,4\n5,6\n', quoted, 4, 2],
-    ['bytes that are not UTF-8', Buffer.from('a,b\n1,2\n3,\xe9\n7,8\n', 'latin1'), 'is not UTF-8', 3, 2],
-  ])('with %s is read all the same, and then refused with the line', async (_what, csv, why, line, many) => {
-    const { records, ...refused } = await read(csv);
-    expect(refused).toEqual({ why, line });
-    expect(records).toHaveLength(many);
-  });
+    ['bytes that are not UTF-8', Buffer.from('a,b\n1,2\n3,\xe9\n7,8\n', 'latin1'), 'is not UTF-8', 3, 1],
+  ])(
+    'with %s is read as far as its records are certain, and refused with the line',
+    async (_what, csv, why, line, many) => {
+      const { records, ...refused } = await read(csv);
+      expect(refused).toEqual({ why, line });
+      expect(records).toHaveLength(many);
+    },
+  );
 
   test.each([
     ['LF and then CRLF', 'a,b\n1,2\r\n3,4\r\n'],

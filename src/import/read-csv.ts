@@ -1,0 +1,176 @@
+import Papa from 'papaparse';
+import type { Feed } from '../feeds/feed.ts';
+import { parseJson } from '../service/json.ts';
+import { checkNames, longest, type PlacedRecord, type ReadOptions, refuseEmpty, tooLong } from './batch.ts';
+import { type DataFile, FileRefused } from './data-file.ts';
+import { linesOf } from './file-bytes.ts';
+
+interface Parsed {
+  readonly data: readonly (readonly string[])[];
+  readonly errors: readonly { readonly row: number }[];
+  readonly meta: { readonly cursor: number };
+}
+
+/** How a CSV file is written (RFC 4180), by its header. */
+interface Dialect {
+  readonly names: readonly string[];
+  readonly newLine: '\n' | '\r\n';
+  parse(text: string, isEnd: boolean): Parsed;
+}
+
+const notQuotes = 'a quote is not closed, or does not end where its cell ends';
+
+/**
+ * Yields the records of a CSV file in order. If records have too many or too few cells, yields the others before it refuses the
+ * file.
+ * @throws FileRefused with the line
+ */
+export async function* csvRecords(
+  file: DataFile,
+  reading: ReadOptions,
+): AsyncGenerator<readonly PlacedRecord[]> {
+  const texts = textFields(reading.feed);
+  let dialect: Dialect | undefined;
+  let rest = '';
+  let line = 1;
+  let records = 0;
+  let broken = 0;
+  let refusal: FileRefused | undefined;
+  for await (const [lines, isEnd] of linesOf(file, reading, () => line)) {
+    let text = rest + lines;
+    if (dialect === undefined) {
+      const header = text.replace(/^[\r\n]+/, '');
+      if (header === '' && isEnd) throw new FileRefused('is empty, without even a header');
+      line += countOf(text.slice(0, text.length - header.length), '\n');
+      text = header;
+      dialect = dialectOf(text, isEnd);
+    }
+    if (dialect === undefined) {
+      rest = text;
+      if (rest.length > longest) throw tooLong(line);
+      continue;
+    }
+    const { names, newLine } = dialect;
+    const { data, errors, meta } = dialect.parse(text, isEnd);
+    const whole = isEnd ? text : text.slice(0, meta.cursor);
+    const lineOf = (at: number) =>
+      data.slice(0, at).reduce((sum, cells) => sum + 1 + countOf(cells.join(), '\n'), line);
+    const mixed = mixedAt(data, whole, newLine, isEnd);
+    const unclosed = errors[0]?.row ?? data.length;
+    const readable = Math.min(mixed, unclosed, data.length);
+    const size = Math.ceil(whole.length / data.length);
+    const read: PlacedRecord[] = [];
+    for (let at = 0; at < readable; at++) {
+      const cells = data[at]!;
+      if (cells.length === 1 && cells[0] === '') continue;
+      // Skips the header, which concatenated files repeat.
+      if (cells[0] === names[0] && cells.every((cell, index) => cell === names[index])) continue;
+      if (cells.length !== names.length) {
+        broken++;
+        refusal ??= new FileRefused(`has ${cells.length} cells, but the header has ${names.length}`, {
+          line: lineOf(at),
+        });
+        continue;
+      }
+      const record: Record<string, unknown> = {};
+      for (let index = 0; index < names.length; index++) {
+        const name = names[index]!;
+        const cell = cells[index]!;
+        if (name !== '') record[name] = cell === '' ? null : texts.has(name) ? cell : asJson(cell);
+      }
+      read.push({ record, at: ++records, size });
+    }
+    yield read;
+    if (readable < data.length) {
+      const why = mixed < unclosed ? 'its line ends are mixed, or its quotes are not CSV quotes' : notQuotes;
+      throw new FileRefused(why, { line: lineOf(readable) });
+    }
+    line += countOf(whole, '\n');
+    rest = text.slice(whole.length);
+    if (rest.length > longest) throw tooLong(line);
+  }
+  if (refusal && broken > 1)
+    throw new FileRefused(`${refusal.message}; in total, ${broken} records cannot be read`, refusal);
+  if (refusal) throw refusal;
+  if (records === 0) refuseEmpty(reading.feed, dialect!.names);
+}
+
+/** Returns the dialect of a file by its header, or undefined if the text ends within the header. @throws FileRefused */
+function dialectOf(text: string, isEnd: boolean): Dialect | undefined {
+  let end = text.indexOf('\n');
+  while (end >= 0 && countOf(text.slice(0, end), '"') % 2 === 1) end = text.indexOf('\n', end + 1);
+  if (end < 0 && !isEnd) return undefined;
+  const header = end < 0 ? text : text.slice(0, end);
+  const newLine = header.endsWith('\r') ? '\r\n' : '\n';
+  const delimiter = [',', ';', '\t'].find((sign) => header.includes(sign)) ?? ',';
+  const parser = new Papa.Parser({ delimiter, newline: newLine });
+  const parse = (text: string, isEnd: boolean): Parsed => parser.parse(text, 0, !isEnd);
+  const { data, errors } = parse(header.replace(/\r$/, ''), true);
+  const [names] = data as [readonly string[]];
+  if (errors.length > 0) throw new FileRefused(notQuotes, { line: 1 });
+  if (mixedAt(data, header, '\n', true) === 0)
+    throw new FileRefused('its lines end with CR alone: save it with LF or CRLF at the end of lines', {
+      line: 1,
+    });
+  checkNames(names, 1);
+  return { names, newLine, parse };
+}
+
+/**
+ * Returns the first row with the end of a line in a cell that is not quoted, or infinity. A quoted cell is in the text with its
+ * quotes.
+ */
+function mixedAt(rows: Parsed['data'], text: string, newLine: string, isEnd: boolean): number {
+  const ends = isEnd ? rows.length - 1 : rows.length;
+  if (countOf(text, '\n') === ends && countOf(text, '\r') === (newLine === '\n' ? 0 : ends)) return Infinity;
+  let from = 0;
+  for (const [at, cells] of rows.entries()) {
+    for (const cell of cells) {
+      if (!/[\r\n]/.test(cell)) continue;
+      const quoted = `"${cell.replaceAll('"', '""')}"`;
+      const found = text.indexOf(quoted, from);
+      if (found < 0) return at;
+      from = found + quoted.length;
+    }
+  }
+  return Infinity;
+}
+
+/** Counts a character in a text. */
+function countOf(text: string, character: string): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) count++;
+  return count;
+}
+
+/** Returns the fields of columns that are not numbers; their cells stay text. */
+function textFields({ fields, table }: Feed): ReadonlySet<string> {
+  return new Set(
+    Object.entries(fields).flatMap(([column, names]) =>
+      ['double precision', 'bigint'].includes(table.columns[column]!) ? [] : names,
+    ),
+  );
+}
+
+/**
+ * Returns the value that a page's JSON has for a cell, so that the same record gives the same row: true, false, a list, an
+ * object, a number if the cell has its shortest form, else the text.
+ */
+function asJson(cell: string): unknown {
+  if (/^-?\d/.test(cell)) {
+    const number = Number(cell);
+    // From 2^53 on, digits may have been rounded.
+    const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(cell);
+    return isExact && String(number) === cell ? number : cell;
+  }
+  if (cell === 'true' || cell === 'false') return cell === 'true';
+  if (!beginsAsJson.test(cell) || !/[\]}]$/.test(cell.trimEnd())) return cell;
+  try {
+    return parseJson(cell);
+  } catch {
+    return cell;
+  }
+}
+
+/** How lists and objects begin, and few other texts: an error for each of those would take far longer than to read its record. */
+const beginsAsJson = /^(?:\{\s*["}]|\[\s*(?:["\d[{\]-]|true|false|null|NaN|Infinity))/;
