@@ -188,7 +188,7 @@ function onDisk(
     madeAt: mtime,
     archive: undefined,
     crc32: undefined,
-    open: async () => createReadStream(path, { highWaterMark: 256 * 1024 }),
+    open: async () => createReadStream(path),
     content: (stop) => digestOf(path, stop),
   };
 }

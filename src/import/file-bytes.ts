@@ -16,7 +16,7 @@ export async function* bytesOf(
     const steps = [
       stored,
       checking(file, onBytes),
-      ...(file.isGzipped ? [createGunzip({ chunkSize: 256 * 1024 })] : []),
+      ...(file.isGzipped ? [createGunzip({ chunkSize: 64 * 1024 })] : []),
     ];
     // The last stream throws the pipeline's error.
     const bytes = pipeline(steps, () => {}) as unknown as Readable;
@@ -70,7 +70,6 @@ function endOfUtf8(lines: Buffer): number {
 export function checking(file: DataFile, onBytes: (bytes: number) => void): Transform {
   let sum = 0;
   return new Transform({
-    highWaterMark: 256 * 1024,
     transform(chunk: Buffer, _encoding, done) {
       onBytes(chunk.length);
       if (file.crc32 !== undefined) sum = crc32(chunk, sum);

@@ -160,7 +160,7 @@ function asJson(cell: string): unknown {
   if (/^-?\d/.test(cell)) {
     const number = Number(cell);
     // From 2^53 on, digits may have been rounded.
-    const isExact = Number.isSafeInteger(number) || !/^-?\d+$/.test(cell);
+    const isExact = Math.abs(number) < 2 ** 53 || !/^-?\d+$/.test(cell);
     return isExact && String(number) === cell ? number : cell;
   }
   if (cell === 'true' || cell === 'false') return cell === 'true';

@@ -29,10 +29,17 @@ export function otherSeries(feed: Feed, listed: ListedValues, overrides: FieldAl
   return (record, series) => {
     if (typeof record !== 'object' || record === null) return undefined;
     for (const { dimension, fields, spell } of parts) {
-      const named = fields.flatMap((field) => spell((record as Record<string, unknown>)[field]) ?? []);
       const asked = spell(series[dimension]) ?? series[dimension];
-      if (named.length > 0 && !named.includes(asked))
-        return `names the ${dimension} ${named[0]}, not ${asked}`;
+      let other: string | undefined;
+      for (const field of fields) {
+        const named = spell((record as Record<string, unknown>)[field]);
+        if (named === asked) {
+          other = undefined;
+          break;
+        }
+        other ??= named;
+      }
+      if (other !== undefined) return `names the ${dimension} ${other}, not ${asked}`;
     }
     return undefined;
   };
@@ -42,11 +49,17 @@ export function otherSeries(feed: Feed, listed: ListedValues, overrides: FieldAl
 function speller(dimension: Dimension, listed: readonly string[]) {
   const known = new Map(listed.map((value) => [value.toLowerCase(), value]));
   const codes = dimension === 'country' ? regionCodes() : new Map<string, string>();
-  return (text: unknown): string | undefined => {
-    if (typeof text !== 'string') return undefined;
+  const spell = (text: string): string | undefined => {
     const lower = text.trim().toLowerCase();
     const value = known.get(lower);
     return codes.get((value ?? lower).toLowerCase()) ?? value;
+  };
+  let last: { readonly text: string; readonly spelled: string | undefined } | undefined;
+  return (text: unknown): string | undefined => {
+    if (typeof text !== 'string') return undefined;
+    // Most records name the same series as the one before.
+    if (text !== last?.text) last = { text, spelled: spell(text) };
+    return last.spelled;
   };
 }
 
