@@ -98,7 +98,10 @@ export async function* csvRecords(
 /** Returns the dialect of a file by its header, or undefined if the text ends within the header. @throws FileRefused */
 function dialectOf(text: string, isEnd: boolean): Dialect | undefined {
   let end = text.indexOf('\n');
-  while (end >= 0 && countOf(text.slice(0, end), '"') % 2 === 1) end = text.indexOf('\n', end + 1);
+  for (let from = 0, quotes = 0; end >= 0; from = end, end = text.indexOf('\n', end + 1)) {
+    quotes += countOf(text.slice(from, end), '"');
+    if (quotes % 2 === 0) break;
+  }
   if (end < 0 && !isEnd) return undefined;
   const header = end < 0 ? text : text.slice(0, end);
   const newLine = header.endsWith('\r') ? '\r\n' : '\n';
