@@ -1,6 +1,7 @@
 import { cpus, totalmem } from 'node:os';
 import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
+import { benchArchive, volumes } from './archive.ts';
 import { benchAtTheLimit } from './at-the-limit.ts';
 import { benchDlt, benchEndToEnd } from './end-to-end.ts';
 import { benchImport } from './import.ts';
@@ -25,8 +26,10 @@ const usual = {
 };
 const parts = {
   ...usual,
-  // Only when they are asked for: this wants Python and dlt, and the others hours and tens of gigabytes.
+  // Only when they are asked for: the first wants Python and dlt, and the others up to hours and tens of gigabytes.
   dlt: benchDlt,
+  archive: (server: BenchServer) => benchArchive(server, [volumes.small, volumes.whole]),
+  'archive-small': (server: BenchServer) => benchArchive(server, [volumes.small]),
   scale: (server: BenchServer) => benchScale(server, 10_000_000),
   'scale-large': (server: BenchServer) => benchScale(server, 50_000_000),
 };

@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const fromHere = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const cli = fromHere('../dist/cli.js');
+export const cli = fromHere('../dist/cli.js');
 const key = 'bench-key';
 
 /** What a process did and used, from its start to its end. */
@@ -21,9 +21,14 @@ export interface Ended {
 }
 
 /** Runs a built program to its end. */
-export async function run(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+export async function run(
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd = process.cwd(),
+): Promise<Ended> {
   const startedAt = performance.now();
   const child = spawn(process.execPath, ['--import', fromHere('report-usage.mjs'), ...args], {
+    cwd,
     env: { PATH: process.env.PATH, GMSI_API_KEY: key, ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
   });
@@ -124,24 +129,52 @@ export async function dltPipeline(
   return { seconds: (performance.now() - startedAt) / 1000, records: Number(stdout) };
 }
 
+/** A process that runs until it is disposed. */
+export interface RunningProcess extends AsyncDisposable {
+  /** The first line of its output. */
+  said(): Promise<string>;
+  /** What it has used so far, from Linux's /proc, because a killed process cannot say. @throws if it has ended */
+  used(): Promise<Pick<Ended, 'cpuSeconds' | 'peakBytes'>>;
+}
+
+/** Starts a command of gmsi. Disposing kills it. */
+export function start(
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd = process.cwd(),
+): RunningProcess {
+  const child = spawn(process.execPath, [cli, '--json', ...args], {
+    cwd,
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const proc = (name: string) => readFile(`/proc/${child.pid}/${name}`, 'utf8');
+  return {
+    said: async () => String((await once(child.stdout, 'data'))[0]),
+    async used() {
+      const fields = (await proc('stat')).replace(/^.*\) /s, '').split(' ');
+      const [, kilobytes] = /^VmHWM:\s+(\d+)/m.exec(await proc('status')) ?? [];
+      return {
+        cpuSeconds: (Number(fields[11]) + Number(fields[12])) / 100,
+        peakBytes: Number(kilobytes) * 1024,
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
 export interface SandboxProcess extends AsyncDisposable {
   readonly url: string;
 }
 
 /** `gmsi sandbox`, in a process of its own, with many headlines a day, so that pages are full. */
 export async function sandbox(options: object): Promise<SandboxProcess> {
-  const args = ['--json', 'sandbox', '--port', '0', '--key', key];
   const asked = ['--options', JSON.stringify({ volume: 12, ...options })];
-  const child = spawn(process.execPath, [cli, ...args, ...asked], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const [line] = await once(child.stdout!, 'data');
-  return {
-    url: JSON.parse(String(line)).url,
-    [Symbol.asyncDispose]: () => end(child),
-  };
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  // It has nothing to finish.
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+  const running = start(['sandbox', '--port', '0', '--key', key, ...asked], {});
+  const { url } = JSON.parse(await running.said());
+  return { url, [Symbol.asyncDispose]: running[Symbol.asyncDispose] };
 }
