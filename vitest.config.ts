@@ -13,8 +13,8 @@ export default defineConfig({
     // For what may be two cores: one worker keeps four fifths of one busy, and each has to load and compile all anew.
     maxWorkers: 3,
     setupFiles: ['test/support/patience.ts'],
-    // For what hangs. No test is to come near them, even if a machine starves it for minutes.
-    testTimeout: 120_000,
+    // For what hangs. No test is to come near them, even if a machine starves the processes that it starts.
+    testTimeout: 240_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
     projects: [

@@ -13,19 +13,12 @@ const dated = [
   'test/plan',
   'test/commands',
   'test/check',
-  'test/rate',
   'test/config',
   'test/sandbox',
-  ...[
-    'every-feed',
-    'cadence',
-    'coverage',
-    'sync',
-    'sync-days',
-    'retraction',
-    'revisions',
-    'full-refresh',
-  ].map((name) => `test/load/${name}.test.ts`),
+  ...['every-feed', 'cadence', 'coverage', 'sync', 'sync-days', 'revisions', 'full-refresh'].map(
+    (name) => `test/load/${name}.test.ts`,
+  ),
+  'test/service/permits.test.ts',
   ...['schedule', 'due', 'budget', 'refresh', 'sync', 'wrong-clock'].map(
     (name) => `test/worker/${name}.test.ts`,
   ),

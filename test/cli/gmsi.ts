@@ -4,13 +4,9 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { vi } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { movedTime } from '../support/moved-time.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
-
-// Whoever imports this starts processes, each of which takes a second or more on a busy machine.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 /** The program of this checkout, built. */
 export const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));

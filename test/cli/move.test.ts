@@ -23,7 +23,7 @@ function move(from: { readonly url: string }, to: string, ...options: string[]) 
   return gmsiHere(['move', '--to', to, ...options], { cwd, env: { DATABASE_URL: from.url } });
 }
 
-/** An empty database, and an ordinary user who may only create a schema in it. */
+/** An empty database, and an ordinary user who may only create a schema in it: what a move has to migrate first, which takes a second. */
 async function anOrdinaryTarget() {
   const database = await anEmptyDatabase();
   const login = await aLogin(database);
@@ -178,7 +178,7 @@ describe('moving a warehouse', () => {
   loading(
     'in the middle of a load spends no request twice, and loses none',
     async ({ warehouse, db, sandbox }) => {
-      await using target = await anOrdinaryTarget();
+      await using target = await aWarehouse();
       await using undisturbed = await aWarehouse();
       const first = await runBackfill({ job, db, sandbox, ...stoppedAt(8) });
       expect(first.outcome).toBe('interrupted');
@@ -205,8 +205,8 @@ describe('moving a warehouse', () => {
 
   it('there and back leaves the same warehouse', async () => {
     await using first = await aWarehouse();
-    await using second = await anOrdinaryTarget();
-    await using third = await anOrdinaryTarget();
+    await using second = await aWarehouse();
+    await using third = await aWarehouse();
     await upsert(first.db, [aRow({ directional_score: 0.1 })]);
     expect(await move(first, second.url)).toMatchObject({ code: 0 });
     expect(await move(second, third.url)).toMatchObject({ code: 0 });
@@ -218,7 +218,7 @@ describe('moving a warehouse', () => {
     async () => {
       await using first = await aWarehouse();
       await using old = await aPostgresql15();
-      await using back = await anOrdinaryTarget();
+      await using back = await aWarehouse();
       await upsert(first.db, [aRow({ directional_score: 0.1, extra: '{"a": 1.10}' })]);
       await fill(first.db);
       expect(await move(first, old.url)).toMatchObject({ code: 0 });
@@ -229,7 +229,7 @@ describe('moving a warehouse', () => {
 
   it('names each table that it does not move, with the reason', async () => {
     await using empty = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     const { stdout } = await move(empty, target.url, '--json');
     const moved = (JSON.parse(stdout) as { tables: { table: string }[] }).tables.map(({ table }) => table);
     expect([...moved, ...Object.keys(notMoved)].toSorted()).toEqual(await tablesOf(empty.db));
@@ -254,7 +254,6 @@ describe('a move that is cut off', () => {
     to: { readonly url: string; readonly db: Warehouse },
     then: (moving: Running) => Promise<T>,
   ): Promise<T> {
-    await gmsiHere(['migrate'], { cwd, env: { DATABASE_URL: to.url } });
     let isLocked = () => {};
     const locked = new Promise<void>((resolve) => {
       isLocked = resolve;
@@ -282,7 +281,7 @@ describe('a move that is cut off', () => {
     'because it was %s leaves no row, and succeeds when it is run again',
     async (_, signal, code) => {
       await using warehouse = await aWarehouse();
-      await using target = await anOrdinaryTarget();
+      await using target = await aWarehouse();
       await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
       const ended = await midway(warehouse, target, async (running) => {
         running.kill(signal);
@@ -299,7 +298,7 @@ describe('a move that is cut off', () => {
 
   it('by the new server says so, and ends with 1', async () => {
     await using warehouse = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
     const ended = await midway(warehouse, target, async (running) => {
       await sql`select pg_terminate_backend(pid) ${inTransaction}`.execute(target.db);
@@ -314,11 +313,9 @@ describe('a move that is cut off', () => {
 
   it('after the COMMIT, of which only the reply was lost, is done', async () => {
     await using warehouse = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await using proxy = await aCuttingProxy(target.url);
     await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
-    // Which commits, too.
-    await gmsiHere(['migrate'], { cwd, env: { DATABASE_URL: target.url } });
     proxy.loseReplyTo(/^Q.{4}commit\0/s);
     expect(await move(warehouse, proxy.url)).toMatchObject({ code: 0 });
     expect(proxy.lost).toBe(1);
@@ -342,7 +339,7 @@ async function aRewritingRelay(url: string, what: 'sent' | 'answered', pattern: 
 describe('a move is refused', () => {
   it('if one value arrives as another one', async () => {
     await using warehouse = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await upsert(warehouse.db, [aRow({ headline: 'Prices rise', directional_score: 0.1 })]);
     await using spoilt = await aRewritingRelay(target.url, 'sent', /Prices rise/g, 'Prices fall');
     expect(await move(warehouse, spoilt.url)).toMatchObject({
@@ -356,7 +353,7 @@ describe('a move is refused', () => {
 
   it("if the new server's clock is behind, so that later rows would look older", async () => {
     await using warehouse = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await using slow = await aRewritingRelay(target.url, 'answered', /\b20\d\d-(?=\d\d-\d\d \d)/g, '2020-');
     expect(await move(warehouse, slow.url)).toMatchObject({
       code: 2,
@@ -435,7 +432,7 @@ describe('a move is refused', () => {
 
   it('while a process loads, or if one has loaded since the move began', async () => {
     await using warehouse = await aWarehouse();
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
     const refused = { code: 2, stderr: expect.stringContaining('gmsi test (test)') };
     const process = await aProcess(warehouse.db);
@@ -456,7 +453,7 @@ describe('a move is refused', () => {
 
   it('if somebody added tables or columns that the new schema lacks', async () => {
     await using warehouse = await aWarehouse({ isNew: true });
-    await using target = await anOrdinaryTarget();
+    await using target = await aWarehouse();
     await sql`alter table gmsi.headlines add column note text`.execute(warehouse.db);
     await sql`create view gmsi.mine as select note from gmsi.headlines`.execute(warehouse.db);
     const { code, stderr } = await move(warehouse, target.url);

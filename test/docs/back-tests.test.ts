@@ -22,13 +22,21 @@ const programUnder = (heading: string) =>
 type Row = Readonly<Record<string, number | string | null>>;
 type Frame = readonly Row[];
 
-/** Runs a program of the page, as printed, and returns one of its tables. */
-async function tableOf(name: string, heading: string): Promise<Frame> {
+/** Runs a program of the page, as printed, and returns some of its tables. */
+async function tablesOf(heading: string, ...names: string[]): Promise<Frame[]> {
   await using folder = await aFolder();
   await writePrices(folder);
-  const told = `\nprint("\\n" + ${name}.reset_index().to_json(orient="records", date_format="iso", double_precision=15))`;
-  const output = await outputOf('pandas', programUnder(heading) + told, folder.path);
-  return JSON.parse(output.trimEnd().split('\n').at(-1)!);
+  const told = names.map(
+    (name) =>
+      `\nprint("\\n" + ${name}.reset_index().to_json(orient="records", date_format="iso", double_precision=15))`,
+  );
+  const output = await outputOf('pandas', programUnder(heading) + told.join(''), folder.path);
+  return output
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== '')
+    .slice(-names.length)
+    .map((line) => JSON.parse(line));
 }
 
 /** What a decision may rest on, by what the test saw come. */
@@ -132,7 +140,7 @@ const atBars = () =>
   });
 
 async function expectProgramsRight(): Promise<Readonly<Record<string, Frame>>> {
-  const days = await tableOf('days', 'Z-scores at the close');
+  const [days] = (await tablesOf('Z-scores at the close', 'days')) as [Frame];
   expectDays(days, atCloses());
   expectNoneTwice([...atCloses().values()]);
   for (const row of days) {
@@ -140,12 +148,12 @@ async function expectProgramsRight(): Promise<Readonly<Record<string, Frame>>> {
     expectNear(row.next_return, 100 * (prices[n + 2]!.price / prices[n + 1]!.price - 1), `after ${row.day}`);
   }
 
-  const daysOfEvents = await tableOf('days', 'An event study');
+  const [daysOfEvents, events] = (await tablesOf('An event study', 'days', 'events')) as [Frame, Frame];
   expectDays(daysOfEvents, atEndsOfDays());
   expectNoneTwice([...atEndsOfDays().values()]);
-  expectEvents(daysOfEvents, await tableOf('events', 'An event study'));
+  expectEvents(daysOfEvents, events);
 
-  const decided = await tableOf('bars', 'Decisions every 15 minutes');
+  const [decided] = (await tablesOf('Decisions every 15 minutes', 'bars')) as [Frame];
   expectBars(decided);
   return { days, daysOfEvents, bars: decided };
 }

@@ -26,7 +26,8 @@ const covered = {
 // A server under faketime sleeps through the end of its connections.
 const it = serving({ limits: null, clock, volume: 0.15 }).skipIf(isMoved);
 
-it('a load whose connections are all cut, twice, commits every page once', async ({
+// Most of the time these two wait.
+it.concurrent('a load whose connections are all cut, twice, commits every page once', async ({
   warehouse,
   db,
   sandbox,
@@ -61,7 +62,7 @@ it('a load whose connections are all cut, twice, commits every page once', async
   expect(await coverageOf(db)).toEqual(covered);
 });
 
-it('a load during which the server takes no writes for some seconds, as in a failover, is done', async ({
+it.concurrent('a load during which the server takes no writes for some seconds, as in a failover, is done', async ({
   warehouse,
   db,
   sandbox,

@@ -81,7 +81,7 @@ it.each(['http:', 'https:'])(
     await using _ = client;
     const startedAt = performance.now();
     await expect(ask(client)).rejects.toThrow(/it does not answer within 300 ms \(given up after 1 try\)$/);
-    expect(performance.now() - startedAt).toBeLessThan(2500);
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
   },
 );
 

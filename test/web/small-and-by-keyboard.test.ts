@@ -234,10 +234,12 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await page.getByRole('alert').getByText('"31.10.2026" is not a day (YYYY-MM-DD).').waitFor();
     await page.getByLabel('First day').fill('2026-10-12');
     // What is typed stays while the page is drawn anew.
+    const asksAgain = page.waitForResponse(/\/api\/sentiment\?/);
     await sql`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`.execute(
       loaded.warehouse.db,
     );
-    await page.waitForTimeout(3_000);
+    await asksAgain;
+    await tab.quiet();
     expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-12');
     await sql`delete from gmsi.loads where run_by = 'here'`.execute(loaded.warehouse.db);
     await page.keyboard.press('Enter');

@@ -19,7 +19,8 @@ const schedule = { backfill: '0 1 * * *' };
 
 const it = serving({ limits: null, clock, volume: 0.2 });
 
-it('outlives connections that break', async ({ warehouse, sandbox }) => {
+// Most of the time these two wait.
+it.concurrent('outlives connections that break', async ({ warehouse, sandbox }) => {
   const { db, url } = warehouse;
   await registered(db, 'cut off', jobFor(january, { schedule, step: 'P3D' }), lastNight);
   await using worker = aWorker({ warehouse, sandbox });
@@ -47,7 +48,7 @@ it('outlives connections that break', async ({ warehouse, sandbox }) => {
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
 });
 
-it('outlives a server that takes no writes for some seconds, as in a failover', async ({
+it.concurrent('outlives a server that takes no writes for some seconds, as in a failover', async ({
   warehouse,
   db,
   sandbox,
