@@ -26,7 +26,7 @@ type Format = (typeof formats)[number];
  * start of its process to its end but for COPY, which has none.
  */
 export async function benchImport(server: BenchServer): Promise<Verdict[]> {
-  await using service = await sandbox({ limits: null, cacheBytes: 1e9, volume: 4 });
+  await using service = await sandbox({ limits: null, cacheBytes: 1e9, volume: 24 });
   const job = {
     countries,
     topics: [topic],

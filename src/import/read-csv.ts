@@ -160,6 +160,7 @@ function textFields({ fields, table }: Feed): ReadonlySet<string> {
  * object, a number if the cell has its shortest form, else the text.
  */
 function asJson(cell: string): unknown {
+  if (shortest.test(cell)) return Number(cell);
   if (/^-?\d/.test(cell)) {
     const number = Number(cell);
     // From 2^53 on, digits may have been rounded.
@@ -174,6 +175,9 @@ function asJson(cell: string): unknown {
     return cell;
   }
 }
+
+/** Decimals that have their shortest form, because they have at most 15 digits: to write each number again takes longer. */
+const shortest = /^-?(?:[1-9]\d{0,3}|0(?=\.0{0,5}[1-9]))\.\d{0,10}[1-9]$/;
 
 /** How lists and objects begin, and few other texts: an error for each of those would take far longer than to read its record. */
 const beginsAsJson = /^(?:\{\s*["}]|\[\s*(?:["\d[{\]-]|true|false|null|NaN|Infinity))/;
