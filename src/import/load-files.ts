@@ -17,8 +17,8 @@ import { compareDays, type Days } from './file-days.ts';
 import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
 import type { Placement } from './place-file.ts';
 
-/** How many files are read at a time, so that one is read while the rows of others are written. */
-const atOnce = 4;
+/** How many files are read at a time, so that one is read while the rows of the other are written. */
+const atOnce = 2;
 
 export interface PlacedFile {
   readonly file: DataFile;
