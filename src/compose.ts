@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
 import { Temporal } from 'temporal-polyfill';
 import type { Config, WarehouseAddress } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
@@ -234,9 +233,6 @@ export function openService(
   budget: number,
   cap: (permits: Permits) => Permits = (permits) => permits,
 ) {
-  // A page's bytes lie outside V8's heap and are freed with the objects that refer to them. If the young generation kept
-  // growing, V8 would collect these objects later and pages would take more memory (docs/benchmarks.md).
-  setFlagsFromString('--semi-space-growth-factor=1');
   const { apiKey } = serviceAccess(session);
   const patient = warehouse.patient({ signal: session.stop });
   const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
