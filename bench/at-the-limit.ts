@@ -1,10 +1,10 @@
 import { costOf } from './cost.ts';
 import { sandbox } from './processes.ts';
 import type { BenchServer } from './server.ts';
-import { median, type Verdict } from './statistics.ts';
+import type { Verdict } from './statistics.ts';
 
 const perSecond = 25;
-/** CPU of a page of 1,000 records, times that of JSON.parse of its text. */
+/** CPU of a page of 1,000 records, times that of decoding and parsing its bytes. */
 const most = { gmsi: 5.2, postgres: 5.5 };
 
 /**
@@ -29,24 +29,25 @@ export async function benchAtTheLimit(server: BenchServer): Promise<Verdict[]> {
   );
   const ms = (seconds: number) => `${(seconds * 1000).toFixed(1)} ms`;
   return (['gmsi', 'postgres'] as const).map((who) => ({
-    goal: `CPU of ${who} a page, times JSON.parse of it: at most ${most[who]}`,
-    measured: `${(cost[who] / parse).toFixed(1)} (${ms(cost[who])}; JSON.parse ${ms(parse)})`,
+    goal: `CPU of ${who} a page, times parsing it: at most ${most[who]}`,
+    measured: `${(cost[who] / parse).toFixed(1)} (${ms(cost[who])}; parsing ${ms(parse)})`,
     met: cost[who] <= most[who] * parse,
   }));
 }
 
-/** @returns CPU of JSON.parse of a page of 1,000 records, in seconds: the median of many */
+/** @returns CPU of decoding and parsing the bytes of a page of 1,000 records, in seconds, the garbage that it makes included */
 async function secondsToParse(url: string): Promise<number> {
   const query = 'topic=Inflation-Food&start_date=2025-01-01&end_date=2025-03-31&limit=1000';
   const response = await fetch(`${url}/v1/headlines/feed/historical/gmsi/US?${query}`, {
     headers: { 'x-api-key': 'bench-key' },
   });
-  const page = await response.text();
-  const took = Array.from({ length: 300 }, () => {
-    const before = process.cpuUsage();
-    JSON.parse(page);
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1e6;
-  });
-  return median(took.slice(100));
+  const page = Buffer.from(await response.arrayBuffer());
+  const parse = (times: number) => {
+    for (let time = 0; time < times; time++) JSON.parse(page.toString());
+  };
+  parse(100);
+  const before = process.cpuUsage();
+  parse(300);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6 / 300;
 }
