@@ -80,7 +80,7 @@ const landed = {
   '0019_novelty': '0b7e79b088344b66acba45de92cf1cf07828287bb9a9617bac3ecfc81b32504b',
   '0020_jobs': 'bbaf3292c89aed229b87f0225fe387536e0b4963ea8ab75a609a58ae5daedd50',
   '0021_account': 'efa2f7bc8145322b2b46cc20a625d71a556c826d4de3e35a1b3944f08cd59507',
-  '0022_known_at': '997ddeee76db95f33c79d51ebd1e9739014170668513bea226eca38d347a0046',
+  '0022_known_at': '6a25c7d09d8ca6b9ebce6c1f4744ea025e6ffcf94eab82a4c3a5f9d557311e03',
 };
 
 it('has every migration exactly as it landed', async ({ db }) => {

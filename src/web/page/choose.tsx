@@ -108,7 +108,7 @@ export function Choose(props: {
   useEffect(() => {
     if (!isEntered || choices.length === 0) return;
     setEntered(false);
-    if (found[0]) flip(found[0].code);
+    if (isOpen && found[0]) flip(found[0].code);
   });
   const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>) => {
     // Enter may follow the last letter before the list is drawn anew.
@@ -116,7 +116,7 @@ export function Choose(props: {
     const enters = typed === words ? found[active] : findBy(typed)[0];
     const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === 'Escape' && isOpen) setOpen(false);
-    else if (event.key === 'Enter' && choices.length === 0) setEntered(true);
+    else if (event.key === 'Enter' && isOpen && typed !== '' && choices.length === 0) setEntered(true);
     else if (event.key === 'Enter' && isOpen && enters) flip(enters.code);
     else if (event.key === 'Enter') setOpen(true);
     else if (moves) {
