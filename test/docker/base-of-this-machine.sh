@@ -33,6 +33,9 @@ ln -s "$(readlink -f "$npm")" "$stage$npm"
 authorities=/etc/ssl/certs/ca-certificates.crt
 if [ -e "$authorities" ]; then take "$authorities"; fi
 
+# As in every image: root's home is /root.
+mkdir -p "$stage/etc" "$stage/root"
+echo 'root:x:0:0:root:/root:/bin/sh' >"$stage/etc/passwd"
 mkdir -p "$stage/usr/local/bin"
 mkdir -m 1777 "$stage/tmp"
 # The shell is looked for in /bin.

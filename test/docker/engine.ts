@@ -44,8 +44,12 @@ export async function baseImage(usual: string): Promise<string> {
 /** Builds this checkout's Dockerfile. */
 export async function buildImage(name: string, base: string): Promise<void> {
   const hasPodman = process.env.PATH!.split(delimiter).some((folder) => existsSync(join(folder, 'podman')));
-  // Otherwise Podman leaves the health check out and, if its storage has no overlays, copies everything for each layer.
-  const [engine, ...how] = hasPodman ? ['podman', '--format=docker', '--layers=false'] : ['docker'];
+  const { stdout: cache } = await run('npm', ['config', 'get', 'cache']);
+  // Without the first two, Podman leaves the health check out and, if its storage has no overlays, copies everything for
+  // each layer. With npm's cache of this machine nothing is downloaded twice: npm leaves out an optional package, such as
+  // the binary of a compiler, whose download fails.
+  const podman = ['podman', '--format=docker', '--layers=false', `--volume=${cache.trim()}:/root/.npm`];
+  const [engine, ...how] = hasPodman ? podman : ['docker'];
   const args = ['build', ...how, '--quiet', '--build-arg', `BASE=${base}`, '--tag', name, root];
   await run(engine!, args, { maxBuffer: 2 ** 26 });
 }
