@@ -210,6 +210,9 @@ async function openTables(stop: AbortSignal): Promise<DuckDB> {
   const { openDuckDB } = await import('../duckdb.ts');
   const duckdb = await openDuckDB('', stop);
   await duckdb.run('set threads = 1');
+  // By default, its allocator keeps up to 512 MiB that it has freed.
+  for (const threshold of ['allocator_flush_threshold', 'allocator_bulk_deallocation_flush_threshold'])
+    await duckdb.run(`set ${threshold} = '1MB'`);
   return duckdb;
 }
 

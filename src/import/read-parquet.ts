@@ -31,9 +31,9 @@ export async function* parquetRecords(
     // In a list, all values must have one type.
     const columns = names.map((name, at) => `to_json(${atItsPrecision(name, `${empty.columnType(at)}`)})`);
     const result = await connection.stream(`select to_json([${columns.join()}])::varchar from ${source}`);
-    for await (const rows of result.yieldRows()) {
+    for await (const chunk of result) {
       const read: PlacedRecord[] = [];
-      for (const [json] of rows) {
+      for (const json of chunk.getColumnValues(0)) {
         const values = parseJson(json as string) as unknown[];
         const record: Record<string, unknown> = {};
         for (const [at, name] of names.entries()) if (name !== '') record[name] = values[at];
