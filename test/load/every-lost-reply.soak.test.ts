@@ -1,82 +1,19 @@
-import { join } from 'node:path';
 import { sql } from 'kysely';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
-import { COUNTRIES } from '../../src/sandbox/world/countries.ts';
-import { TOPICS } from '../../src/sandbox/world/topics.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
-import { migrationStatus } from '../../src/warehouse/migrate.ts';
-import { schemaDrift } from '../../src/warehouse/schema-objects.ts';
-import { readLookups } from '../../src/warehouse/tables/lookups.ts';
-import { aFolder as aCommandFolder, accessTo, type Ended } from '../cli/gmsi.ts';
-import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
 import { aProcess } from '../support/a-process.ts';
 import { aWorker, loadsEnded, registered } from '../support/a-worker.ts';
-import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJobFor, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
-import { anEmptyDatabase, aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf } from '../support/warehouse-state.ts';
+import { isLoaded, job, type Kind, load, loseEachReply, scope, settings } from './losing-replies.ts';
 
-/*
- * For each kind of work: the reply to its n-th message is lost, for every n, after the server has executed it. Each time, the work
- * ends well, and leaves what it leaves without that.
- */
-
-const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-06' };
-const settings = { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 25, concurrency: 1 } };
-const job = aJobFor(scope, settings);
 const workerJob = jobFor(scope, { ...settings, schedule: { backfill: '0 1 * * *' } });
 const recent = { ...scope, from: '2026-11-18', to: '2026-11-20' };
-
-interface Setting {
-  readonly warehouse: TestWarehouse;
-  readonly sandbox: Sandbox;
-  /** By way of the proxy. */
-  readonly db: Warehouse;
-  readonly url: string;
-}
-
-interface Kind {
-  /** What it begins with: a migrated warehouse if not set. */
-  readonly given?: () => Promise<TestWarehouse>;
-  /** Done before, with no reply lost. */
-  readonly before?: (setting: Omit<Setting, 'db' | 'url'>) => Promise<unknown>;
-  readonly work: (setting: Setting) => Promise<unknown>;
-  /** Loses only one in so many, of kinds that take long; `EVERY=1` loses all. */
-  readonly oneIn?: number;
-  /** What it leaves, beside what holds for every kind. */
-  readonly after: (setting: Omit<Setting, 'db' | 'url'>) => Promise<void>;
-}
-
-async function isLoaded({ warehouse, sandbox }: Omit<Setting, 'db' | 'url'>): Promise<void> {
-  expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
-  const days = '{[2026-09-01,2026-09-07)}';
-  expect(await coverageOf(warehouse.db)).toEqual({
-    'NO Inflation-Food COMBINED': days,
-    'US Inflation-Food COMBINED': days,
-  });
-  expect(sandbox.stats()).toMatchObject({ cursorReadsAtOnce: 1 });
-}
-
-/** Runs a command in a folder with the job, by way of the proxy. */
-async function command(args: readonly string[], { url, sandbox }: Setting): Promise<Ended> {
-  await using folder = await aCommandFolder();
-  await folder.write('jobs/small.yaml', jobFor(scope, { ...settings }));
-  const env = { ...accessTo({ url } as TestWarehouse, sandbox) };
-  const ended = await gmsiHere([...args], { cwd: folder.path, env });
-  expect(ended, ended.stderr).toMatchObject({ code: 0 });
-  return ended;
-}
-
-const load = ({ warehouse, sandbox }: Omit<Setting, 'db' | 'url'>) =>
-  runBackfill({ job, db: warehouse.db, sandbox });
 
 const kinds: Readonly<Record<string, Kind>> = {
   'a backfill': {
@@ -158,57 +95,6 @@ const kinds: Readonly<Record<string, Kind>> = {
       expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);
     },
   },
-  'gmsi snapshot': {
-    work: (setting) => command(['snapshot', 'paper'], setting),
-    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'moments')).toBe(1),
-  },
-  'gmsi check': {
-    before: load,
-    work: (setting) =>
-      command(['check', 'small', '--only', 'gaps', '--only', 'duplicates', '--json'], setting),
-    after: async ({ warehouse }) => expect(await countRows(warehouse.db, 'check_results')).toBe(2),
-  },
-  'gmsi export': {
-    oneIn: 2,
-    before: load,
-    async work(setting) {
-      await using folder = await aFolder();
-      await command(['export', 'small', '--format', 'csv', '--out', join(folder.path, 'out')], setting);
-    },
-    after: isLoaded,
-  },
-  'gmsi plan': {
-    before: load,
-    work: (setting) => command(['plan', 'small', '--json'], setting),
-    after: isLoaded,
-  },
-  'gmsi lookups': {
-    work: (setting) => command(['lookups'], setting),
-    async after({ warehouse, sandbox }) {
-      const { countries, topics } = await readLookups(warehouse.db);
-      expect([countries.length, topics.length]).toEqual([COUNTRIES.length, TOPICS.length]);
-      const { rows } = await sql<{ requests: number }>`select requests from gmsi.api_usage`.execute(
-        warehouse.db,
-      );
-      // A booking that is repeated counts twice: the budget is spent too early rather than passed.
-      expect(rows[0]!.requests - sandbox.stats().requests).toBeOneOf([0, 1]);
-    },
-  },
-  'gmsi migrate': {
-    oneIn: 6,
-    given: anEmptyDatabase,
-    work: async (setting) => {
-      const missing = await migrationStatus(setting.warehouse.db);
-      const { stdout } = await command(['migrate', '--json'], setting);
-      expect(JSON.parse(stdout).applied).toEqual(missing.map(({ name }) => name));
-    },
-    async after({ warehouse }) {
-      const status = await migrationStatus(warehouse.db);
-      expect(status.map(({ applied, checksum }) => applied === checksum)).not.toContain(false);
-      expect(await countRows(warehouse.db, 'kysely_migration')).toBe(status.length);
-      expect((await schemaDrift(warehouse.db)).gone).toEqual([]);
-    },
-  },
   'a worker': {
     oneIn: 6,
     before: ({ warehouse }) => registered(warehouse.db, 'small', workerJob, new Date('2026-11-19T20:00:00Z')),
@@ -230,46 +116,6 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Does a kind of work on a warehouse of its own, with the reply to the `nth` message lost. @returns false if it has fewer */
-async function losing(nth: number, { given = aWarehouse, before, work, after }: Kind): Promise<boolean> {
-  await using warehouse = await given();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
-  await before?.({ warehouse, sandbox });
-  await using proxy: CuttingProxy = await aCuttingProxy(warehouse.url);
-  await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 4);
-  proxy.loseReplyTo(/^/, nth);
-  await work({ warehouse, sandbox, db, url: proxy.url });
-  if (proxy.lost === 0) return false;
-  await after({ warehouse, sandbox });
-  const { rows: unended } = await sql`select command from gmsi.loads where outcome is null`.execute(
-    warehouse.db,
-  );
-  expect(unended, 'a load without an end').toEqual([]);
-  expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
-  return true;
-}
-
-describe('the reply to any message can be lost', { timeout: 900_000 }, () => {
-  it.each(Object.entries(kinds))('%s', async (name, kind) => {
-    const failures: string[] = [];
-    let lost = 0;
-    let nth = 1;
-    let isOver = false;
-    async function work(): Promise<void> {
-      while (!isOver && failures.length < 20) {
-        const own = nth;
-        nth += process.env.EVERY ? 1 : (kind.oneIn ?? 1);
-        try {
-          if (await losing(own, kind)) lost++;
-          else isOver = true;
-        } catch (error) {
-          failures.push(`${own}: ${(error as Error).message.slice(0, 300)}`);
-        }
-      }
-    }
-    // Most of the time is waiting. A command has this process to itself.
-    await Promise.all(Array.from({ length: name.startsWith('gmsi') ? 1 : 6 }, work));
-    expect(failures).toEqual([]);
-    expect(lost).toBeGreaterThan(5);
-  });
-});
+it.each(Object.entries(kinds))('%s may lose any reply', { timeout: 900_000 }, (_, kind) =>
+  loseEachReply(kind, 6),
+);
