@@ -19,7 +19,10 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },
-      { extends: true, test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000, maxWorkers: 5 } },
+      {
+        extends: true,
+        test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000, maxWorkers: 5 },
+      },
     ],
   },
 });

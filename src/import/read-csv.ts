@@ -18,6 +18,16 @@ interface Dialect {
   parse(text: string, isEnd: boolean): Parsed;
 }
 
+/** Rows that follow each other in a file, with the header if they begin with it. */
+interface Rows {
+  readonly names: readonly string[];
+  readonly rows: Parsed['data'];
+  /** The average length of a row. */
+  readonly size: number;
+  /** Returns the line on which a row begins. */
+  lineOf(at: number): number;
+}
+
 const notQuotes = 'a quote is not closed, or does not end where its cell ends';
 
 /**
@@ -30,12 +40,39 @@ export async function* csvRecords(
   reading: ReadOptions,
 ): AsyncGenerator<readonly PlacedRecord[]> {
   const texts = textFields(reading.feed);
+  let records = 0;
+  let header: readonly string[] = [];
+  let broken = 0;
+  let refusal: FileRefused | undefined;
+  for await (const { names, rows, size, lineOf } of rowsOf(file, reading)) {
+    header = names;
+    const read: PlacedRecord[] = [];
+    for (const [at, cells] of rows.entries()) {
+      if (cells.length === 1 && cells[0] === '') continue;
+      // Skips the header, which concatenated files repeat.
+      if (cells[0] === names[0] && cells.every((cell, index) => cell === names[index])) continue;
+      if (cells.length === names.length) {
+        read.push({ record: recordOf(names, cells, texts), at: ++records, size });
+      } else {
+        broken++;
+        refusal ??= new FileRefused(`has ${cells.length} cells, but the header has ${names.length}`, {
+          line: lineOf(at),
+        });
+      }
+    }
+    yield read;
+  }
+  if (refusal && broken > 1)
+    throw new FileRefused(`${refusal.message}; in total, ${broken} records cannot be read`, refusal);
+  if (refusal) throw refusal;
+  if (records === 0) refuseEmpty(reading.feed, header);
+}
+
+/** Yields the rows of a file piece by piece. @throws FileRefused behind the rows that can be read */
+async function* rowsOf(file: DataFile, reading: ReadOptions): AsyncGenerator<Rows> {
   let dialect: Dialect | undefined;
   let rest = '';
   let line = 1;
-  let records = 0;
-  let broken = 0;
-  let refusal: FileRefused | undefined;
   for await (const [lines, isEnd] of linesOf(file, reading, () => line)) {
     let text = rest + lines;
     if (dialect === undefined) {
@@ -58,29 +95,7 @@ export async function* csvRecords(
     const mixed = mixedAt(data, whole, newLine, isEnd);
     const unclosed = errors[0]?.row ?? data.length;
     const readable = Math.min(mixed, unclosed, data.length);
-    const size = Math.ceil(whole.length / data.length);
-    const read: PlacedRecord[] = [];
-    for (let at = 0; at < readable; at++) {
-      const cells = data[at]!;
-      if (cells.length === 1 && cells[0] === '') continue;
-      // Skips the header, which concatenated files repeat.
-      if (cells[0] === names[0] && cells.every((cell, index) => cell === names[index])) continue;
-      if (cells.length !== names.length) {
-        broken++;
-        refusal ??= new FileRefused(`has ${cells.length} cells, but the header has ${names.length}`, {
-          line: lineOf(at),
-        });
-        continue;
-      }
-      const record: Record<string, unknown> = {};
-      for (let index = 0; index < names.length; index++) {
-        const name = names[index]!;
-        const cell = cells[index]!;
-        if (name !== '') record[name] = cell === '' ? null : texts.has(name) ? cell : asJson(cell);
-      }
-      read.push({ record, at: ++records, size });
-    }
-    yield read;
+    yield { names, rows: data.slice(0, readable), size: Math.ceil(whole.length / data.length), lineOf };
     if (readable < data.length) {
       const why = mixed < unclosed ? 'its line ends are mixed, or its quotes are not CSV quotes' : notQuotes;
       throw new FileRefused(why, { line: lineOf(readable) });
@@ -89,10 +104,21 @@ export async function* csvRecords(
     rest = text.slice(whole.length);
     if (rest.length > longest) throw tooLong(line);
   }
-  if (refusal && broken > 1)
-    throw new FileRefused(`${refusal.message}; in total, ${broken} records cannot be read`, refusal);
-  if (refusal) throw refusal;
-  if (records === 0) refuseEmpty(reading.feed, dialect!.names);
+}
+
+/** Returns a record as a page has it: null for an empty cell, and without columns that have no name. */
+function recordOf(
+  names: readonly string[],
+  cells: readonly string[],
+  texts: ReadonlySet<string>,
+): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (let at = 0; at < names.length; at++) {
+    const name = names[at]!;
+    const cell = cells[at]!;
+    if (name !== '') record[name] = cell === '' ? null : texts.has(name) ? cell : asJson(cell);
+  }
+  return record;
 }
 
 /** Returns the dialect of a file by its header, or undefined if the text ends within the header. @throws FileRefused */
