@@ -21,7 +21,7 @@ export default defineConfig({
       { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },
       {
         extends: true,
-        test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000, maxWorkers: 5 },
+        test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000 },
       },
     ],
   },
