@@ -78,6 +78,29 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     expect(tab.complaints).toEqual([]);
   });
 
+  it('a key may come before the lines are drawn', async () => {
+    const { tab, page } = await open(views.coverage);
+    await using _ = tab;
+    let isPressed = false;
+    await page.route(/assets\/lines-.*\.js/, async (route) => {
+      await expect.poll(() => isPressed, { timeout: 20_000 }).toBe(true);
+      await route.continue();
+    });
+    await page.evaluate(
+      `history.pushState(null, '', '?view=sentiment&${series}'); dispatchEvent(new PopStateEvent('popstate'))`,
+    );
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    const readOut = page.locator('.readout strong');
+    const first = await readOut.innerText();
+    isPressed = true;
+    await page.locator('.canvas .uplot').first().waitFor();
+    expect(await readOut.innerText()).toBe(first);
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => readOut.innerText()).not.toBe(first);
+    expect(tab.complaints).toEqual([]);
+  });
+
   it('a list to choose from closes with its field, however soon the focus leaves it', async () => {
     const { tab, page } = await open(views.sentiment);
     await using _ = tab;

@@ -196,14 +196,20 @@ export function Drawn(props: {
     };
   }, [chart, width, height, open, note, dark, zone.value]);
 
+  const point = (index: number | null) => {
+    if (drawing.current) return drawing.current.point(index);
+    // A key may come before the lines are drawn.
+    place.current = index ?? -1;
+    setHover(index === null ? null : { start: chart.starts[index]!, left: 0 });
+  };
   const onKey = (event: KeyboardEvent) => {
     const end = chart.starts.length - 1;
     const index = pointed === -1 ? undefined : pointed;
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -30, PageDown: 30 }[event.key];
-    if (step !== undefined) drawing.current?.point(Math.max(0, Math.min(end, (index ?? end - step) + step)));
-    else if (event.key === 'Home') drawing.current?.point(0);
-    else if (event.key === 'End') drawing.current?.point(end);
-    else if (event.key === 'Escape') drawing.current?.point(null);
+    if (step !== undefined) point(Math.max(0, Math.min(end, (index ?? end - step) + step)));
+    else if (event.key === 'Home') point(0);
+    else if (event.key === 'End') point(end);
+    else if (event.key === 'Escape') point(null);
     else if (event.key === 'Enter' && index !== undefined) {
       const line = chart.series.find(({ behind }) => behind[index]! > 0);
       openAt(chart, index, line?.key);
@@ -224,7 +230,7 @@ export function Drawn(props: {
           aria-label={label}
           onKeyDown={onKey}
           onDblClick={() => go({ ...(zoomedFrom.current.pop() ?? { from: null, to: null }), at: null })}
-          onBlur={() => drawing.current?.point(null)}
+          onBlur={() => point(null)}
         >
           {hover && pointed >= 0 && <ReadOut chart={chart} index={pointed} left={hover.left} width={width} />}
         </div>
