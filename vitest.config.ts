@@ -19,10 +19,7 @@ export default defineConfig({
     expect: { poll: { timeout: 20_000 } },
     projects: [
       { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },
-      {
-        extends: true,
-        test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000 },
-      },
+      { extends: true, test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000 } },
     ],
   },
 });
