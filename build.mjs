@@ -46,11 +46,11 @@ const report = await build({
 
 const page = await buildPage({ logLevel: 'warn' });
 
-// The packages that are built in, by name and version. The map of world-atlas is, too, but not as a module: vite.config.ts draws it.
+// The packages that are built in, by name and version.
 const modules = [program, report, page].flatMap(({ output }) =>
   output.flatMap(({ moduleIds = [] }) => moduleIds),
 );
-const folders = [...modules, 'node_modules/world-atlas/'].flatMap(
+const folders = modules.flatMap(
   (id) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\\', '/')) ?? [],
 );
 const packages = new Map(

@@ -2,17 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
-import { shapes, size } from './src/web/page/draw/world.ts';
-
-/** The world map is the same for everyone: it is drawn here, so that no browser has to. */
-const drawnWorld: Plugin = {
-  name: 'drawn-world',
-  enforce: 'pre',
-  load: (id) =>
-    id.endsWith('/draw/world.ts')
-      ? `export const size = ${JSON.stringify(size)}; export const shapes = ${JSON.stringify(shapes)};`
-      : null,
-};
 
 /** Packs each file once and well, so that the server need not pack it for each browser. */
 const packed: Plugin = {
@@ -31,7 +20,7 @@ const packed: Plugin = {
 export default defineConfig({
   root: 'src/web/page',
   base: './',
-  plugins: [drawnWorld, packed],
+  plugins: [packed],
   // `npm run page` shows the page from its sources, with the data of `gmsi serve`. The host stays: another one would be refused.
   server: { proxy: { '/api/': { target: 'http://127.0.0.1:8426', changeOrigin: false } } },
   build: {

@@ -123,7 +123,6 @@ const views = [
   { name: 'the matrix of 6,790 series', view: 'view=coverage', shows: 'failed', elements: 400 },
   { name: 'twelve lines', view: lines, shows: 'Numbers', elements: 600 },
   { name: 'their hundred headlines', view: `${lines}&at=2025-06-10`, shows: 'Headline 99', elements: 2_500 },
-  { name: 'the map', view: `${lines}&show=map`, shows: 'positive', elements: 1_500 },
   { name: 'the heat map of 70 topics', view: `${lines}&show=heat`, shows: 'positive', elements: 600 },
 ];
 

@@ -52,7 +52,6 @@ const views = [
   { view: `view=sentiment&${series}&as_of=2030-01-01T00:00:00Z&at=2026-10-20`, shows: /^Headlines of/ },
   { view: 'view=changes&of=country&to=2026-10-20', shows: 'US United States' },
   { view: 'view=changes&country=US&topic=Inflation-Food&from=30d&to=2026-10-20', shows: 'Raised the mean' },
-  { view: `view=sentiment&show=map&${series}`, shows: 'Norway' },
   { view: `view=sentiment&show=heat&${series}`, shows: 'Inflation-Food' },
 ];
 
@@ -94,9 +93,9 @@ interface Focused {
   readonly isFree: boolean;
 }
 
-/** What a pointer can click and no key can: the map's countries are in the table beside it. */
+/** What a pointer can click and no key can. */
 const outOfReach = `[...document.querySelectorAll('main *')].filter((one) => getComputedStyle(one).cursor === 'pointer'
-  && !one.closest('a, button, input, select, summary, label, .map path, [tabindex="0"]')).map((one) => one.outerHTML)`;
+  && !one.closest('a, button, input, select, summary, label, [tabindex="0"]')).map((one) => one.outerHTML)`;
 
 /** Whether Tab reaches all there is to use, and one sees where it is. */
 async function expectTabToReachAll(page: Page): Promise<void> {
@@ -268,23 +267,6 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const title = 'United States · Inflation-Food: sentiment by day, 2026-09-01 to 2026-10-31';
     await page.getByRole('heading', { name: title }).waitFor();
     await page.getByText('Mean directional score of the headlines: +1').waitFor();
-    expect(tab.complaints).toEqual([]);
-  });
-
-  it('draws a country without news otherwise than one that is not loaded', async () => {
-    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'GB', 'Governance/Corruption', 'COMBINED', '{[2026-09-01,2026-11-01)}')`.execute(
-      loaded.warehouse.db,
-    );
-    const { tab, page } = await open(
-      `view=sentiment&show=map&country=US&topic=Governance/Corruption&${days}`,
-      'Norway',
-    );
-    await using _ = tab;
-    await page.getByText(/^No news: .*United Kingdom/).waitFor();
-    await expect.poll(() => page.locator('.map path.dotted').count()).toBeGreaterThan(0);
-    expect(await page.locator('.map path.hatched').count()).toBeGreaterThan(0);
-    await sql`delete from gmsi.coverage where country = 'GB'`.execute(loaded.warehouse.db);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -1064,14 +1046,5 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.getByRole('application', { name: /^Sentiment by week/ }).waitFor();
     expect(new URL(page.url()).searchParams.get('topic')).toBe('Governance/Corruption');
     expect(tab.complaints).toEqual([]);
-  });
-
-  it('map: the table beside it leads to the line of a country', async () => {
-    const { tab, page } = await open(`view=sentiment&show=map&${series}`, 'Norway');
-    await using _ = tab;
-    await page.getByRole('button', { name: 'Norway' }).first().focus();
-    await page.keyboard.press('Enter');
-    await expect.poll(() => new URL(page.url()).searchParams.get('country')).toBe('NO');
-    await page.getByRole('application', { name: /^Sentiment by day/ }).waitFor();
   });
 });

@@ -74,7 +74,7 @@ export function Grid(props: {
     const drawn = pathsOf(layout, cell);
     return (
       <svg width={layout.width} height={layout.height} aria-hidden="true">
-        {drawn.some(({ mark }) => mark === 'hatch') && <Hatching id="hatch" colour="var(--quiet)" />}
+        {drawn.some(({ mark }) => mark === 'hatch') && <Hatching />}
         {drawn.map(({ mark, colour, strength, path }) => (
           <path
             key={`${mark} ${colour} ${strength}`}
@@ -215,12 +215,11 @@ export function Grid(props: {
   );
 }
 
-/** A pattern of thin diagonal lines, by its id. */
-export function Hatching({ id, colour, ground = 'none' }: { id: string; colour: string; ground?: string }) {
+/** A pattern of thin diagonal lines, by the id `hatch`. */
+function Hatching() {
   return (
-    <pattern {...{ id, width: 5, height: 5 }} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-      <rect fill={ground} width="5" height="5" />
-      <rect fill={colour} width="1" height="5" />
+    <pattern id="hatch" width={5} height={5} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect fill="var(--quiet)" width="1" height="5" />
     </pattern>
   );
 }

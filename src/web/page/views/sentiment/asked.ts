@@ -9,7 +9,7 @@ export const feed = 'gmsi-headlines';
 /** As many lines as people can distinguish. */
 export const mostLines = 12;
 
-export const shows = { lines: 'Lines', map: 'Map', heat: 'Heat map' };
+export const shows = { lines: 'Lines', heat: 'Heat map' };
 export const oneModel = { directional: 'directional', semantic: 'semantic' };
 export const models = { ...oneModel, both: 'both' };
 export const spans = [

@@ -7,11 +7,10 @@ import { colourOf, fullOf, limitOf, strengthOf } from '../../draw/scales.ts';
 import { Grid } from '../../grid.tsx';
 import type { Cell, CellAt, GridRow } from '../../grid-layout.ts';
 import { counted, score } from '../../numbers.ts';
-import { Answered, Noted, Titled, useWidth } from '../../parts.tsx';
+import { Answered, Noted, Swatch, Titled, useWidth } from '../../parts.tsx';
 import type { Row } from '../../rows.ts';
 import { aDay, dayOf } from '../../time.ts';
 import { type Asked, newsOf } from './asked.ts';
-import { isWhole, loadedWords, Scale } from './means.tsx';
 
 export interface Topic {
   readonly name: string;
@@ -62,7 +61,7 @@ export function HeatMap({
         {(table) => (
           <>
             <Drawn table={table} width={inner} />
-            <Scale limit={table.limit} isDotted={false} />
+            <Scale limit={table.limit} />
           </>
         )}
       </Answered>
@@ -160,4 +159,33 @@ function wordsOf(table: Table, row: number, column: number): string {
   ];
   const title = bucketTitle(dayOf(starts[column]!), by);
   return `${title}: ${parts.filter(Boolean).join(' · ')}`;
+}
+
+/** True if all that there is was loaded, so that no headlines are no news. */
+function isWhole(state: string): boolean {
+  return state === 'covered' || state === 'settling';
+}
+
+/** Says what may be missing of a mean; nothing if nothing is. */
+function loadedWords(state: string): string | undefined {
+  return { settling: 'may still change', partial: 'loaded in part' }[state];
+}
+
+/** Explains the colours of means, and what is drawn without colour. */
+function Scale({ limit }: { limit: number }) {
+  return (
+    <div class="row tight small legend">
+      <span class="quiet">negative, −{limit} or less</span>
+      <span class="ramp" aria-hidden="true" />
+      <span class="quiet">positive, +{limit} or more</span>
+      <span class="quiet">
+        <Swatch kind="hatched" />
+        not loaded, or in part
+      </span>
+      <span class="quiet">
+        <Swatch kind="blank" />
+        no news
+      </span>
+    </div>
+  );
 }

@@ -21,7 +21,6 @@ import {
 } from './asked.ts';
 import { HeatMap, type Topic } from './heat.tsx';
 import { Lines } from './lines.tsx';
-import { WorldMap } from './map.tsx';
 
 /** Shows sentiment over time, by country and by topic. */
 export function Sentiment() {
@@ -44,7 +43,7 @@ export function Sentiment() {
     match: most?.match_type ?? first?.match_type ?? 'COMBINED',
     newest: newest === undefined || newest > today() ? today() : newest,
   });
-  const ofCountries = asked.show === 'map' ? '' : asked.countries.join(', ');
+  const ofCountries = asked.countries.join(', ');
   const ofTopics = asked.show === 'heat' ? '' : asked.topics.join(', ');
   useTitle('Sentiment', ofCountries, ofTopics);
   if (feeds.error && !loaded) return <Problem error={feeds.error} />;
@@ -65,15 +64,13 @@ export function Sentiment() {
       >
         <div class="row asked">
           <Switch label="Shown as" name="show" value={asked.show} values={shows} />
-          {asked.show !== 'map' && (
-            <Choose
-              label="Countries"
-              choices={countries}
-              chosen={asked.countries}
-              atMost={mostLines}
-              onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
-            />
-          )}
+          <Choose
+            label="Countries"
+            choices={countries}
+            chosen={asked.countries}
+            atMost={mostLines}
+            onChange={(country) => go({ country: country.length > 0 ? country : null, at: null })}
+          />
           {asked.show !== 'heat' && (
             <Choose
               label="Topics"
@@ -135,12 +132,6 @@ export function Sentiment() {
           asked={asked}
           topics={loadedTopics(topics)}
           countries={namesIn(countries, asked.countries)}
-        />
-      )}
-      {asked.show === 'map' && (
-        <WorldMap
-          asked={asked}
-          countries={countries.map(({ code, name }) => ({ code, name: name ?? code }))}
         />
       )}
     </>
