@@ -1,7 +1,6 @@
 import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
 import { stopOnSignals } from '../exit.ts';
-import { startTracing } from '../observe/tracing.ts';
 import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
@@ -18,7 +17,7 @@ export interface GlobalOptions {
 }
 
 /**
- * Runs a command with its session: environment, log, screen, stop signals and tracing.
+ * Runs a command with its session: environment, log, screen and stop signals.
  * @param load imports the command's code. That can take seconds, so it listens for stop signals before
  * @param readable log text for a person, even if standard error is not a terminal
  */
@@ -47,9 +46,7 @@ export async function runCommand<Args extends unknown[]>(
     progress: quiet ? 'none' : (screen ?? 'lines'),
   };
   const command = await load();
-  await using _tracing = await startTracing({ isOn: config.tracing, log });
-  // Awaited here, or tracing would end before the command does.
-  return await command(session, ...args).catch((error: unknown) => {
+  return command(session, ...args).catch((error: unknown) => {
     throw namedDatabaseError(error);
   });
 }

@@ -80,8 +80,6 @@ export function readConfig(
     storage: { endpoint: readEndpoint(env), region: env.AWS_REGION, proxyFor },
     /** The token that `gmsi serve` requires from a browser. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
-    /** Whether to export traces; the SDK reads the variables `OTEL_*` itself. */
-    tracing: readTracing(env),
     /** The names of the settings that are given, without their values. */
     given: Object.keys(env)
       .filter((name) => isSetting(name) && !(name in noWarning))
@@ -136,7 +134,7 @@ export const settings = [
 function isSetting(name: string): boolean {
   return (
     settings.includes(name) ||
-    /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|OTEL_[A-Z_]+|AWS_[A-Z0-9_]+)$/.test(name) ||
+    /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|AWS_[A-Z0-9_]+)$/.test(name) ||
     proxyVariable.test(name)
   );
 }
@@ -164,9 +162,9 @@ const noWarning = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' };
 
 function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
-  // pg reads PG*, OpenTelemetry OTEL_* and the library for S3 AWS_* from the environment of the process only.
+  // pg reads PG* and the library for S3 AWS_* from the environment of the process only.
   for (const [name, value] of Object.entries({ ...noWarning, ...values })) {
-    if (/^(PG|OTEL_|AWS_)/.test(name)) process.env[name] ??= value;
+    if (/^(PG|AWS_)/.test(name)) process.env[name] ??= value;
   }
   return withoutEmpty(values);
 }
@@ -361,11 +359,6 @@ function readEndpoint(env: Environment): string | undefined {
   throw new ConfigError(`${name} is not an https:// or http:// address without credentials.`, {
     hint: 'It looks like https://s3.example.com:9000; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
   });
-}
-
-function readTracing(env: Environment): boolean {
-  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
-  return endpoint !== undefined && env.OTEL_SDK_DISABLED?.trim().toLowerCase() !== 'true';
 }
 
 function expandHome(path: string): string {

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'vitest';
-import { aCollector } from '../observe/a-collector.ts';
 import { aWebhook } from '../observe/a-webhook.ts';
 import { webServer } from '../support/other-servers.ts';
 import { it } from '../support/serving.ts';
@@ -16,7 +15,6 @@ it('shows and stores neither the key in any form nor a password, wherever the se
 }) => {
   await using folder = await aFolder();
   await using webhook = await aWebhook();
-  await using collector = await aCollector();
   const secret = 'k3y/0f+some=0ne&"<';
   // Escaped in JSON by whoever writes the answer.
   const forms = [secret, encodeURIComponent(secret), Buffer.from(`x-api-key: ${secret}`).toString('base64')];
@@ -29,7 +27,6 @@ it('shows and stores neither the key in any form nor a password, wherever the se
     GMSI_BASE_URL: service.url,
     GMSI_API_KEY_FILE: key,
     GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal(),
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     LOG_LEVEL: 'trace',
   };
   const setting = { cwd: folder.path, env };
@@ -64,7 +61,6 @@ it('shows and stores neither the key in any form nor a password, wherever the se
     printed: said.join('\n'),
     stored: await allText(db),
     posted: JSON.stringify(webhook.taken),
-    traced: collector.text,
   };
   expect(service.asked.size, [...service.asked].join()).toBe(service.countries.length);
   for (const [place, text] of Object.entries(places)) {

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { overruled, readConfig } from '../../src/config/environment.ts';
 
 const nowhere = '/nonexistent';
-const endpoint = 'http://localhost:4318';
 
 describe('the environment', () => {
   it('says where metrics are served and alerts are posted', () => {
@@ -22,17 +21,7 @@ describe('the environment', () => {
     expect(readConfig({}, nowhere)).toMatchObject({
       metrics: { host: '127.0.0.1', port: undefined, names: [] },
       alertWebhook: undefined,
-      tracing: false,
     });
-  });
-
-  it.each([
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }, true],
-    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint }, true],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SDK_DISABLED: 'true' }, false],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, false],
-  ])('says whether traces are sent: %j', (env, isOn) => {
-    expect(readConfig(env, nowhere).tracing).toBe(isOn);
   });
 
   it('is refused if the address of a webhook is none, without showing it', () => {

@@ -125,7 +125,6 @@ it.skipIf(!hasProc)('no program that is started sees the key or an address', asy
     GMSI_ALERT_WEBHOOK_URL: `https://${secrets[1]}/x`,
     GMSI_REDIS_URL: `redis://:${secrets[2]}@127.0.0.1:1`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secrets[2]}`,
-    OTEL_SDK_DISABLED: 'true',
   };
   const others = allProcesses();
   const user = startGmsi(['psql', '--address'], { ...setting, env: { ...setting.env, ...env } });
