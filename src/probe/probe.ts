@@ -5,7 +5,7 @@ import { asker, type Probing, type Range, type Reply } from './ask.ts';
 import { factNames, type ProbeFindings } from './fact.ts';
 import { searchHistoryLimit } from './history-limit.ts';
 import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
-import { inferRounding, inferZone } from './infer-records.ts';
+import { inferRounding } from './infer-records.ts';
 import { recentRecords } from './recent-records.ts';
 
 /**
@@ -33,13 +33,10 @@ export async function probe(
   const ranges = [answered, ...(await shortRanges(askRange, answered, limit))];
   const live = feed.live && (await ask.live(series, limit));
   const history_limit = await searchHistoryLimit(today, range.start, askRange);
-  // The largest page size that the first page shows.
-  const fullPage = answer.nextToken === null ? limit : Math.min(limit, answer.count);
   return {
     series,
     findings: {
       ...inferDays(ranges, live?.kind === 'answered' ? live.answer.records : []),
-      time_zone: inferZone(answer, live, { reachHours: feed.live?.hours ?? 0, fullPage }),
       time_rounding: inferRounding(answer),
       history_limit,
     },

@@ -43,7 +43,6 @@ const reach = (answered: string, refused: string | null) => ({
 describe('a probe of a service', () => {
   const usual = {
     end_date: 'inclusive',
-    time_zone: { least: 0, most: 0 },
     day_begin: expect.anything(),
     time_rounding: 'second, some on the hour',
     ...reach('2016-11-19', null),
@@ -57,13 +56,13 @@ describe('a probe of a service', () => {
     [
       'whose job asks for small pages',
       {},
-      { time_zone: { least: 0, most: 180 }, day_begin: null },
+      { day_begin: null },
       { job: aJob({ service: { page_size: 50 } }) },
     ],
     [
       'in New York, by whole hours',
       { timeZone: 'America/New_York', records: { hourShare: 1 } },
-      { time_zone: { least: -300, most: -300 }, time_rounding: 'hour' },
+      { time_rounding: 'hour' },
     ],
   ];
   it.each(cases)('%s finds out that it is so', async (_, options, expected, more) => {
@@ -140,7 +139,6 @@ describe('what is probed', () => {
     expect(report.series).toMatchObject({ ticker: 'BTC_CRY' });
     expect(found).toMatchObject({
       end_date: 'exclusive',
-      time_zone: 'stated',
       history_limit: { answered: '2026-08-22', refused: '2026-08-21' },
     });
     const rows = await db.selectFrom('gmsi.learned_facts').select('feed').distinct().execute();
@@ -171,7 +169,7 @@ describe('a later probe', () => {
     const other: SandboxOptions = { endDate: 'exclusive', timeZone: 'Asia/Tokyo', historyLimitDays: 300 };
     const { report } = await probed(other, warehouse);
     const changed = report.lessons.filter(({ standing }) => standing === 'changed');
-    expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'time_zone', 'history_limit']);
+    expect(changed.map(({ fact }) => fact)).toEqual(['end_date', 'history_limit']);
     expect(describeChange('gmsi-headlines', changed[0]!).found).toMatch(
       /^end_date, from "inclusive" \(learned [\d-]+\) to "exclusive"$/,
     );
@@ -182,7 +180,7 @@ describe('a later probe', () => {
     const [, forget] = /gmsi psql -c "(.*?)"/.exec(fix)!;
     await sql.raw(forget!).execute(db);
     await probed(other, warehouse);
-    const { time_zone, history_limit } = before;
-    expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', time_zone, history_limit });
+    const { history_limit } = before;
+    expect(await storedIn(warehouse)).toMatchObject({ end_date: 'exclusive', history_limit });
   });
 });

@@ -227,7 +227,7 @@ export function describeProbe({ feed, series, requests, lessons }: ProbeReport):
     standing,
     evidence,
   ]);
-  return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${[table(['fact', 'value', '', 'by'], rows), ...zoneWarning(lessons)].join('\n')}\n`;
+  return `\n${[feed.name, ...about].join(', ')}: ${count(requests, 'request')}\n${table(['fact', 'value', '', 'by'], rows)}\n`;
 }
 
 /** Returns the same as JSON, with values as the warehouse stores them. */
@@ -266,14 +266,4 @@ function describeLearned(fact: FactName, value: FactValue): string {
   if (least <= 0 && most >= 0) return "0:00 of the records' times";
   const [from, to] = [Math.abs(least) / 60, Math.abs(most) / 60].sort((a, b) => a - b);
   return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
-}
-
-/** Warns of times that are not in UTC: nothing else says so. */
-function zoneWarning(lessons: readonly Lesson[]): string[] {
-  const { standing, value, before } = lessons.find(({ fact }) => fact === 'time_zone')!;
-  const zone = standing === 'changed' ? before!.value : (value ?? before?.value);
-  if (typeof zone !== 'object' || !('least' in zone) || (zone.least <= 0 && zone.most >= 0)) return [];
-  return [
-    `Times without a zone are loaded as UTC, but are in ${describeValue(zone)}, so published_at is off by that much.`,
-  ];
 }
