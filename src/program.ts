@@ -149,13 +149,12 @@ withPart(program.command('backfill'))
   .description('load every day of the job that is not loaded yet')
   .argument(...jobs)
   .option(...all)
-  .option('--dry-run', 'only show what it would do and cost, as gmsi plan does')
   .option('--full-refresh', 'load all days again, also covered ones')
   .option('--retry-refused', 'request all refused windows again, not only a few')
-  .addOption(
-    new Option('--max-requests <number>', 'stop after so many requests; run it again to continue')
-      .argParser(wholeNumber({ from: 1 }))
-      .conflicts('dryRun'),
+  .option(
+    '--max-requests <number>',
+    'stop after so many requests; run it again to continue',
+    wholeNumber({ from: 1 }),
   )
   .addOption(acceptRetractions)
   .addOption(
@@ -163,7 +162,6 @@ withPart(program.command('backfill'))
       'maxRequests',
       'acceptRetractions',
       'reason',
-      'dryRun',
       'from',
       'to',
       'country',

@@ -43,17 +43,12 @@ import {
 import { forEachJob, type NamedJobs, namedJobs, reportBroken } from './named-jobs.ts';
 import type { LoadOptions } from './plan.ts';
 
-/** `gmsi backfill <job>…`; with `--enqueue`, workers run it, and with `--dry-run`, it is `gmsi plan`. */
+/** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
 export async function backfillCommand(
   session: Session,
   names: string[],
-  {
-    enqueue = false,
-    dryRun = false,
-    ...options
-  }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean; readonly dryRun?: boolean },
+  { enqueue = false, ...options }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean },
 ): Promise<number> {
-  if (dryRun) return (await import('./plan.ts')).planCommand(session, names, options);
   if (enqueue) return enqueueJobs(session, names, options);
   return loadJobs(session, names, backfillLoader(options), options);
 }

@@ -37,10 +37,6 @@ describe('a part of a job', () => {
     expect(planned.stdout).toContain(
       'gmsi backfill january --country US --topic "Inflation*" --from 2024-01-10 --to 2024-01-19\n',
     );
-    // A minute may pass between them.
-    const untimed = (text: string) => text.replace(/^finishes .*$/m, '');
-    const dry = await gmsi('backfill', 'january', ...part, '--dry-run');
-    expect(untimed(dry.stdout)).toBe(untimed(planned.stdout));
     expect(await covered()).toEqual([]);
 
     expect(await gmsi('backfill', 'january', ...part)).toMatchObject({ code: 0 });
