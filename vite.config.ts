@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** Packs each file once and well, so that the server need not pack it for each browser. */
 const packed: Plugin = {
   name: 'packed',
-  apply: 'build',
+  apply: ({ build }, { command }) => command === 'build' && !build?.ssr,
   // After the files are written: until then, Vite still fills in names.
   writeBundle({ dir }, bundle) {
     for (const fileName of Object.keys(bundle)) {
@@ -29,5 +29,7 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The licences of what is bundled.
+    license: { fileName: 'LICENSES.md' },
   },
 });

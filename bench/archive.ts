@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -76,9 +76,11 @@ interface Archives {
 
 /** Writes the archives, unless an earlier run with the same sandbox and options has kept them. */
 async function writtenArchives(options: string): Promise<Archives> {
-  // This file contains the hash of the sandbox's code.
-  const code = await readFile(new URL('../dist/sandbox.js', import.meta.url));
-  const version = createHash('sha256').update(code).update(options).digest('hex').slice(0, 12);
+  const hash = createHash('sha256').update(options);
+  const sandbox = new URL('../src/sandbox/', import.meta.url);
+  for (const file of (await readdir(sandbox, { recursive: true })).toSorted())
+    if (file.endsWith('.ts')) hash.update(await readFile(new URL(file, sandbox)));
+  const version = hash.digest('hex').slice(0, 12);
   const folder = join(tmpdir(), `gmsi-bench-archives-${version}`);
   const list = join(folder, 'archives.json');
   let text = await readFile(list, 'utf8').catch(() => '');

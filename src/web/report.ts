@@ -29,7 +29,7 @@ export async function writeReport(
     readonly at: Date;
   },
 ): Promise<string> {
-  const page: ReportPage = await import(pathToFileURL(join(dist, 'report.js')).href);
+  const page: ReportPage = await import(pathToFileURL(join(dist, 'report', 'report.js')).href);
   const byPath = new Map(endpoints.map((one) => [one.path, one]));
   return page.renderReport(
     async (path, parameters) => {

@@ -91,7 +91,7 @@ async function build(): Promise<void> {
     ['package.json', 'build.mjs', 'vite.config.ts', ...sources].map(changedAt),
   );
   // The last file that a build writes.
-  const builtAt = await changedAt('dist/types/sandbox/index.d.ts').catch(() => 0);
+  const builtAt = await changedAt('dist/report/report.js').catch(() => 0);
   if (Math.max(...inputs) < builtAt) return;
   await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
 }
