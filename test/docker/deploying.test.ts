@@ -46,14 +46,7 @@ function commandLines(): string[][] {
   const inShells = [...units.map(({ text }) => text), page]
     .flatMap((text) => [...text.matchAll(/(?:dist\/cli\.js|npx gmsi|\bgmsi) ([a-z][^`\n>|]*)/g)])
     .map((match) => match[1]!.trim().split(/\s+/));
-  const inPython = ['airflow/gmsi_dag.py', 'dagster/gmsi_assets.py']
-    .map((name) => read(`docs/deploying/${name}`))
-    .flatMap((text) => {
-      const job = /^JOBS = \["([\w-]+)"\]$/m.exec(text)![1]!;
-      return [...text.matchAll(/[[(]"(\w+)", job\b/g)].map((match) => [match[1]!, job]);
-    });
-  expect(inPython).toHaveLength(4);
-  return [...inContainers.map((words) => [...words]), ...inShells, ...inPython];
+  return [...inContainers.map((words) => [...words]), ...inShells];
 }
 
 test('every command that is deployed is one of the program, with options that it takes', () => {
