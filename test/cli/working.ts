@@ -33,12 +33,10 @@ export async function aSetting() {
   };
 }
 
+/** Waits until so many workers are registered. Other commands, such as `backfill --enqueue`, list their processes, too. */
 export async function atWork({ db }: TestWarehouse, workers: number): Promise<void> {
-  await vi.waitFor(
-    async () =>
-      expect(await db.selectFrom('gmsi.processes').select('process_id').execute()).toHaveLength(workers),
-    90_000,
-  );
+  const listed = db.selectFrom('gmsi.processes').select('process_id').where('command', '=', 'work');
+  await vi.waitFor(async () => expect(await listed.execute()).toHaveLength(workers), 90_000);
 }
 
 /** Waits until a worker has loaded the only job. */
