@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import { Temporal } from 'temporal-polyfill';
-import type { Config, WarehouseAddress } from './config/environment.ts';
+import type { Config } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { proxyName } from './config/proxies.ts';
 import { readJob } from './config/read-job.ts';
+import type { WarehouseAddress } from './config/warehouse-address.ts';
 import { ConfigError, sentence } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
 import { type Log, sayIfSlow, waitingFor } from './log.ts';
@@ -148,7 +149,7 @@ async function warehouseAddress({ config, log, stop }: Session) {
     const database = decodeURIComponent(pathname.slice(1)) || '(default)';
     return {
       address: warehouse,
-      description: `database ${database} on ${host || 'the local socket'}${port && `:${port}`}`,
+      description: `database ${database} on ${decodeURIComponent(host)}${port && `:${port}`}`,
       release,
     };
   }

@@ -91,13 +91,14 @@ async function runCommand({ address }: OpenWarehouse, statements: string): Promi
 function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
   const { address, tls } = withoutTls(url.reveal());
-  const { host, port, user, password, database } = parse(address);
+  const { host, port, user, password, database, options } = parse(address);
   const settings: Readonly<Record<string, string | null | undefined>> = {
     PGHOST: host,
     PGPORT: port,
     PGUSER: user,
     PGPASSWORD: password,
     PGDATABASE: database,
+    PGOPTIONS: options,
     PGSSLMODE: tls.sslmode,
     PGSSLROOTCERT: tls.sslrootcert,
     PGSSLCERT: tls.sslcert,

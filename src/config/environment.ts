@@ -8,20 +8,16 @@ import { nearest } from '../nearest.ts';
 import { ApiKey, Secret } from '../secret.ts';
 import { readDotenvFile } from './dotenv-file.ts';
 import { readProxies } from './proxies.ts';
+import {
+  pgVariables,
+  readAddress,
+  readPgVariables,
+  refuseSeveral,
+  type WarehouseAddress,
+} from './warehouse-address.ts';
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
-
-/** How the connection to the database is encrypted, in libpq's terms; `sslrootcert` may be `system`. */
-export type TlsSettings = Readonly<
-  Partial<Record<'sslmode' | 'sslrootcert' | 'sslcert' | 'sslkey', string | undefined>>
->;
-
-/** The address of a server, or the `PG*` variables that libpq knows. */
-export type WarehouseAddress =
-  // `tls` comes from the environment; settings in the address take precedence.
-  | { readonly kind: 'url'; readonly url: Secret; readonly tls?: TlsSettings }
-  | { readonly kind: 'pg-environment'; readonly tls?: TlsSettings };
 
 /** The environment, read and checked once; nothing else in the program reads `process.env`. */
 export type Config = Readonly<ReturnType<typeof readConfig>>;
@@ -144,16 +140,23 @@ const proxyVariable = /^(HTTPS?|ALL|NO)_PROXY$/i;
 /** Variables that Kubernetes sets in every pod if a service is called `gmsi…`. */
 const ofKubernetes = /_SERVICE_(HOST|PORT)\w*=|_PORT_\d+_(TCP|UDP|SCTP)\w*=|=(tcp|udp|sctp):/;
 
+/** Every setting whose loss is not noticed: another database, no encryption, no proxy. */
+const unnoticed = ['DATABASE_URL', 'HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'NO_PROXY', ...pgVariables];
+
 /** Returns a warning for each variable that looks like one of our settings but is not, with the nearest name. */
 function unknownSettings(env: Environment): string[] {
+  const known = [...settings, ...unnoticed];
   return Object.entries(env)
-    .filter(([name, value]) => !settings.includes(name) && !ofKubernetes.test(`${name}=${value}`))
-    .filter(([name]) => /^GMSI[^A-Z0-9]/i.test(name))
-    .map(([name]) => {
-      const shown = name.slice(0, 60);
-      const near = nearest(name, settings);
-      const meant = near && distance(near, name.toUpperCase()) <= 3 ? near : undefined;
-      return `${shown} is set, but there is no such setting: ${meant ? `did you mean ${meant}?` : 'it does nothing'}`;
+    .filter(([name, value]) => !known.includes(name) && !ofKubernetes.test(`${name}=${value}`))
+    .flatMap(([name]) => {
+      const isOurs = /^GMSI[^A-Z0-9]/i.test(name);
+      const near = nearest(name, known);
+      const edits = near ? distance(near, name.toUpperCase()) : Number.POSITIVE_INFINITY;
+      if (edits <= (isOurs ? 3 : 1) && !(near! in env))
+        return `${name} is set, but there is no such setting: did you mean ${near}?`;
+      // Anything else that begins like this could be a key, alone in a line of .env.
+      const shown = /^GMSI_[A-Z_]{1,40}$/.test(name) ? name : 'A variable that begins with GMSI';
+      return isOurs ? `${shown} is set, but there is no such setting: it does nothing` : [];
     });
 }
 
@@ -275,44 +278,13 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/(\/v1)+$/i, '')}`;
 }
 
-/** @throws ConfigError if `DATABASE_URL` is not a PostgreSQL address; the error does not show it */
+/** @throws ConfigError if `DATABASE_URL` or a `PG*` variable cannot be obeyed; the error shows no part of the address */
 export function readWarehouse(env: Environment): WarehouseAddress | { readonly kind: 'embedded' } {
   const address = readAddress('DATABASE_URL', env.DATABASE_URL, env);
   if (address) return address;
-  return env.PGHOST || env.PGSERVICE || env.PGDATABASE
-    ? { kind: 'pg-environment', tls: tlsFrom(env) }
-    : { kind: 'embedded' };
-}
-
-function tlsFrom(env: Environment): TlsSettings {
-  const { PGSSLMODE: sslmode, PGSSLROOTCERT: sslrootcert, PGSSLCERT: sslcert, PGSSLKEY: sslkey } = env;
-  return { sslmode, sslrootcert, sslcert, sslkey };
-}
-
-function readAddress(
-  name: string,
-  text: string | undefined,
-  env: Environment,
-): Extract<WarehouseAddress, { kind: 'url' }> | undefined {
-  if (text === undefined) return undefined;
-  if (!isPostgresAddress(text.trim())) {
-    // No cause: the parser's error quotes the address with its password.
-    throw new ConfigError(`${name} is not the address of a PostgreSQL database.`, {
-      hint: 'It looks like postgres://user:password@host:5432/database. Write special characters in the password as %40.',
-    });
-  }
-  return { kind: 'url', url: new Secret(text.trim()), tls: tlsFrom(env) };
-}
-
-function isPostgresAddress(text: string): boolean {
-  if (!/^postgres(ql)?:\/\//.test(text)) return false;
-  try {
-    const { username, password, hostname, pathname } = new URL(text);
-    for (const part of [username, password, hostname, pathname]) decodeURIComponent(part);
-    return true;
-  } catch {
-    return false;
-  }
+  if (!env.PGHOST && !env.PGSERVICE && !env.PGDATABASE) return { kind: 'embedded' };
+  refuseSeveral('PGHOST', [env.PGHOST, env.PGPORT]);
+  return { kind: 'pg-environment', tls: readPgVariables(env) };
 }
 
 function readHome(text: string | undefined, cwd: string): string {

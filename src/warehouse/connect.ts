@@ -10,7 +10,8 @@ import {
   sql,
 } from 'kysely';
 import pg from 'pg';
-import type { TlsSettings, WarehouseAddress } from '../config/environment.ts';
+import { parseIntoClientConfig } from 'pg-connection-string';
+import type { TlsSettings, WarehouseAddress } from '../config/warehouse-address.ts';
 import { ConfigError } from '../errors.ts';
 import { version } from '../package.ts';
 import type { Database } from './database.ts';
@@ -113,9 +114,9 @@ export function openPool(
   options: pg.PoolConfig = {},
 ): pg.Pool {
   const pool = new pg.Pool({
+    application_name: `gmsi ${version}`,
     ...wayTo(address),
     max: connections,
-    application_name: `gmsi ${version}`,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     stream: postgresSocket,
@@ -145,7 +146,9 @@ function tlsOf(address: WarehouseAddress): TlsSettings {
 function wayTo(address: WarehouseAddress): pg.PoolConfig {
   const ssl = tlsOptions(tlsOf(address));
   if (address.kind === 'pg-environment') return { ssl };
-  return { connectionString: withoutTls(address.url.reveal()).address, ssl };
+  const config = parseIntoClientConfig(withoutTls(address.url.reveal()).address);
+  // After the address, which would otherwise switch encryption on in its own way for sslnegotiation=direct.
+  return { ...config, ...(ssl !== undefined && { ssl }) } as pg.PoolConfig;
 }
 
 /**

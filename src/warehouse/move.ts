@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import type { WarehouseAddress } from '../config/environment.ts';
+import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { ConfigError, GmsiError, kindOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openPool, type PatientWarehouse } from './connect.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { WarehouseAddress } from '../config/environment.ts';
+import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { openPool } from './connect.ts';
 
 /** The result of one statement; values are as the server writes them. */

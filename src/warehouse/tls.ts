@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { parse } from 'pg-connection-string';
-import type { TlsSettings } from '../config/environment.ts';
+import type { TlsSettings } from '../config/warehouse-address.ts';
 import { ConfigError } from '../errors.ts';
 
 const modes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];

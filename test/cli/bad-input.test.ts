@@ -43,6 +43,15 @@ const mistakes = cases`
   another kind of database | status | DATABASE_URL=mysql://user:${password}@host/db | DATABASE_URL is not the address of a PostgreSQL database | postgres:\/\/user:password@host:5432\/database
   a database address that cannot be read | status | DATABASE_URL=postgres://user:${password}@[host/db | DATABASE_URL is not the address | %40
   a badly escaped password | status | DATABASE_URL=postgres://user:${password}%zz@host/db | DATABASE_URL is not the address | %40
+  a password with a slash that is not escaped | status | DATABASE_URL=postgres://user:12/${password}@host/db | ^gmsi: DATABASE_URL is not the address of a PostgreSQL database\.$ | %2F
+  a password with a question mark that is not escaped | status | DATABASE_URL=postgres://user:1?${password}=1@host/db | ^gmsi: DATABASE_URL is not the address of a PostgreSQL database\.$ | %3F
+  a parameter of the database address that there is not | status | DATABASE_URL=postgres://user:${password}@host/db?sslmod=verify-full | DATABASE_URL has an unknown parameter sslmod\. | Did you mean sslmode\?
+  a parameter of the database address in other letters | status | DATABASE_URL=postgres://user:${password}@host/db?SSLMODE=require | unknown parameter SSLMODE | Did you mean sslmode\?
+  a way to send the password that is asked for | status | DATABASE_URL=postgres://user:${password}@host/db?require_auth=scram-sha-256 | require_auth in DATABASE_URL is not supported | sslmode=verify-full
+  the same in the environment | status | DATABASE_URL=postgres://user:${password}@host/db & PGCHANNELBINDING=require | PGCHANNELBINDING is not supported | sslmode=verify-full
+  a mode of encryption that there is not | status | DATABASE_URL=postgres://user:${password}@host/db & PGSSLMODE=requier | sslmode is "requier" | disable, prefer, require, verify-ca, verify-full
+  two hosts | status | DATABASE_URL=postgres://h1,h2:5432/db?target_session_attrs=read-write | DATABASE_URL names several hosts; one is supported | primary
+  a place to move to with an unknown parameter | move --to postgres://host/db?ssl=true | | --to has an unknown parameter ssl | Known names: host
   a wrong password | status | DATABASE_URL=<wrong password> | The warehouse refuses the user | Check user and password in DATABASE_URL
   an unknown database | status | DATABASE_URL=<unknown database> | no such database: database "nosuch" does not exist | createdb
   an unknown field in a job file | backfill typo |  | contries +unknown; did you mean | Correct jobs\/typo\.yaml

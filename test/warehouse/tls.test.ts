@@ -120,6 +120,7 @@ describe('sslmode has the meaning that it has for psql:', () => {
     require with the certificate looks at it, but not at the name | sslmode=require&sslrootcert=trusted
     verify-ca does the same | sslmode=verify-ca&sslrootcert=trusted
     verify-full looks at the name | sslmode=verify-full&sslrootcert=trusted | localhost
+    a handshake at once keeps the certificate | sslmode=verify-full&sslrootcert=trusted&sslnegotiation=direct | localhost
     a certificate alone is verify-full | sslrootcert=trusted | localhost
     disable does not encrypt | sslmode=disable
     nothing does not either |
