@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
-import { ConfigError } from './errors.ts';
+import { ConfigError, namedSystemError } from './errors.ts';
 import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
 import { completeHelpOf, ended, program } from './program.ts';
 import { outputFailure, printError, printJson, snakeCased, surviveClosedOutput } from './terminal/print.ts';
@@ -28,8 +28,9 @@ process.on('exit', () => {
 });
 // Without this, Node.js would print an unexpected error in its own format.
 process.on('uncaughtException', (error) => {
-  printError(explain(error, isVerbose));
-  process.exit(exitCodes.incomplete);
+  const shown = namedSystemError(error);
+  printError(explain(shown, isVerbose));
+  process.exit(exitCodeOf(shown));
 });
 
 try {
@@ -38,7 +39,7 @@ try {
   process.exitCode = ended.exitCode;
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
-  const shown = error instanceof CommanderError ? misuse(error) : error;
+  const shown = error instanceof CommanderError ? misuse(error) : namedSystemError(error);
   process.exitCode = isHelp && error.exitCode === 0 ? exitCodes.done : exitCodeOf(shown);
   if (!isHelp) {
     printError(explain(shown, isVerbose));

@@ -1,6 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { ConfigError } from './errors.ts';
 
 /** An in-memory DuckDB that reads and writes Parquet. */
 export interface DuckDB extends Disposable {
@@ -24,8 +25,10 @@ const settings = {
 
 /**
  * @param spill path of a folder that DuckDB may create for data beyond the memory limit, and removes at the end; empty for none
+ * @throws ConfigError if DuckDB is not installed for this machine
  */
 export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {
+  const { DuckDBInstance } = await loaded();
   const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
   const connections = new Set<DuckDBConnection>();
   const listening = addAbortListener(stop, () => {
@@ -57,6 +60,19 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
       instance.closeSync();
     },
   };
+}
+
+/** Loads DuckDB only when it is needed: its part for this machine is an optional dependency of the package. */
+function loaded(): Promise<typeof import('@duckdb/node-api')> {
+  return import('@duckdb/node-api').catch((cause: Error) => {
+    throw new ConfigError(
+      `DuckDB, which reads and writes Parquet, cannot be loaded: ${cause.message.split('\n')[0]}`,
+      {
+        cause,
+        hint: 'Install gmsi again, without --omit=optional.',
+      },
+    );
+  });
 }
 
 /** Quotes a text for a DuckDB statement. */

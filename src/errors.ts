@@ -45,6 +45,35 @@ export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
 }
 
+/** What to do about errors of the machine, by their code or call. Other errors of the operating system may be a bug. */
+const cures: Readonly<Record<string, string>> = {
+  uv_cwd: 'Change to a folder that exists.',
+  uv_os_homedir: 'Set HOME.',
+  EMFILE: 'Raise the limit of open files (ulimit -n 1024), and run it again.',
+  ENFILE: 'End other programs, or raise the limit of open files of the machine, and run it again.',
+  ENOSPC: 'Make room on the disk, and run it again.',
+  EDQUOT: 'Make room within the quota, and run it again.',
+  EROFS: 'Make the disk writable, or use another folder.',
+  EACCES: 'Give this user the permission, or run it as another user.',
+  EPERM: 'Give this user the permission, or run it as another user.',
+  EIO: "Check the disk or the network drive; the system's log says more.",
+};
+
+const plainCalls: Readonly<Record<string, string>> = {
+  uv_cwd: 'the working folder',
+  uv_os_homedir: "the user's home folder",
+};
+
+/** Turns an error of the machine, such as a limit or a missing permission, into one that says so; returns any other unchanged. */
+export function namedSystemError(error: unknown): unknown {
+  if (error instanceof GmsiError || !(error instanceof Error)) return error;
+  const { code = '', syscall, path, address } = error as NodeJS.ErrnoException & { address?: string };
+  const hint = syscall && (cures[syscall] ?? cures[code]);
+  if (!hint) return error;
+  const what = [plainCalls[syscall] ?? syscall, path ?? address].filter(Boolean).join(' ');
+  return new ConfigError(`The system refuses ${what}: ${systemReason(error)}`, { cause: error, hint });
+}
+
 /** Returns a message with the full stop that it needs before another sentence. */
 export function sentence(message: string): string {
   return /[.!?…]$/.test(message) ? message : `${message}.`;

@@ -35,3 +35,13 @@ test('a temporary folder removes those of processes that were killed, and no oth
     await rm(shared, { recursive: true });
   }
 });
+
+test('a temporary folder that cannot be made is a wrong TMPDIR, not a bug', async () => {
+  vi.stubEnv('TMPDIR', '/nonexistent');
+  await expect(temporaryFolder()).rejects.toMatchObject({
+    kind: 'fatal',
+    message: 'The temporary folder /nonexistent cannot be used: no such file or directory',
+    hint: expect.stringContaining('TMPDIR'),
+  });
+  vi.unstubAllEnvs();
+});

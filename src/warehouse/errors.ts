@@ -159,6 +159,11 @@ export function namedDatabaseError(error: unknown): unknown {
       cause,
       hint: takesNoWrites,
     });
+  if (code === '53300') {
+    const hint =
+      'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the connection limit of the user. A rerun continues where this one stopped.';
+    return new WarehouseUnavailable(`The warehouse has no free connection: ${message}`, { cause, hint });
+  }
   const cut = code === '' && cutConnection.test(message);
   if (cut || isStale(error) || passing.test(code) || network.has(code)) {
     const hint =

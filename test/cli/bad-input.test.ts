@@ -1,6 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { beforeAll, expect, it } from 'vitest';
 import { cases } from '../support/cases.ts';
-import { gmsi } from './gmsi.ts';
+import { gmsi, program } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
@@ -91,6 +92,23 @@ it('what is built refuses it as well, and shows with --verbose where in the sour
   expect(await run(unknownTopic, '', gmsi)).toEqual(await run(unknownTopic, ''));
   const { stderr } = await run(`${unknownTopic} --verbose`, '', gmsi);
   expect(stderr).toMatch(/^\s+at \w+ \(.*\/src\/config\/[\w-]+\.ts:\d+:\d+\)/m);
+});
+
+it.each(cases`
+  a working folder that was deleted | mkdir gone && cd gone && rmdir ../gone | the working folder: no such file or directory | folder that exists
+  too few open files | ulimit -n 30 | open .*: too many open files | ulimit -n 1024
+`)('%s is an error of the machine, not a bug', (_, first, what, hint) => {
+  const { status, stderr } = spawnSync(
+    'sh',
+    ['-c', `${first} && exec "$0" "$1" status`, process.execPath, program],
+    {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH, ...setting.env },
+      encoding: 'utf8',
+    },
+  );
+  expect(stderr).toMatch(new RegExp(`^gmsi: The system refuses ${what}\\n  → .*${hint}.*\\n$`));
+  expect(status).toBe(2);
 });
 
 function run(args: string, env: string, start = gmsiHere) {

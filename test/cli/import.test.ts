@@ -146,3 +146,17 @@ it.each([
   expect(stderr).toMatch(/^ {2}→ /m);
   expect(code).toBe(2);
 });
+
+it('says that DuckDB is not installed for this machine, as after npm ci --omit=optional', async () => {
+  const path = await folder.write('2024.parquet', 'PAR1');
+  vi.doMock('@duckdb/node-api', () => {
+    throw new Error("Cannot find module '@duckdb/node-bindings-linux-x64/duckdb.node'");
+  });
+  const { code, stderr } = await gmsiHere(['import', path, ...stated], {
+    cwd: folder.path,
+    env: { DATABASE_URL: warehouse.url },
+  });
+  vi.doUnmock('@duckdb/node-api');
+  expect(stderr).toMatch(/^gmsi: DuckDB, which .* cannot be loaded: .*\n {2}→ .*--omit=optional/);
+  expect(code).toBe(2);
+});

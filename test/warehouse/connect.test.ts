@@ -127,6 +127,15 @@ test.each(possible)('a connection that %s is worth another try', async (_, lose)
   expect(namedDatabaseError(error)).toBeInstanceOf(WarehouseUnavailable);
 });
 
+test('a server without a free connection is not one that does not run', () => {
+  const refused = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
+  expect(namedDatabaseError(refused)).toMatchObject({
+    kind: 'retryable',
+    message: 'The warehouse has no free connection: sorry, too many clients already',
+    hint: expect.stringContaining('max_connections'),
+  });
+});
+
 async function asSomebodyElse(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
