@@ -3,7 +3,7 @@ import type { GlobalOptions, Command as GmsiCommand } from './commands/run-comma
 import { addCompletion } from './completion.ts';
 import { inPackage, version } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
-import { print, printError } from './terminal/print.ts';
+import { isAtTerminal, print, printError } from './terminal/print.ts';
 import { command } from './terminal/style.ts';
 import { asTyped, table } from './terminal/table.ts';
 
@@ -365,6 +365,9 @@ program
     4,
   )
   .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4'))
+  // A worker reads its job files again on SIGHUP. Before its code is imported, which takes a second or two, the signal would end it. At
+  // a terminal it should: its window was closed.
+  .hook('preAction', () => void (isAtTerminal() || process.on('SIGHUP', () => {})))
   .action(runs(async () => (await import('./commands/work.ts')).workCommand));
 program
   .command('repair')

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
+import { readInFolder } from '../config/read-in-folder.ts';
 import { utf8Text } from '../config/utf8-text.ts';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
@@ -19,7 +20,7 @@ export async function findChecks(cwd: string, knownFeeds: readonly string[]): Pr
   const checks = await Promise.all(
     paths.flat().map(async (path) => {
       const name = told(path, cwd);
-      return parseCheck(name, utf8Text(name, await readFile(path)), knownFeeds);
+      return parseCheck(name, utf8Text(name, await readInFolder(path, name)), knownFeeds);
     }),
   );
   const byName = new Map(checks.map((check) => [check.name, check]));

@@ -36,7 +36,6 @@ export async function workCommand(
     log: session.log,
   });
   if (names.length > 0) refuseUnscheduled(jobFiles);
-  // At a terminal, the signal means that its window was closed.
   if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
   // Each sync that runs holds a connection.
   await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);

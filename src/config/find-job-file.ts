@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, systemReason } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';
+import { readInFolder } from './read-in-folder.ts';
 import { typed } from './typed.ts';
 import { utf8Text } from './utf8-text.ts';
 
@@ -59,19 +60,28 @@ export async function readJobFileAgain(path: string, cwd: string): Promise<JobFi
 
 async function readIfThere(absolute: string, path: string): Promise<string | undefined> {
   try {
-    return utf8Text(path, await readFile(absolute));
+    const bytes = await readInFolder(absolute, `The job file ${path}`);
+    refuseTwin(absolute, path);
+    return utf8Text(path, bytes);
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     const code = isSystemError(cause) ? cause.code : undefined;
     const link = code === 'ENOENT' ? await readlink(absolute).catch(() => undefined) : undefined;
     if ((code === 'ENOENT' && link === undefined) || code === 'ENOTDIR') return undefined;
-    const reason = link
-      ? `it is a link to ${link}, which does not exist`
-      : code === 'EISDIR'
-        ? 'it is a folder'
-        : String(cause);
+    const reason = link ? `it is a link to ${link}, which does not exist` : systemReason(cause);
     throw new ConfigError(`The job file ${path} cannot be read: ${reason}`, { cause });
   }
+}
+
+/** Refuses a file beside one of the same name with the other ending: a job is known by its name, so each would replace the other. */
+function refuseTwin(absolute: string, path: string): void {
+  const ending = extname(path);
+  const other = endings.find((one) => one !== ending);
+  if (!endings.includes(ending) || !existsSync(absolute.slice(0, -ending.length) + other)) return;
+  const twin = path.slice(0, -ending.length) + other;
+  throw new ConfigError(`${path} and ${twin} are both the job ${jobNameOf(path)}.`, {
+    hint: 'Rename or remove one of them.',
+  });
 }
 
 async function notFound(nameOrPath: string, candidates: readonly string[], cwd: string) {
@@ -94,9 +104,10 @@ export async function allJobFiles(
 
 /** True for a file that is one of the package's examples, unchanged: in a copy of them, or in a clone. */
 export async function isExample(path: string, cwd: string): Promise<boolean> {
-  const textOf = (path: string) => readFile(path, 'utf8').catch(() => undefined);
-  const text = await textOf(resolve(cwd, path));
-  return text !== undefined && text === (await textOf(join(examples, basename(path))));
+  const bytesOf = (path: string) => readInFolder(path, path).catch(() => undefined);
+  const bytes = await bytesOf(resolve(cwd, path));
+  const example = await bytesOf(join(examples, basename(path)));
+  return bytes !== undefined && example?.equals(bytes) === true;
 }
 
 /** Returns the paths of the job files in a folder, sorted by name; none if there is no such folder. */

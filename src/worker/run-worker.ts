@@ -111,6 +111,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     await round().catch(context.fail);
     await sleep(pause, undefined, { signal: stop }).catch(() => {});
   }
-  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting, reading]);
+  await Promise.all([...loading.sync.values(), ...loading.others.values(), exporting]);
+  // A file system that does not answer must not keep this worker's jobs from the others.
+  await Promise.race([reading, sleep(1000, undefined, { ref: false })]);
   if (failure) throw failure.error;
 }

@@ -1,4 +1,4 @@
-import { cp, rm } from 'node:fs/promises';
+import { cp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeAll, expect, test } from 'vitest';
@@ -43,6 +43,16 @@ test('check runs over several jobs, prints a table of results and spends no requ
   expect(stdout).toMatch(/\n\d+ checks: \d+ passed, 3 skipped\n/);
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
   expect(sandbox.stats().requests).toBe(requests);
+});
+
+test('a check that is a link out of its folder is refused, because errors quote a check', async () => {
+  await folder.write('jobs/checks/own.sql', ownCheck);
+  await symlink('/etc/passwd', join(folder.path, 'jobs/checks/link.sql'));
+  const { code, stderr } = await run('check', 'month', '--only', 'own');
+  expect(stderr).toContain(
+    'jobs/checks/link.sql cannot be read: it is a link out of its folder, to /etc/passwd',
+  );
+  expect(code).toBe(2);
 });
 
 test("a team's own check is run besides the others, and can fail", async () => {

@@ -69,3 +69,16 @@ it("tells the command also if a signal comes while the command's code is importe
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
   await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 90_000);
 }
+
+it('SIGHUP: does not end a worker, even before its code is imported; it ends other commands', async () => {
+  const listening: number[] = [];
+  vi.doMock('../../src/commands/run-command.ts', () => ({
+    runCommand: async () => {
+      listening.push(process.listenerCount('SIGHUP'));
+      return 0;
+    },
+  }));
+  for (const command of ['work', 'status']) await gmsiHere([command], { cwd: '/', env: {} });
+  vi.doUnmock('../../src/commands/run-command.ts');
+  expect(listening).toEqual([1, 0]);
+});

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -75,6 +76,36 @@ describe('a job file is found', () => {
       message: 'The job file jobs/ cannot be read: it is a folder',
     });
   });
+
+  test('and a pipe, which would block, is not one, nor a link out of the folder, which could show any file', async () => {
+    execFileSync('mkfifo', [join(cwd, 'jobs/pipe.yaml')]);
+    expect(await refusal('pipe')).toMatchObject({
+      message: 'The job file jobs/pipe.yaml cannot be read: it is not a regular file',
+      kind: 'fatal',
+    });
+    await symlink('/etc/passwd', join(cwd, 'jobs/link.yaml'));
+    expect(await refusal('link')).toMatchObject({
+      message: 'The job file jobs/link.yaml cannot be read: it is a link out of its folder, to /etc/passwd',
+    });
+  });
+
+  test('also behind links within the folder, as Kubernetes mounts it', async () => {
+    await mkdir(join(cwd, 'jobs/..1'));
+    await writeFile(join(cwd, 'jobs/..1/mounted.yaml'), jobText());
+    await symlink('..1', join(cwd, 'jobs/..data'));
+    await symlink('..data/mounted.yaml', join(cwd, 'jobs/mounted.yaml'));
+    expect(await readJob('mounted', today, cwd)).toMatchObject({ name: 'mounted' });
+  });
+
+  test.each(['g7', 'jobs/g7.yaml', './jobs/g7.yml'])(
+    'and two of one name are refused, by whichever they are named: %s',
+    async (nameOrPath) => {
+      await writeFile(join(cwd, 'jobs/g7.yml'), jobText());
+      const error = (await refusal(nameOrPath)) as ConfigError;
+      expect(error.message).toMatch(/jobs\/g7\.ya?ml and .*jobs\/g7\.ya?ml are both the job g7\.$/);
+      expect(error.hint).toBe('Rename or remove one of them.');
+    },
+  );
 
   test('and one that is not UTF-8 is refused, instead of read with U+FFFD in its names', async () => {
     await writeFile(join(cwd, 'jobs/latin1.yaml'), Buffer.from('topics: [Café]', 'latin1'));
