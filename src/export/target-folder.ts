@@ -5,7 +5,6 @@ import {
   lstat,
   mkdir,
   readdir,
-  readFile,
   realpath,
   rename,
   rm,
@@ -14,6 +13,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { readInFolder } from '../config/read-in-folder.ts';
 import { ConfigError, systemReason } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { type Manifest, manifestName, readManifest, writeManifest } from './manifest.ts';
@@ -81,11 +81,12 @@ async function removeAbandoned(target: string): Promise<void> {
 }
 
 async function readHeld(target: string, out: string): Promise<Manifest | undefined> {
-  const json = await readFile(join(target, manifestName), 'utf8').catch(() => undefined);
+  const json = await readInFolder(join(target, manifestName), manifestName).then(String, () => undefined);
   if (json === undefined) return undefined;
   const paths = await readdir(target, { recursive: true });
   const sizes = await Promise.all(
-    paths.map(async (path) => [path.replaceAll(sep, '/'), (await stat(join(target, path))).size] as const),
+    // A link has another size than the file that the export wrote, so its month is written again.
+    paths.map(async (path) => [path.replaceAll(sep, '/'), (await lstat(join(target, path))).size] as const),
   );
   return readManifest(json, `The folder ${out}`, new Map(sizes));
 }

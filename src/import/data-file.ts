@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError, GmsiError, systemReason } from '../errors.ts';
 import type { ServedBy } from '../warehouse/tables/origin.ts';
-import { openEntry, readArchive } from './zip.ts';
+import { isLink, openEntry, readArchive } from './zip.ts';
 
 interface Place {
   readonly line?: number | undefined;
@@ -81,7 +81,7 @@ export interface FoundFiles {
 
 /**
  * Finds the files of records in files, folders and ZIP files, each once. Ignores names that begin with a dot or an
- * underscore, as other tools for data in folders do.
+ * underscore, as other tools for data in folders do. Follows no link, except in the middle of a path that the user names.
  * @throws ConfigError if a path does not exist or is not a file of records
  */
 export async function findFiles(paths: readonly string[], stop: AbortSignal): Promise<FoundFiles> {
@@ -101,11 +101,13 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     stop.throwIfAborted();
     try {
       const is = await stat(path);
-      if (!is.isDirectory()) await take(path, is);
-      // Links could lead in a circle, or to a folder that is read under another name.
+      if (!is.isDirectory() && !isData(basename(path))) ignored.push(path);
+      // It could lead in a circle, or to any file that this user may read, whose lines would be stored as rejected records. A link
+      // that a user names may come from a pattern like *.csv, so it is not followed either.
       else if ((await lstat(path)).isSymbolicLink())
-        refuse(path, 'is a link to a folder: name that folder itself');
-      else await list(path);
+        refuse(path, `is a link: name ${await realpath(path)} itself`);
+      else if (is.isDirectory()) await list(path);
+      else await take(path, is);
     } catch (cause) {
       if (stop.aborted) throw cause;
       refuse(path, `cannot be read: ${systemReason(cause)}`, cause);
@@ -117,9 +119,8 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     seen.add(resolve(path));
     const format = formatOf(path);
     const isZip = /\.zip$/i.test(path);
-    if (!isData(basename(path))) ignored.push(path);
     // Opening a named pipe would block.
-    else if (!is.isFile()) refuse(path, 'is not a regular file');
+    if (!is.isFile()) refuse(path, 'is not a regular file');
     else if (format) files.push(onDisk(path, format, is));
     else if (!isZip) refuse(path, notRead);
     else {
@@ -139,9 +140,8 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
         hint: 'Name existing files, folders or ZIP files.',
       });
     });
-    if (is.isDirectory()) await list(path);
-    else if (formatOf(path) || /\.zip$/i.test(path)) await take(path, is);
-    else throw notRecords(path);
+    if (!is.isDirectory() && !formatOf(path) && !/\.zip$/i.test(path)) throw notRecords(path);
+    await look(path);
   }
   return { files, refused, ignored };
 }
@@ -225,6 +225,7 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
     const format = formatOf(fileName);
     const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
     if (!isData(basename(fileName))) ignored.push(about.name);
+    else if (isLink(entry)) refused.push({ name: about.name, error: new FileRefused('is a link') });
     else if (!format) refused.push({ name: about.name, error: new FileRefused(notRead) });
     else if (entry.isEncrypted())
       refused.push({

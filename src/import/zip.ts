@@ -1,9 +1,15 @@
+import { constants } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
 
 /** An entry in the directory of a ZIP file. */
 export interface ZipEntry extends Entry {
   readonly modifiedAt: Date;
+}
+
+/** Returns true for a link, whose content is only the path that it leads to. The upper half of the attributes is the mode of Unix. */
+export function isLink({ externalFileAttributes }: ZipEntry): boolean {
+  return ((externalFileAttributes >>> 16) & constants.S_IFMT) === constants.S_IFLNK;
 }
 
 /** Reads the directory of a ZIP or ZIP64 file. @throws an error that says what is wrong with it */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
@@ -81,6 +81,44 @@ describe('the folder of an export', () => {
     await exportTo(out, 'new', 'replace');
     expect(await readdir(folder.path)).toEqual(['export', 'real']);
     expect(await readdir(join(folder.path, 'real'))).toEqual([manifestName, 'new']);
+  });
+
+  it('that is continued counts a link as a file that is missing, whatever it leads to', async () => {
+    const file = { path: 'month=2024-01/part-0.csv', rows: 1, bytes: 3, sha256: null };
+    const months = [{ month: '2024-01', rows: 1, fingerprint: 'a' }];
+    const held = {
+      ...{
+        gmsi: '0',
+        table: 'headlines',
+        format: 'csv',
+        complete: true,
+        exported_at: '2024-02-01T00:00:00Z',
+      },
+      ...{
+        as_of: null,
+        changed_since: null,
+        from: null,
+        to: null,
+        only: {},
+        rows: 1,
+        partitioned_by: ['month'],
+      },
+      ...{ columns: {}, months, files: [file] },
+    };
+    await folder.write(`export/${file.path}`, 'abc');
+    await folder.write(`export/${manifestName}`, held);
+    const read = async () => {
+      await using partial = await openFolder(out, 'continue');
+      return partial.held?.months[0]?.fingerprint;
+    };
+    expect(await read()).toBe('a');
+    await folder.write('elsewhere', 'xyz');
+    await rm(join(out, file.path));
+    await symlink(join(folder.path, 'elsewhere'), join(out, file.path));
+    expect(await read()).toBe('');
+    await rename(join(out, manifestName), join(folder.path, 'manifest'));
+    await symlink(join(folder.path, 'manifest'), join(out, manifestName));
+    expect(await read()).toBeUndefined();
   });
 
   it('replaces nothing but an export', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFile, rm, symlink } from 'node:fs/promises';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
@@ -318,31 +318,37 @@ function aYearOn(day: string): string {
 }
 
 describe('a link', () => {
-  it('to a file is followed; one to a folder is refused, unless the user names it', async ({
+  it('is not followed, since it could lead to any file: neither one in a folder or a ZIP file, nor one that is named', async ({
     db,
     folder,
   }) => {
     await using other = await aFolder();
-    const part = await other.write('part.ndjson', manyRecords(2, 3));
+    const secret = await other.write('passwd', 'root:x:0:0\n');
+    const named = join(other.path, 'named');
+    await symlink(folder.path, named);
     await folder.write(`${us}/2024.ndjson`, manyRecords(3));
-    await symlink(part, join(folder.path, us, '2024-part.ndjson'));
-    await symlink('..', join(folder.path, us, 'loop'));
-    const result = await runImport(db, [folder.path]);
+    const inFolder = (name: string) => join(folder.path, us, name);
+    await symlink(secret, inFolder('2024-part.csv'));
+    await symlink('..', inFolder('loop'));
+    await symlink(secret, inFolder('README'));
+    const zip = await aZip({ [`${us}/2023.csv`]: Buffer.from(secret) }, { mode: 0o120777 });
+    await writeFile(inFolder('more.zip'), zip);
+    // As a shell expands * to.
+    const result = await runImport(db, [folder.path, inFolder('2024-part.csv'), named]);
+    const link = (name: string, to: string) => ({ name, line: null, why: `is a link: name ${to} itself` });
     expect(result.refused).toEqual([
-      {
-        name: join(folder.path, us, 'loop'),
-        line: null,
-        why: 'is a link to a folder: name that folder itself',
-      },
+      link(inFolder('2024-part.csv'), secret),
+      link(inFolder('loop'), join(folder.path, us, '..')),
+      { name: `${inFolder('more.zip')}/${us}/2023.csv`, line: null, why: 'is a link' },
+      link(inFolder('2024-part.csv'), secret),
+      link(named, folder.path),
     ]);
-    expect(result).toMatchObject({ loaded: 2, covered: { days: 0 } });
-    await rm(join(folder.path, us, 'loop'));
-    await symlink(folder.path, join(other.path, 'named'));
-    expect(await runImport(db, [join(other.path, 'named')])).toMatchObject({
-      outcome: 'done',
-      loadedBefore: 2,
-      covered: { days: 366 },
-    });
+    expect(result).toMatchObject({ loaded: 1, covered: { days: 0 }, ignored: [inFolder('README')] });
+    const { rows } = await sql`select from gmsi.rejected_records`.execute(db);
+    expect(rows).toEqual([]);
+    for (const name of ['2024-part.csv', 'loop', 'more.zip']) await rm(inFolder(name));
+    // Beyond it, a path is one that the user chose.
+    expect(await runImport(db, [`${named}/`])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
   });
 
   it('that leads nowhere, and a pipe, are named and leave days uncovered', async ({ db, folder }) => {

@@ -72,12 +72,12 @@ export const it = test.extend<{ readonly folder: Awaited<ReturnType<typeof aFold
 /** A ZIP file of these entries. */
 export async function aZip(
   entries: Readonly<Record<string, Buffer | Readable>>,
-  { comment = '', mtime = new Date() } = {},
+  { comment = '', mtime = new Date(), mode = 0o100664 } = {},
 ): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [name, content] of Object.entries(entries)) {
-    if (Buffer.isBuffer(content)) zip.addBuffer(content, name, { mtime });
-    else zip.addReadStream(content, name, { mtime });
+    if (Buffer.isBuffer(content)) zip.addBuffer(content, name, { mtime, mode });
+    else zip.addReadStream(content, name, { mtime, mode });
   }
   zip.end({ comment, forceZip64Format: false });
   return buffer(zip.outputStream as Readable);
