@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { ConfigError } from '../errors.ts';
+import { ConfigError, systemReason } from '../errors.ts';
 import { nearest } from '../nearest.ts';
 import { ApiKey, Secret } from '../secret.ts';
 import { readDotenvFile } from './dotenv-file.ts';
@@ -227,9 +227,9 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
     try {
       key = readFileSync(path, 'utf8').trim();
     } catch (cause) {
-      throw new ConfigError(`GMSI_API_KEY_FILE cannot be read: ${path}`, {
-        cause,
-        hint: 'It must name a file that contains only the key.',
+      // Neither the path nor the cause, which has it: some put the key itself here.
+      throw new ConfigError(`GMSI_API_KEY_FILE cannot be read: ${systemReason(cause)}.`, {
+        hint: 'It must be the path of a file that contains only the key.',
       });
     }
     if (key === '') {
@@ -245,13 +245,14 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
       { hint: 'Copy the key again; it is one word.' },
     );
   }
-  return new ApiKey(key, readAccount(env.GMSI_ACCOUNT));
+  return new ApiKey(key, readAccount(env.GMSI_ACCOUNT, key));
 }
 
-function readAccount(text: string | undefined): string | undefined {
+/** Never shows the text, which may be the key; so the key must not be the name either, which is stored. */
+function readAccount(text: string | undefined, key: string): string | undefined {
   const name = text?.trim();
-  if (name === undefined || /^[A-Za-z][\w.-]{0,62}$/.test(name)) return name;
-  throw new ConfigError(`GMSI_ACCOUNT is "${name.slice(0, 80)}".`, {
+  if (name === undefined || (/^[A-Za-z][\w.-]{0,62}$/.test(name) && name !== key)) return name;
+  throw new ConfigError('GMSI_ACCOUNT is not the name of an account.', {
     hint: 'It must be a name of letters, digits, - _ and ., such as research-desk.',
   });
 }
@@ -266,8 +267,9 @@ export function readBaseUrl(name: string, text: string | undefined): string | un
   }
   const url = new URL(text.trim());
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`${name} begins with ${url.protocol}.`, {
-      hint: 'It must begin with https:// (or http://).',
+    // Not shown: of a key with a colon, the protocol would be the first half.
+    throw new ConfigError(`${name} does not begin with https:// (or http://).`, {
+      hint: 'It looks like https://api.example.com (with or without /v1).',
     });
   }
   if (url.username || url.password || url.search || url.hash) {
@@ -321,13 +323,13 @@ function readServeToken(text: string | undefined): Secret | undefined {
   return new Secret(token);
 }
 
+/** Returns the address of the storage, which a library reads itself, and may quote in an error. @throws ConfigError without the address */
 function readEndpoint(env: Environment): string | undefined {
   const name = env.AWS_ENDPOINT_URL_S3 === undefined ? 'AWS_ENDPOINT_URL' : 'AWS_ENDPOINT_URL_S3';
   const text = env[name]?.trim();
   if (text === undefined) return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return text;
-  // Not shown, because it may contain a password.
   throw new ConfigError(`${name} is not an https:// or http:// address without credentials.`, {
     hint: 'It looks like https://s3.example.com:9000; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
   });

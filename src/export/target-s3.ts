@@ -157,8 +157,9 @@ function agentsThrough(proxyFor: ProxyFor) {
 function parseAddress(address: string): { bucket: string; prefix: string } {
   const [, bucket, path = ''] = /^s3:\/\/([a-z0-9][a-z0-9._-]{1,61}[a-z0-9])(?:\/(.*))?$/.exec(address) ?? [];
   if (bucket === undefined || /[^\w!.*'()=/-]|\/\//.test(path))
-    throw new ConfigError(`${address} is not the address of a place in a bucket.`, {
-      hint: 'It looks like s3://bucket/folder, in letters, digits and the signs - _ . =',
+    // Not shown: some write the credentials into it.
+    throw new ConfigError('The s3:// address of the export is not that of a place in a bucket.', {
+      hint: 'It looks like s3://bucket/folder, in letters, digits and the signs - _ . =; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
     });
   const prefix = path.replace(/\/$/, '');
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };

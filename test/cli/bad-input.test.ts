@@ -58,11 +58,14 @@ const mistakes = cases`
   an unknown field in a job file | backfill typo |  | contries +unknown; did you mean | Correct jobs\/typo\.yaml
   an unknown topic in a job file | backfill topic |  | "Inflation-Fod".*did you mean "Inflation-Food" | Correct jobs\/topic\.yaml
   an unknown job | backfill goood |  | no job file goood | Did you mean good\?
-  a key file that is not there | backfill good | -GMSI_API_KEY & GMSI_API_KEY_FILE=nowhere | GMSI_API_KEY_FILE cannot be read: .*nowhere | the key
+  a key file that is not there | backfill good | -GMSI_API_KEY & GMSI_API_KEY_FILE=${password} | GMSI_API_KEY_FILE cannot be read: no such file or directory\. | path of a file that contains only the key
   an empty key file | backfill good | -GMSI_API_KEY & GMSI_API_KEY_FILE=empty | names an empty file: .*empty | the key
   a key and a key file | backfill good | GMSI_API_KEY_FILE=empty | both set | Unset one
   a key of two words | backfill good | GMSI_API_KEY=${password} b | contains a space | one word
-  an account that is no name | status | GMSI_ACCOUNT=my desk | GMSI_ACCOUNT is "my desk" | research-desk
+  a key instead of the address of the service | status | GMSI_BASE_URL=${password}:x | ^gmsi: GMSI_BASE_URL does not begin with https:\/\/ | https:
+  an account that is no name | status | GMSI_ACCOUNT=${password} x | GMSI_ACCOUNT is not the name of an account | research-desk
+  the key as the account | status | GMSI_API_KEY=${password} & GMSI_ACCOUNT=${password} | GMSI_ACCOUNT is not the name of an account | research-desk
+  a bucket with its credentials | export good --out s3://key:${password}@bucket/folder | | s3:\/\/ address of the export is not that of a place in a bucket | AWS_SECRET_ACCESS_KEY
   a log level that is none | status | LOG_LEVEL=loud | LOG_LEVEL is "loud" | debug
   a lease that is no number | status | GMSI_LEASE_SECONDS=x | GMSI_LEASE_SECONDS is "x" | seconds
 `;

@@ -169,7 +169,7 @@ const mistakes = cases`
   no key |  | AWS_ACCESS_KEY_ID= & AWS_SECRET_ACCESS_KEY= | 2 | does not accept s3:.*: CredentialsProviderError | AWS_ACCESS_KEY_ID
   a storage that does not answer |  | AWS_ENDPOINT_URL_S3=http://127.0.0.1:9 | 1 | The storage at http:\/\/127.0.0.1:9 does not accept the export to s3:.*: ECONNREFUSED | AWS_ENDPOINT_URL_S3
   an address with a password |  | AWS_ENDPOINT_URL_S3=http://me:${secret}@127.0.0.1 | 2 | AWS_ENDPOINT_URL_S3 is not an https:\/\/ or http:\/\/ address | AWS_SECRET_ACCESS_KEY
-  an address without a bucket | s3:// |  | 2 | s3:\/\/ is not the address | s3:\/\/bucket\/folder
+  an address without a bucket | s3:// |  | 2 | s3:\/\/ address of the export is not that of a place | s3:\/\/bucket\/folder
 `;
 
 it.each(mistakes)('%s: says what and what to do, and no secret', async (_, target, set, code, what, hint) => {
