@@ -10,6 +10,7 @@ import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type JobCompleteness, lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
+import { NotListed } from '../plan/not-listed.ts';
 import { settlingPart } from '../plan/scope.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
@@ -152,6 +153,7 @@ function stepAfter(
 ): string | undefined {
   if (outcome === 'failed' || isElsewhere) return undefined;
   const name = typedJob(job.path);
+  if (error instanceof NotListed) return 'lookups';
   if (error instanceof WrongDays) return `doctor --probe --job ${name}`;
   if (outcome === 'budget') return `plan ${name}${options.load}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;

@@ -14,6 +14,7 @@ import {
   requestsOfSyncs,
   type ScheduleForecast,
 } from '../plan/forecast-schedule.ts';
+import { listedPart, notListed } from '../plan/not-listed.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
@@ -108,7 +109,8 @@ async function plan(
       },
     );
   }
-  const scope = scopeOf(job, days, lookups);
+  const whole = scopeOf(job, days, lookups);
+  const scope = listedPart(whole);
   const flags = { fullRefresh: options.fullRefresh ?? false, retryRefused: options.retryRefused ?? false };
   const { apiKey } = session.config;
   const used = apiKey ? await usedRequests(db, countedAs(apiKey), monthOf(session.clock())) : null;
@@ -121,6 +123,7 @@ async function plan(
     endDate,
     scope,
     historyLimit,
+    notListed: (await notListed(db, whole))?.message ?? null,
     forecast: await forecast(db, job, scope, flags, today(session).toString()),
     schedule,
     used,
@@ -167,6 +170,7 @@ function describe(session: Session, planned: PlannedJob): string {
     ['series', describeSeries(scope)],
     ['period', daysFrom(scope.from, scope.to)],
     ['history limit', describeHistoryLimit(planned.historyLimit)],
+    ['not listed', planned.notListed ?? undefined],
     [
       'covered',
       f.wanted === 0 ? undefined : `${number(f.covered)} of ${number(f.wanted)} days, over all series`,
@@ -231,6 +235,7 @@ function asJson(session: Session, planned: PlannedJob): object {
     },
     period: { from: scope.from, to: scope.to },
     historyLimit: planned.historyLimit ?? null,
+    notListed: planned.notListed,
     endDate: planned.endDate,
     ...forecast,
     budget: { limit, used, left },

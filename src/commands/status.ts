@@ -15,6 +15,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
+import { notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf, settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
@@ -197,6 +198,7 @@ async function detailsOf(session: Session, db: Warehouse, job: Job) {
     historyLimit: historyLimit ?? null,
     /** Days that may still change, and so do not count as covered. */
     settling: settlingPart(scope, job, today(session)) ?? null,
+    notListed: (await notListed(db, scope))?.message ?? null,
     windows: await countByState(db, scope),
     gaps: settled ? await gapsOf(db, settled, most.gaps) : [],
   };
@@ -319,6 +321,7 @@ function describeJob(status: JobReport): string {
           ? `each run requests at most ${askedAgain} again; to request all: ${asTyped(`backfill ${name} --retry-refused`)}`
           : null,
       ],
+      ['not listed', status.notListed ?? undefined],
       ['next run', nextRunOf(status) || undefined],
       ['late', late ?? undefined],
     ]),

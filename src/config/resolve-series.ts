@@ -14,6 +14,14 @@ export interface Lookups {
   readonly countries: readonly Listed[];
   readonly topics: readonly { readonly name: string }[];
   readonly tickers: readonly Listed[];
+  /** Names that the service has listed before, and no longer does. */
+  readonly unlisted: Readonly<Record<Dimension, readonly UnlistedName[]>>;
+}
+
+export interface UnlistedName {
+  readonly name: string;
+  /** The feeds that have loaded it. */
+  readonly feeds: readonly string[];
 }
 
 interface Listed {
@@ -23,7 +31,8 @@ interface Listed {
 
 /**
  * Returns every series of a job: every combination of its countries, topics, tickers and variants, in the job's order. `all` and
- * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service.
+ * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service. A name that is no
+ * longer listed still belongs to the job if the job names it, or if `all` or a glob has loaded it.
  * @throws JobFileError with all names that are not in the lookups and all globs that match nothing; ConfigError for a name to
  * which a command limits the job, and which the job does not have
  */
@@ -37,9 +46,14 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
     const selection = job.selections[dimension];
     // A feed without this dimension has one empty value.
     if (selection === undefined) return [''];
-    if (selection === 'all') return partOfNames(job, dimension, listed);
+    const unlisted = lookups.unlisted[dimension];
+    const all = [
+      ...listed,
+      ...unlisted.filter(({ feeds }) => feeds.includes(job.feed)).map(({ name }) => name),
+    ];
+    if (selection === 'all') return partOfNames(job, dimension, all);
     const names = selection.flatMap((text, index) => {
-      const matches = matching(text, listed);
+      const matches = unlisted.some(({ name }) => name === text) ? [text] : matching(text, all);
       if (matches.length > 0) return matches;
       const field = [selectionKeys[dimension], index];
       const listedOnes = `${expected[dimension]} that the service lists`;

@@ -5,7 +5,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { areFinished, newestVersion } from '../warehouse/tables/imported-files.ts';
-import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
+import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { readMoments } from '../warehouse/tables/moments.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Covered, coverDays } from './cover-days.ts';
@@ -62,7 +62,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const found = await findFiles(paths, stop);
   for (const { name, error } of found.refused) refuse(name, error);
   const superseded = await olderVersions(context, found.files);
-  const listed = listedValues(await readLookups(warehouse));
+  const listed = knownValues(await readLookups(warehouse));
   if (knownAt !== undefined) await refuseNamedSince(warehouse, knownAt);
   const now = knownAt === undefined ? await earliestClock(context) : new Date(knownAt);
   const placed: PlacedFile[] = [];

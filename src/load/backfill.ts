@@ -1,7 +1,6 @@
 import { planRefresh } from '../plan/plan-refresh.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
-import { endByClocks } from './clocks.ts';
 import type { LoadEnd } from './ends.ts';
 import { drainToEnd } from './evidence.ts';
 import { type LoadContext, type LoadResult, openLoad } from './load.ts';
@@ -43,7 +42,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     const wanted = context.plan === 'refresh' ? undefined : { days: { ignoreCoverage: false } };
     end = await drainToEnd(opened, wanted);
   } finally {
-    end = endByClocks(end, resolved.clocks);
+    end = resolved.endWithNotes(end);
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);

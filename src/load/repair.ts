@@ -14,7 +14,7 @@ import {
   startLoad,
   storeTotals,
 } from '../warehouse/tables/loads.ts';
-import { listedValues, readLookups } from '../warehouse/tables/lookups.ts';
+import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
@@ -102,7 +102,7 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     ...context,
     warehouse,
     reader: feed.reader(context.fields),
-    otherSeries: otherSeries(feed, listedValues(await readLookups(warehouse)), context.fields),
+    otherSeries: otherSeries(feed, knownValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
     counts: {
       records: 0,

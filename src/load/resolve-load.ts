@@ -4,6 +4,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
 import { plannedDays, type ShortenedPeriod } from '../plan/days.ts';
+import { listedPart, notListed } from '../plan/not-listed.ts';
 import { listsFor, scopeOf } from '../plan/scope.ts';
 import type { Client } from '../service/client.ts';
 import { fetchCodes, fetchTopics } from '../service/lookups.ts';
@@ -11,8 +12,8 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { readLearnedFacts } from '../warehouse/tables/learned.ts';
 import type { LoadTotals } from '../warehouse/tables/loads.ts';
 import {
+  knownValues,
   type ListName,
-  listedValues,
   readLookups,
   type StoredLookups,
   saveCodes,
@@ -21,6 +22,7 @@ import {
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type Clocks, endByClocks } from './clocks.ts';
+import { type LoadEnd, moreSevere } from './ends.ts';
 import { clocksOf, countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
 /** Lookups older than this are fetched again before a load. */
@@ -76,18 +78,20 @@ export interface ResolvedLoad {
   readonly totals: LoadTotals;
   /** The current day (UTC) by the earlier clock. */
   readonly today: Temporal.PlainDate;
-  /** `undefined` if there is nothing to load: the job's period has not begun, or is older than the history limit. */
+  /** What can be requested; `undefined` if the job's period has not begun, or is older than the history limit. */
   readonly scope: WindowScope | undefined;
   /** How a history limit shortens the period, if it does. */
   readonly historyLimit: ShortenedPeriod | undefined;
   /** Seconds since the load began. */
   readonly seconds: () => number;
+  /** Turns the end of a load into `incomplete` if the clocks differ too much, or if names have left the service's lists. */
+  readonly endWithNotes: (end: LoadEnd) => LoadEnd;
   readonly nothingToDo: () => LoadResult;
 }
 
 /** Resolves a job with the lookups, which it fetches if they are missing or old. */
 export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
-  const { job, warehouse, client, clock, stop } = context;
+  const { job, warehouse, client, clock, stop, log } = context;
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   const feed = feedNamed(job.feed);
@@ -95,16 +99,22 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const origin = originOf(warehouse);
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
-  const other = otherSeries(feed, listedValues(lookups), job.fields);
+  const other = otherSeries(feed, knownValues(lookups), job.fields);
   const clocks = clocksOf(context);
   const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);
-  const scope = days && scopeOf(job, days, lookups);
+  const whole = days && scopeOf(job, days, lookups);
+  const unlisted = whole && (await notListed(warehouse, whole));
+  if (unlisted) log.warn({ job: job.name }, unlisted.message);
   const totals = countingTotals(client);
+  const endWithNotes = (end: LoadEnd) => {
+    const byClocks = endByClocks(end, clocks);
+    return unlisted ? moreSevere(byClocks, { outcome: 'incomplete', error: unlisted }) : byClocks;
+  };
   // A clock that is wrong may be why there is nothing to do.
   const nothingToDo = () => {
     const nothing = nothingDone(totals, seconds());
-    return { ...nothing, ...endByClocks(nothing, clocks), historyLimit };
+    return { ...nothing, ...endWithNotes(nothing), historyLimit };
   };
   return {
     feed,
@@ -114,9 +124,10 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
     clocks,
     totals,
     today,
-    scope,
+    scope: whole && listedPart(whole),
     historyLimit,
     seconds,
+    endWithNotes,
     nothingToDo,
   };
 }

@@ -2,7 +2,6 @@ import { planDueSync } from '../plan/plan-sync.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
-import { endByClocks } from './clocks.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
 import { drainToEnd, goneBack, isKnown } from './evidence.ts';
 import {
@@ -66,7 +65,7 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
         end = moreSevere(end, { outcome: 'incomplete', error: goneBack('this load') });
     }
   } finally {
-    end = endByClocks(end, resolved.clocks);
+    end = resolved.endWithNotes(end);
     await opened.close(end);
   }
   const windows = await countByState(warehouse, scope);

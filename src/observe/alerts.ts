@@ -186,13 +186,23 @@ function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
 }
 
-function failedWindows({ job }: JobStanding, { windows, reasons }: FailureCounts): AlertFinding['trouble'] {
-  if (windows === 0) return null;
+function failedWindows(
+  { job, problem, notListed }: JobStanding,
+  { windows, reasons }: FailureCounts,
+): AlertFinding['trouble'] {
   const [first] = reasons;
-  return {
-    message: `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first!.reason)} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
-    details: { windows, reasons },
-  };
+  const messages = [
+    ...(problem ? [`Job ${job.name} is not loaded: ${problem.message}`] : []),
+    ...(notListed ? [`Job ${job.name} is not loaded whole. ${notListed.message} ${notListed.hint}`] : []),
+    ...(first
+      ? [
+          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
+        ]
+      : []),
+  ];
+  if (messages.length === 0) return null;
+  const names = notListed && { not_listed: notListed.names };
+  return { message: messages.join(' '), details: { windows, reasons, ...names } };
 }
 
 function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {

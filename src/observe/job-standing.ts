@@ -4,8 +4,9 @@ import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { completenessOfJob } from '../plan/completeness.ts';
-import { type DayRange, firstUnsettledDay, wantedDays } from '../plan/days.ts';
+import { type DayRange, firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
+import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
@@ -25,6 +26,7 @@ export interface JobStanding {
   readonly scope: WindowScope | undefined;
   /** Why it names something that does not exist. */
   readonly problem?: JobFileError | undefined;
+  readonly notListed?: NotListed | undefined;
   readonly newestCovered: string | null;
   readonly lagSeconds: number;
   readonly work: JobWork;
@@ -80,9 +82,20 @@ export function standingsReader(
         const { job } = await withLearnedReading(warehouse, one);
         const { scope, problem } = knownScope(job, period, lookups);
         const newestCovered = scope ? await newestCoveredDay(warehouse, scope) : null;
-        const perDay = apiKey ? await requestsPerDay(job, scope, today) : 0;
+        const from = plannedDays(job, today).days?.from.toString();
+        const gone = scope && from ? await notListed(warehouse, { ...scope, from }) : undefined;
+        const perDay = apiKey ? await requestsPerDay(job, scope && listedPart(scope), today) : 0;
         const lag = lagSeconds(newestCovered, period, now);
-        return { job, scope, problem, newestCovered, lagSeconds: lag, work: workOf(job), perDay };
+        return {
+          job,
+          scope,
+          problem,
+          notListed: gone,
+          newestCovered,
+          lagSeconds: lag,
+          work: workOf(job),
+          perDay,
+        };
       }),
     );
     const perDay = read.reduce((total, one) => total + one.perDay, 0);

@@ -1,8 +1,9 @@
 import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { resolveSeries } from '../config/resolve-series.ts';
-import type { Feed } from '../feeds/feed.ts';
-import type { ListName, StoredLookups } from '../warehouse/tables/lookups.ts';
+import { feedNamed } from '../feeds/catalog.ts';
+import type { Dimension, Feed } from '../feeds/feed.ts';
+import { type ListName, listedValues, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { type DayRange, firstUnsettledDay } from './days.ts';
 
@@ -20,15 +21,23 @@ export function missingLists(feed: Feed, { refreshedAt }: StoredLookups): ListNa
 
 /**
  * Resolves a job to its series and days.
- * @throws JobFileError if it names a country, topic or ticker that the service does not list
+ * @throws JobFileError if it names a country, topic or ticker that the service has never listed
  */
 export function scopeOf(job: Job, days: DayRange, lookups: StoredLookups): WindowScope {
   const series = resolveSeries(job, lookups);
+  const namesOf = (dimension: Dimension) => [...new Set(series.map((one) => one[dimension]))];
+  const names = { country: namesOf('country'), topic: namesOf('topic'), ticker: namesOf('ticker') };
   return {
     feed: job.feed,
-    countries: [...new Set(series.map(({ country }) => country))],
-    topics: [...new Set(series.map(({ topic }) => topic))],
-    tickers: [...new Set(series.map(({ ticker }) => ticker))],
+    countries: names.country,
+    topics: names.topic,
+    tickers: names.ticker,
+    unlisted: feedNamed(job.feed).dimensions.flatMap((dimension) => {
+      const listed = new Set(listedValues(lookups)[dimension]);
+      return names[dimension]
+        .filter((name) => !listed.has(name))
+        .map((name) => ({ list: listOf[dimension], name }));
+    }),
     matchType: job.matchType,
     variants: job.variants,
     from: days.from.toString(),

@@ -1,8 +1,9 @@
 import type { Job } from '../config/job.ts';
-import { type Lookups, resolveSeries } from '../config/resolve-series.ts';
+import { resolveSeries } from '../config/resolve-series.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { fullestSeries } from '../warehouse/questions/contents.ts';
+import { listedValues, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 
 /** Series to try: a second one if the first has no news. */
@@ -18,9 +19,12 @@ export async function chooseSeries(
   warehouse: Warehouse,
   feed: Feed,
   job: Job | undefined,
-  lookups: Lookups,
+  lookups: StoredLookups,
 ): Promise<Series[]> {
-  const all = job ? resolveSeries(job, lookups) : everySeries(feed, lookups);
+  const listed = listedValues(lookups);
+  const isListed = (series: Series) =>
+    feed.dimensions.every((dimension) => listed[dimension].includes(series[dimension]));
+  const all = job ? resolveSeries(job, lookups).filter(isListed) : everySeries(feed, lookups);
   const named = new Map(all.map((series) => [keyOfSeries(series), series]));
   const { rows: fullest } = await fullestSeries(feed.name, 300).query.execute(warehouse);
   const loaded = fullest
@@ -31,7 +35,7 @@ export async function chooseSeries(
 }
 
 /** Without a job, the feed is one of countries and topics, without variants. */
-function everySeries({ name: feed, matchTypes }: Feed, { countries, topics }: Lookups): Series[] {
+function everySeries({ name: feed, matchTypes }: Feed, { countries, topics }: StoredLookups): Series[] {
   const [match_type = ''] = matchTypes;
   return countries.flatMap(({ code: country }) =>
     topics.map(({ name: topic }) => ({ feed, country, topic, ticker: '', match_type, variant: '' })),

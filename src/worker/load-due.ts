@@ -5,6 +5,7 @@ import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
 import { WrongDays } from '../load/other-days.ts';
 import { sync } from '../load/sync.ts';
+import { NotListed } from '../plan/not-listed.ts';
 import { startOfNextMonth } from '../service/budget.ts';
 import { LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
@@ -81,7 +82,8 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
     return judge(context, error);
   }
   if (result.outcome === 'interrupted') return { is: 'left' };
-  const endedEarly = result.error !== undefined && !(result.error instanceof WrongDays);
+  const { error } = result;
+  const endedEarly = error !== undefined && !(error instanceof WrongDays || error instanceof NotListed);
   return endedEarly ? judge(context, result.error) : { is: 'loaded', job, result };
 }
 

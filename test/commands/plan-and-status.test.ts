@@ -154,3 +154,18 @@ test('status says by the lease, not by a clock of its own, whether a load withou
   const stateOf = (name: string) => loads.find(({ job }: { job: string }) => job === name).state;
   expect([stateOf('busy'), stateOf('silent')]).toEqual(['running', 'killed']);
 });
+
+test('both say which names of a job the service no longer lists, and nothing is planned for them', async () => {
+  await sql`update gmsi.countries set listed = false where country = 'NO'`.execute(warehouse.db);
+  const words = 'The service no longer lists country NO, so its missing days are not loaded.';
+  expect(await status(false, ['index'])).toMatch(new RegExp(`^not listed +${words}$`, 'm'));
+  expect(await plan('index')).toMatch(
+    /^series +1 country × .*\n(.*\n)*not listed +The service no longer lists country NO/m,
+  );
+  expect(JSON.parse(await plan('index', true)).jobs[0].not_listed).toBe(words);
+  const load = await runCommand({ warehouse, sandbox, clock }, (session) =>
+    backfillCommand(session, [pathOf('index')], {}),
+  );
+  expect(load).toMatchObject({ code: 1, output: expect.stringContaining(words) });
+  expect(load.output).toMatch(/gmsi lookups$/m);
+});

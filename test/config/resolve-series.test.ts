@@ -22,6 +22,14 @@ const lookups = {
     { code: 'ETH_CRY', name: 'Ether' },
     { code: 'BZ_COM', name: null },
   ],
+  unlisted: {
+    country: [{ name: 'FR', feeds: ['gmsi-headlines'] }],
+    topic: [
+      { name: 'Inflation-Rent', feeds: ['gmsi-headlines'] },
+      { name: 'Inflation-Tea', feeds: ['gmsi-index'] },
+    ],
+    ticker: [],
+  },
 };
 const countriesOf = (selection: string) => [
   ...new Set(resolveSeries(aJob({ countries: selection }), lookups).map(({ country }) => country)),
@@ -47,18 +55,19 @@ describe('what a job selects', () => {
     ]);
   });
 
-  test('all is what the lookup lists, in its order', () => {
-    expect(countriesOf('all')).toEqual(['DE', 'GB', 'NO', 'US']);
-    expect(topicsOf('all')).toEqual(lookups.topics.map(({ name }) => name));
+  test('all is what the lookup lists, in its order, and what it has listed and the feed has loaded', () => {
+    expect(countriesOf('all')).toEqual(['DE', 'GB', 'NO', 'US', 'FR']);
+    expect(topicsOf('all')).toEqual([...lookups.topics.map(({ name }) => name), 'Inflation-Rent']);
   });
 
   test.each([
-    ['["Inflation-*"]', ['Inflation-Energy', 'Inflation-Food']],
+    ['["Inflation-*"]', ['Inflation-Energy', 'Inflation-Food', 'Inflation-Rent']],
+    ['[Inflation-Tea, "Elect*"]', ['Inflation-Tea', 'Elections']],
     ['["*/*"]', ['Governance/Corruption']],
     ['["* & *"]', ['Policy Reform & Legislation']],
     ['["Inflation-Foo?"]', ['Inflation-Food']],
     ['["Elections*"]', ['Elections']],
-    ['["*"]', lookups.topics.map(({ name }) => name)],
+    ['["*"]', [...lookups.topics.map(({ name }) => name), 'Inflation-Rent']],
   ])('the glob %s', (selection, topics) => {
     expect(topicsOf(selection)).toEqual(topics);
   });
@@ -67,6 +76,7 @@ describe('what a job selects', () => {
     expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
       'Inflation-Food',
       'Inflation-Energy',
+      'Inflation-Rent',
     ]);
   });
 });

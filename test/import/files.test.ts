@@ -52,6 +52,19 @@ describe('a file of records', () => {
     ]);
   });
 
+  it('may be of a topic that the service no longer lists, but not of one that it never listed', async ({
+    db,
+    folder,
+  }) => {
+    await sql`insert into gmsi.topics (topic, listed) values ('Inflation-Food', false), ('Wars', true)`.execute(
+      db,
+    );
+    const path = await folder.write('any.csv', good);
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    const wrong = { ...stated, topic: 'War' };
+    await expect(runImport(db, [path], { stated: wrong })).rejects.toThrow('did you mean "Wars"?');
+  });
+
   it('is the same rows as CSV, NDJSON and Parquet, packed or not, in a ZIP file or not', async ({
     folder,
   }) => {

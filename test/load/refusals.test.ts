@@ -1,7 +1,10 @@
+import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { type ScriptedFault, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aLog } from '../support/a-log.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
@@ -101,5 +104,62 @@ describe('a request that is refused', () => {
     expect(result.outcome).toBe('incomplete');
     expect(result.windows.pending).toBeGreaterThan(0);
     expect(result.totals.requests).toBeLessThan(2 + 10 + 2 * many.service.concurrency);
+  });
+});
+
+describe('a name that has left the lists of the service', () => {
+  const lists = (db: Warehouse, ...countries: string[]) =>
+    sql`update gmsi.countries set listed = country = any(${countries}::text[])`.execute(db);
+  const earlier = aJobFor({ ...scope, to: '2026-05-20' }, { step: 'P10D' });
+
+  it.for<[string, unknown]>([
+    ['named', ['US', 'DE']],
+    ['one of all', 'all'],
+    ['met by a glob', ['US', 'D*']],
+  ])(
+    'is said if it is %s: the others are loaded, and it is not requested',
+    async ([, countries], { db, sandbox }) => {
+      await runBackfill({ job: earlier, db, sandbox, clock });
+      // Those that no load has ever requested are not missed.
+      await lists(db, 'US', 'NO');
+      const requests = watchRequests(sandbox);
+      const { log, lines } = aLog();
+      const wanted = aJobFor({ ...scope, countries: countries as string[] }, { step: 'P10D' });
+      const result = await runBackfill({ job: wanted, db, sandbox, clock, log });
+
+      const words = 'The service no longer lists country DE, so its missing days are not loaded.';
+      expect(result).toMatchObject({ outcome: 'incomplete', error: { message: words } });
+      expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg: words }));
+      expect(requests.filter(({ path }) => path.endsWith('/DE'))).toEqual([]);
+      const us = { ...scope, countries: ['US'] };
+      expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
+      expect(await runSync({ job: wanted, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
+
+      await lists(db, 'US', 'DE');
+      const [back, all] = [
+        await runBackfill({ job: wanted, db, sandbox, clock }),
+        { ...scope, countries: ['US', 'DE'] },
+      ];
+      expect(back).toMatchObject({ outcome: 'done', error: undefined });
+      expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+    },
+  );
+
+  it('is not missed if all of its days are loaded', async ({ db, sandbox }) => {
+    await runBackfill({ job, db, sandbox, clock });
+    await lists(db, 'US', 'GB');
+    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
+      outcome: 'done',
+      error: undefined,
+    });
+  });
+
+  it('was there: one that never was is refused, whatever has left', async ({ db, sandbox }) => {
+    await runBackfill({ job, db, sandbox, clock });
+    await lists(db, 'US', 'GB');
+    const requests = watchRequests(sandbox);
+    const wrong = aJobFor({ ...scope, countries: ['US', 'DE', 'UK'] });
+    await expect(runBackfill({ job: wrong, db, sandbox, clock })).rejects.toThrow('did you mean "GB"?');
+    expect(requests).toEqual([]);
   });
 });

@@ -100,6 +100,35 @@ describe('a webhook gets', () => {
     expect(webhook.taken.map(({ status }) => status)).toEqual(['raised', 'resolved']);
   });
 
+  it('that the service no longer lists a name of a job, or has never listed it', async ({ db, sandbox }) => {
+    await using webhook = await aWebhook();
+    await runBackfill({ job, db, sandbox });
+    const wider = {
+      ...aJob({ countries: ['US', 'NO'], start_date: '2026-09-01', end_date: '2026-09-30' }),
+      name: 'wider',
+    };
+    const wrong = { ...aJob({ countries: ['US', 'UK'] }), name: 'wrong' };
+    await sql`update gmsi.countries set listed = false where country = 'NO'`.execute(db);
+    for (let times = 0; times < 2; times++) await check(db, webhook, { jobs: [job, wider, wrong] });
+    expect(webhook.taken.map(({ job, kind, text }) => [job, kind, text])).toEqual([
+      [
+        'wider',
+        'failed windows',
+        expect.stringMatching(
+          /^gmsi: Job wider is not loaded whole\. The service no longer lists country NO, so/,
+        ),
+      ],
+      [
+        'wrong',
+        'failed windows',
+        expect.stringMatching(/^gmsi: Job wrong is not loaded: .*did you mean "GB"/s),
+      ],
+    ]);
+    await sql`update gmsi.countries set listed = true where country = 'NO'`.execute(db);
+    await check(db, webhook, { jobs: [wider] });
+    expect(webhook.taken.at(-1)).toMatchObject({ job: 'wider', status: 'resolved' });
+  });
+
   it('not that windows are well again while they are only being tried again', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
     const inUS = ({ path }: { path: string }) => path.includes('/gmsi/US');

@@ -5,6 +5,7 @@ import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -49,6 +50,25 @@ it('pauses a job whose windows all fail, and goes on by itself', async ({ wareho
   expect(rows, 'its next pause is a short one again').toEqual([
     { pauses: 0, resumes_at: null, paused_because: null },
   ]);
+});
+
+it('loads the rest of a job of which a name has left the lists of the service', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  await registered(db, 'left', jobFor(scope, { schedule }), lastNight);
+  await runBackfill({ job: aJobFor({ ...scope, to: '2024-01-02' }), db, sandbox });
+  await sql`update gmsi.countries set listed = false where country = 'NO'`.execute(db);
+  await using _worker = aWorker({ warehouse, sandbox });
+  expect(await loadsEnded(db, 2)).toContainEqual(
+    expect.objectContaining({ job: 'left', outcome: 'incomplete' }),
+  );
+  const us = { ...scope, countries: ['US'] };
+  expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
+  await aRound(db);
+  const { rows } = await sql`select from gmsi.schedules where paused_because is not null`.execute(db);
+  expect(rows).toEqual([]);
 });
 
 it('ends if it cannot be listed, instead of working unseen', async ({ warehouse, db, sandbox }) => {

@@ -1,4 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
+import type { UnlistedName } from '../../config/resolve-series.ts';
+import type { Dimension } from '../../feeds/feed.ts';
 import type { ListedValues } from '../../feeds/reading/other-series.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
@@ -41,6 +43,7 @@ export interface StoredLookups {
   readonly tickers: readonly Listed[];
   readonly sources: readonly Listed[];
   readonly languages: readonly Listed[];
+  readonly unlisted: Readonly<Record<Dimension, readonly UnlistedName[]>>;
   /** When each list was fetched, by the clock of the service, not the database's; `null` if it never was. */
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
 }
@@ -54,7 +57,17 @@ export function listedValues({ countries, topics, tickers }: StoredLookups): Lis
   };
 }
 
-/** Returns what the service listed at the last refresh of each list, in alphabetical order. */
+/** Returns the names that the service lists or has listed before. */
+export function knownValues(lookups: StoredLookups): ListedValues {
+  const listed = listedValues(lookups);
+  const all = (dimension: Dimension) => [
+    ...listed[dimension],
+    ...lookups.unlisted[dimension].map(({ name }) => name),
+  ];
+  return { country: all('country'), topic: all('topic'), ticker: all('ticker') };
+}
+
+/** Returns what the service listed at the last refresh of each list, in alphabetical order, and what it no longer lists. */
 export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
   const countries = await db
     .selectFrom('gmsi.countries')
@@ -74,6 +87,20 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     .where('listed', '=', true)
     .orderBy('code')
     .execute();
+  const { rows: unlisted } = await sql<UnlistedName & { dimension: Dimension }>`
+    select dimension, name, array(
+      select feed from gmsi.coverage c where case dimension when 'country' then c.country when 'topic' then c.topic else c.ticker end = name
+      union
+      select feed from gmsi.windows w where case dimension when 'country' then w.country when 'topic' then w.topic else w.ticker end = name
+    ) as feeds
+    from (
+      select 'country' as dimension, country as name from gmsi.countries where not listed
+      union all select 'topic', topic from gmsi.topics where not listed
+      union all select 'ticker', code from gmsi.lookups where lookup = 'tickers' and not listed
+    ) as gone
+    order by name
+  `.execute(db);
+  const gone = (wanted: Dimension) => unlisted.filter(({ dimension }) => dimension === wanted);
   const other = (list: OtherList) => others.filter(({ lookup }) => lookup === list);
   return {
     countries: countries.map((row) => ({ code: row.country, name: row.name })),
@@ -81,6 +108,7 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     tickers: other('tickers'),
     sources: other('sources'),
     languages: other('languages'),
+    unlisted: { country: gone('country'), topic: gone('topic'), ticker: gone('ticker') },
     refreshedAt: {
       countries: oldest(countries),
       topics: oldest(topics),

@@ -15,6 +15,8 @@ export interface WindowScope {
   readonly to: Day;
   /** True if the service ignores `end_date`: its answers run to now, and so do windows, even if the period ended long ago. */
   readonly isOpenEnded?: boolean;
+  /** Those of its names that the service no longer lists. They belong to the job, but are not requested. */
+  readonly unlisted?: readonly { readonly list: 'countries' | 'topics' | 'tickers'; readonly name: string }[];
 }
 
 /** Returns how many series a job has. */
