@@ -211,7 +211,8 @@ export function asUtf8(bytes: Buffer, contentType: Header): Buffer {
   const decoder = decoderFor(contentType);
   if (decoder && decoder.encoding !== 'utf-8') {
     try {
-      return Buffer.from(decoder.decode(bytes));
+      const text = decoder.decode(bytes);
+      return Buffer.from(decoder.encoding === 'windows-1252' ? withWindows1252(text) : text);
     } catch (cause) {
       throw new NotText('The body is not in the charset that it declares.', { cause });
     }
@@ -219,6 +220,14 @@ export function asUtf8(bytes: Buffer, contentType: Header): Buffer {
   if (!isUtf8(bytes))
     throw new NotText(`The body is not UTF-8${decoder ? '' : ', and declares no charset'}.`);
   return bytes.subarray(0, 3).toString() === '\ufeff' ? bytes.subarray(3) : bytes;
+}
+
+/** The characters of 0x80 to 0x9F in windows-1252, which ISO-8859-1 and US-ASCII mean, too (WHATWG Encoding). */
+const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** Replaces the control characters that some versions of Node.js decode these bytes to (nodejs/node#60888). */
+function withWindows1252(text: string): string {
+  return text.replace(/[\x80-\x9f]/g, (control) => windows1252[control.charCodeAt(0) - 0x80]!);
 }
 
 /** Returns the same for a refusal, whose words only a person reads: broken characters become U+FFFD. */

@@ -37,6 +37,15 @@ test.each([
   expect(String(asUtf8(bytes, contentType))).toBe('Caf\u00e9');
 });
 
+test.each(['windows-1252', 'ISO-8859-1', 'us-ascii'])('has the typographic characters of %s', (charset) => {
+  // WHATWG Encoding, index-windows-1252; the other five are control characters.
+  const characters = '€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ';
+  const bytes = Buffer.from(Array.from({ length: 128 }, (_, at) => 0x80 + at));
+  const text = String(asUtf8(bytes, `application/json; charset=${charset}`));
+  expect(text.slice(0, 32).replace(/[\x81\x8d\x8f\x90\x9d]/g, '')).toBe(characters);
+  expect(text.slice(32)).toBe(bytes.subarray(32).toString('latin1'));
+});
+
 test.each([
   [undefined, latin1, 'The body is not UTF-8, and declares no charset.'],
   ['application/json; charset=utf8', latin1, 'The body is not UTF-8.'],
