@@ -223,6 +223,11 @@ const ofIndex: Record<string, Break> = {
     `update gmsi.gmsi_index set headline_count = null, extra = '{"headline_count": "1,234"}' where entry_id = ${entry}`,
     { findings: 1, row: { column: 'headline_count', unread: 1, nulls: 1 } },
   ],
+  'nulls finds a single count that is NaN, but not a deviation, which one score does not have': [
+    `update gmsi.gmsi_index set headline_count = null, sentiment_std = null,
+       extra = '{"headline_count": "NaN", "sentiment_std": "NaN"}' where entry_id = ${entry}`,
+    { findings: 1, row: { column: 'headline_count', unread: 1, nulls: 1 } },
+  ],
   'nulls finds a column of an index that is empty from April on': [
     `update gmsi.gmsi_index set sentiment_std = null where published_at >= '2024-04-01'`,
     { row: { month: '2024-04-01', column: 'sentiment_std', share: 1 } },

@@ -48,6 +48,14 @@ describe.each([
     expect(Object.keys(row!)).toEqual(Object.keys(feed.table.columns));
   });
 
+  test('has no deviation if it says so, and no other value that is no number', () => {
+    const { row, ...more } = read(anHour({ sentiment_std: 'NaN' }));
+    expect([row?.sentiment_std, more]).toEqual([null, {}]);
+    expect(read(anHour({ sentiment_sum: 'NaN', headline_count: 'nan' })).rejected).toBe(
+      'no readable headline_count, sentiment_sum',
+    );
+  });
+
   test('keeps its id when its values change, so that the change is seen', () => {
     expect(id({ headline_count: 5, sentiment_sum: 0, sentiment_std: null, added: 1 })).toBe(id());
     expect(id({ publication_time: '2026-09-01T13:00:00+00:00' })).toBe(id());

@@ -96,16 +96,35 @@ describe('a value that its column cannot take', () => {
     return { row, rejected, values: Object.fromEntries(reader.rejectedValues) };
   };
 
-  test.each([['1,234'], ['n/a'], [true], [[3]], [{ of: 3 }], [Number.POSITIVE_INFINITY]])(
-    '%j is rejected, and the record is a row without it',
-    (rise) => {
-      expect(reject({ rise, fall: 1 })).toMatchObject({
-        row: { rise: null, fall: 1 },
-        rejected: 'no readable rise',
-        values: { rise: 1 },
-      });
-    },
-  );
+  test.each([
+    ['1,234'],
+    ['n/a'],
+    [true],
+    [[3]],
+    [{ of: 3 }],
+    [Number.POSITIVE_INFINITY],
+    [Number.NaN],
+    ['nan'],
+  ])('%j is rejected, and the record is a row without it', (rise) => {
+    expect(reject({ rise, fall: 1 })).toMatchObject({
+      row: { rise: null, fall: 1 },
+      rejected: 'no readable rise',
+      values: { rise: 1 },
+    });
+  });
+
+  test('may be an object without the fields that are read from it', () => {
+    expect(reject({ source: { a: 1, b: 2 } })).toMatchObject({
+      row: { source: null, extra: '{"source":{"a":1,"b":2}}' },
+      values: { source: 1 },
+    });
+  });
+
+  test('may be what Python writes for no text and no id: no publisher, and not the id of all records without one', () => {
+    const [one, other] = ['a', 'b'].map((name) => reject({ name, source: 'NaN', id: 'NaN' }));
+    expect(one).toMatchObject({ row: { source: null }, rejected: 'no readable source' });
+    expect(one!.row!.event_id).not.toBe(other!.row!.event_id);
+  });
 
   test('is named beside the others, in the order of their names', () => {
     expect(reject({ rise: 'up', name: ['a'], fall: 'down' })).toMatchObject({
@@ -118,8 +137,8 @@ describe('a value that its column cannot take', () => {
     ['another field fills its column', { rise: 'up', move: { rise: 3 } }],
     ['its column can be computed', { net: 'up', rise: 3, fall: 1 }],
     ['its column is the id, which is made', { id: ['x'], name: 'a' }],
-    ['it says that there is none', { rise: Number.NaN, fall: 'nan', net: null, name: '' }],
-    ['it is around others', { move: { unit: 'pp' }, text: { length: 3 } }],
+    ['it says that there is none', { net: null, name: '' }],
+    ['it is around others', { source: { name: null, id: 3 }, text: { length: 3 } }],
   ])('does not matter if %s', (_why, fields) => {
     expect(reject(fields)).toMatchObject({ rejected: undefined, values: {} });
   });

@@ -52,6 +52,24 @@ describe('a file of records', () => {
     ]);
   });
 
+  it('with NaN for a score or an object for a text is counted, as NDJSON and as Parquet', async ({
+    db,
+    folder,
+  }) => {
+    const record = (n: number, score: string) =>
+      `{"id":"${id(n)}","publication_time":"2024-01-01T10:00:00","directional_positive":${score},"directional_score":0.1,"source":{"a":1,"b":2}}\n`;
+    const ndjson = await folder.write('a.ndjson', record(1, 'NaN') + record(2, '0.5'));
+    const parquet = `${folder.path}/b.parquet`;
+    using duckdb = await openDuckDB('', new AbortController().signal);
+    const values = `'2024-01-01T10:00:00' as publication_time, 0.1 as directional_score, {a: 1, b: 2} as source`;
+    await duckdb.run(
+      `copy (select '${id(3)}' as id, 'nan'::double as directional_positive, ${values}) to '${parquet}' (format parquet)`,
+    );
+    const { loads } = await runImport(db, [ndjson, parquet], { stated });
+    expect(Object.fromEntries(loads[0]!.rejectedValues)).toEqual({ directional_positive: 2, source: 3 });
+    expect(await rowsIn(db, 'headlines')).toHaveLength(3);
+  });
+
   it('may be of a topic that the service no longer lists, but not of one that it never listed', async ({
     db,
     folder,

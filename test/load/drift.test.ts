@@ -56,12 +56,12 @@ describe('records that drift', () => {
       totals: { records: served.length, records_rejected: 3 },
     });
     expect(await countRows(db, 'headlines')).toBe(served.length - 3);
-    // Infinity is no score; its record is a row without it.
-    expect(Object.fromEntries(result.rejectedValues)).toEqual({ directional_positive: 1 });
+    // NaN and Infinity are no scores; their records are rows without them.
+    expect(Object.fromEntries(result.rejectedValues)).toEqual({ directional_positive: 2 });
     const { rows } = await sql`
       select reason, count(*)::int as records from gmsi.rejected_records where is_row group by 1`.execute(db);
-    expect(rows).toEqual([{ reason: 'no readable directional_positive', records: 1 }]);
-    expect(await countRows(db, 'rejected_records')).toBe(4);
+    expect(rows).toEqual([{ reason: 'no readable directional_positive', records: 2 }]);
+    expect(await countRows(db, 'rejected_records')).toBe(5);
   });
 
   it.each(kept)('by %s are rows with everything that can be held', async (drift) => {

@@ -60,18 +60,26 @@ function readObject(
   for (const name of names) {
     const value = object[name];
     const field = fields.get(name);
-    if (field === undefined) keep(reading, parents, name, value);
-    else if (isJsonObject(value) && field.within.size > 0) {
-      readObject(value, Object.keys(value), field.within, [...field.parents, name], reading);
-    } else if (value !== null && value !== '') readField(field, value, reading);
+    if (field === undefined) {
+      keep(reading, parents, name, value);
+      continue;
+    }
+    const inner = field.within.size > 0 && isJsonObject(value) ? Object.keys(value) : [];
+    if (inner.some((one) => field.within.has(one)))
+      readObject(value as JsonObject, inner, field.within, [...field.parents, name], reading);
+    else if (value !== null && value !== '') readField(field, value, reading);
   }
 }
 
+/** The column of a deviation, which one score does not have: there NaN says so, as null does. */
+export const deviation = 'sentiment_std';
+
 function readField(field: Field, value: unknown, reading: Reading): void {
-  const taken = field.target?.read(value);
+  // Python writes NaN where nothing is: as a text, it would be a publisher, or an id that many records share.
+  const taken = value === 'NaN' ? undefined : field.target?.read(value);
   if (field.target === undefined || taken === undefined) {
     keep(reading, field.parents, field.name, value);
-    if (field.target && !isNotANumber(value)) {
+    if (field.target && !(field.target.column === deviation && /^nan$/i.test(String(value)))) {
       reading.unread ??= new Set();
       reading.unread.add(field.target.column);
     }
@@ -87,11 +95,6 @@ function readField(field: Field, value: unknown, reading: Reading): void {
   reading.row[column] = taken;
   reading.filledBy[place] = field;
   if (field.parents.length > 0) reading.isNested = true;
-}
-
-/** Returns true for NaN, which says that there is no number, as null does: a deviation of one score, for example. */
-function isNotANumber(value: unknown): boolean {
-  return typeof value === 'string' ? /^nan$/i.test(value) : Number.isNaN(value);
 }
 
 /** Puts the value of a field into `extra` as it was sent. */

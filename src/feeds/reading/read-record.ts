@@ -14,7 +14,7 @@ import { storableJson, storableText } from './storable-json.ts';
 
 /**
  * Makes a reader for one load of one feed. Each column gets the first of its aliases (`overrides` first) with a readable
- * value; null, NaN and "" count as missing. Everything else goes to `extra` as it was sent: fields without a column, values of
+ * value; null and "" count as missing. Everything else goes to `extra` as it was sent: fields without a column, values of
  * the wrong type, lower-ranked aliases, an id that is not a UUID, and unread fields of nested objects.
  */
 export function createRecordReader(shape: RecordShape, overrides: FieldAliases = {}): RecordReader {

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { FeedTable, FieldAliases, Series } from '../../feeds/feed.ts';
+import { deviation } from '../../feeds/reading/read-fields.ts';
 import type { Day } from '../database.ts';
 import {
   askedSeries,
@@ -164,7 +165,10 @@ function filledOf(table: FeedTable, fields: CheckScope['fields']): RawBuilder<un
   const counts = columns.flatMap((column, at) => [
     sql`count(${kept(column)}) as ${sql.ref(`c${at}`)}`,
     sql`count(*) filter (where ${kept(column)} is null and kept.extra is not null
-          and ${isUnread(fields.flatMap((names) => names[column] ?? []))}) as ${sql.ref(`u${at}`)}`,
+          and ${isUnread(
+            column,
+            fields.flatMap((names) => names[column] ?? []),
+          )}) as ${sql.ref(`u${at}`)}`,
   ]);
   const pairs = columns.map(
     (column, at) => sql`(${sql.lit(column)}, ${sql.ref(`months.c${at}`)}, ${sql.ref(`months.u${at}`)})`,
@@ -175,11 +179,12 @@ function filledOf(table: FeedTable, fields: CheckScope['fields']): RawBuilder<un
     cross join lateral (values ${sql.join(pairs)}) as filled ("column", filled, unread)`;
 }
 
-/** True if `extra` has a value under one of these names. An object is none if other names are of fields within it. */
-function isUnread(names: readonly string[]): RawBuilder<unknown> {
+/** True if `extra` has a value for a column under one of these names. An object is none if other names are of fields within it. */
+function isUnread(column: string, names: readonly string[]): RawBuilder<unknown> {
   const has = names.map((name) => {
     const path = sql`array[${sql.join(name.split('.').map((part) => sql.lit(part)))}]::text[]`;
-    const isValue = sql`lower(kept.extra #>> ${path}) <> 'nan'`;
+    const value = sql`kept.extra #>> ${path}`;
+    const isValue = column === deviation ? sql`lower(${value}) <> 'nan'` : sql`${value} is not null`;
     const isAround = names.some((other) => other.startsWith(`${name}.`));
     return isAround ? sql`(${isValue} and jsonb_typeof(kept.extra #> ${path}) <> 'object')` : isValue;
   });
