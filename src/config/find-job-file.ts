@@ -3,6 +3,7 @@ import { readdir, readlink } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { ConfigError, systemReason } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
+import { oneName } from '../one-name.ts';
 import { inPackage } from '../package.ts';
 import { readInFolder } from './read-in-folder.ts';
 import { typed } from './typed.ts';
@@ -32,6 +33,13 @@ export async function findJobFile(nameOrPath: string, cwd: string): Promise<JobF
     const text = await readIfThere(resolve(cwd, path), path);
     if (text !== undefined) return { path, name: jobNameOf(path), text };
   }
+  // A file whose name is written in another normal form, as macOS does.
+  const inFolder = isPath ? dirname(nameOrPath) : folder;
+  const name = isPath ? jobNameOf(nameOrPath) : oneName(nameOrPath);
+  const other = (await jobFilesIn(inFolder, cwd)).find(
+    (path) => jobNameOf(path) === name && (!isPath || extname(path) === extname(nameOrPath)),
+  );
+  if (other !== undefined) return findJobFile(other, cwd);
   throw await notFound(nameOrPath, candidates, cwd);
 }
 
@@ -40,9 +48,9 @@ export function typedJob(path: string): string {
   return typed(['jobs', examples].includes(dirname(path)) ? jobNameOf(path) : path);
 }
 
-/** Returns the name of a file's job: without folder and ending. */
+/** Returns the name of a file's job: without folder and ending, however the file system writes it. */
 export function jobNameOf(path: string): string {
-  return basename(path, extname(path));
+  return oneName(basename(path, extname(path)));
 }
 
 /**

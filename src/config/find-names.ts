@@ -1,3 +1,5 @@
+import { oneName } from '../one-name.ts';
+
 /** A country or a topic as a person may type it. */
 export interface Named {
   readonly code: string;
@@ -11,7 +13,7 @@ export interface Named {
  * only without any of those, what contains the words elsewhere.
  */
 export function findNames<One extends Named>(all: readonly One[], typed: string): One[] {
-  const wanted = typed.trim().toLowerCase();
+  const wanted = oneName(typed).toLowerCase();
   if (wanted === '') return [...all];
   const ranked = all.map((one) => ({ one, rank: rankOf(one, wanted) })).filter(({ rank }) => rank < none);
   const isSure = ranked.some(({ rank }) => rank < contains);
@@ -24,7 +26,7 @@ export function findNames<One extends Named>(all: readonly One[], typed: string)
 const [contains, none] = [3, 4];
 
 function rankOf({ code, name, group }: Named, wanted: string): number {
-  const [ofCode, ofName] = [code, name ?? ''].map((text) => text.toLowerCase()) as [string, string];
+  const [ofCode, ofName] = [code, name ?? ''].map((text) => oneName(text).toLowerCase()) as [string, string];
   if (ofCode === wanted) return 0;
   const words = ofName
     .split(/[^\p{L}]+/u)

@@ -4,6 +4,7 @@ import iso3166 from 'i18n-iso-countries/index.js';
 import { ConfigError } from '../errors.ts';
 import type { Dimension, Feed, Series } from '../feeds/feed.ts';
 import { knownNames, nearest } from '../nearest.ts';
+import { oneName, sameName } from '../one-name.ts';
 import { selectionKeys } from './check-against-feed.ts';
 import type { Job } from './job.ts';
 import type { JobFile } from './job-keys.ts';
@@ -31,7 +32,7 @@ interface Listed {
 
 /**
  * Returns every series of a job: every combination of its countries, topics, tickers and variants, in the job's order. `all` and
- * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service. A name that is no
+ * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service, in any normal form. A name that is no
  * longer listed still belongs to the job if the job names it, or if `all` or a glob has loaded it.
  * @throws JobFileError with all names that are not in the lookups and all globs that match nothing; ConfigError for a name to
  * which a command limits the job, and which the job does not have
@@ -53,7 +54,11 @@ export function resolveSeries(job: Job, lookups: Lookups): Series[] {
     ];
     if (selection === 'all') return partOfNames(job, dimension, all);
     const names = selection.flatMap((text, index) => {
-      const matches = unlisted.some(({ name }) => name === text) ? [text] : matching(text, all);
+      const left = sameName(
+        text,
+        unlisted.map(({ name }) => name),
+      );
+      const matches = left === undefined ? matching(text, all) : [left];
       if (matches.length > 0) return matches;
       const field = [selectionKeys[dimension], index];
       const listedOnes = `${expected[dimension]} that the service lists`;
@@ -103,9 +108,10 @@ const expected: Readonly<Record<Dimension, string>> = {
 };
 
 function matching(text: string, listed: readonly string[]): string[] {
-  if (listed.includes(text)) return [text];
-  const glob = globPattern(text);
-  return listed.filter((name) => glob.test(name));
+  const same = sameName(text, listed);
+  if (same !== undefined) return [same];
+  const glob = globPattern(oneName(text));
+  return listed.filter((name) => glob.test(oneName(name)));
 }
 
 /**

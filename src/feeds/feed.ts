@@ -63,6 +63,8 @@ export interface RecordReader {
   readonly knownFields: readonly string[];
   /** The first 1,000 top-level fields seen, and whether each fills a column. */
   readonly fieldsSeen: ReadonlyMap<string, 'column' | 'extra'>;
+  /** Columns of which no record so far has had a field, and that cannot be computed. */
+  readonly absent: readonly string[];
   /** How many rows have null in a column because its value could not be read, by column. */
   readonly rejectedValues: ReadonlyMap<string, number>;
 }

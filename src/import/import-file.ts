@@ -29,7 +29,8 @@ import { readBatches } from './read-records.ts';
 export interface FileLoad {
   readonly warehouse: PatientWarehouse;
   readonly loadId: number;
-  readonly reader: RecordReader;
+  /** As in `RecordReader`, of all files. */
+  readonly rejectedValues: Map<string, number>;
   readonly duckdb: DuckDB | undefined;
   readonly listed: ListedValues;
   readonly otherSeries: OtherSeries;
@@ -50,6 +51,8 @@ export interface ImportedFile {
   readonly outcome: 'loaded' | 'loaded before' | 'stopped';
   /** Its records so far, earlier imports included. */
   readonly read: Pick<FilePosition, 'records' | 'rejected' | 'recordsByDay'>;
+  /** Columns of which none of the records that were read now has a field. */
+  readonly absent: readonly string[];
 }
 
 /**
@@ -65,7 +68,7 @@ export async function importFile(
   onBytes: (bytes: number) => void,
   onCommit: () => void,
 ): Promise<ImportedFile> {
-  const { warehouse, loadId, stop } = load;
+  const { warehouse, loadId, rejectedValues, stop } = load;
   const { series, feed, columns } = placement;
   const about = {
     series,
@@ -76,16 +79,19 @@ export async function importFile(
   };
   const claimed = await claimFile(warehouse, about, loadId);
   let at: FilePosition = claimed;
+  const reader = feed.reader();
   const withOutcome = (outcome: ImportedFile['outcome']): ImportedFile => ({
     fileId: at.fileId,
     outcome,
     read: at,
+    absent: at.records > claimed.records ? reader.absent : [],
   });
   if (claimed.isFinished) return withOutcome('loaded before');
 
   const batches = readGroups(
     load,
     placement,
+    reader,
     readBatches(file, { feed, columns, skip: at.records, duckdb: load.duckdb, onBytes, stop }),
   );
   try {
@@ -101,13 +107,17 @@ export async function importFile(
     // Stores the reason in the warehouse, too. If that fails, the thrown error still has it.
     if (error instanceof FileRefused) await leaveFile(warehouse, at, describeRefusal(error)).catch(() => {});
     throw error;
+  } finally {
+    for (const [column, many] of reader.rejectedValues)
+      rejectedValues.set(column, (rejectedValues.get(column) ?? 0) + many);
   }
 }
 
 /** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
 async function* readGroups(
-  { reader, knownAt, listed, otherSeries }: FileLoad,
+  { knownAt, listed, otherSeries }: FileLoad,
   placement: Placement,
+  reader: RecordReader,
   batches: AsyncIterable<Batch>,
 ): AsyncGenerator<readonly ReadRecords[], void> {
   const { series, feed, fromRecords } = placement;

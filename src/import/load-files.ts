@@ -60,6 +60,8 @@ export interface LoadedFiles {
   }[];
   readonly loaded: number;
   readonly loadedBefore: number;
+  /** In how many of the files that were loaded now no record has a field of a column, by column: a header may be misspelt. */
+  readonly absent: ReadonlyMap<string, number>;
   /** The files that are loaded completely, now or before, with their numbers. */
   readonly whole: ReadonlyMap<PlacedFile, number>;
   /** Records of other days than options or the names of their files state. They are loaded. */
@@ -80,6 +82,7 @@ export async function loadFiles(
   using duckdb = placed.some(({ file }) => file.format === 'parquet') ? await openTables(stop) : undefined;
   const loads = new Map<string, OpenLoad>();
   const whole = new Map<PlacedFile, number>();
+  const absent = new Map<string, number>();
   const counts = { loaded: 0, loadedBefore: 0, outside: 0, done: 0 };
   const bytes = { done: 0, all: placed.reduce((sum, { file }) => sum + file.bytes, 0) };
   const inHand = new Map<string, Promise<ImportedFile>>();
@@ -99,7 +102,9 @@ export async function loadFiles(
         return;
       }
       try {
-        const { outcome, fileId, read } = await once(one);
+        const { outcome, fileId, read, absent: ofFile } = await once(one);
+        if (outcome === 'loaded')
+          for (const column of ofFile) absent.set(column, (absent.get(column) ?? 0) + 1);
         const { maxRejectedPercent } = defaultServiceSettings;
         const lacks = tooManyRejected(read, maxRejectedPercent);
         const { outside, contradiction } = compareDays(
@@ -180,12 +185,13 @@ export async function loadFiles(
   if (fatal !== undefined) throw fatal;
   const { loaded, loadedBefore, outside } = counts;
   return {
-    loads: [...loads].map(([feed, { loadId, totals, reader }]) => ({
+    loads: [...loads].map(([feed, { loadId, totals, rejectedValues }]) => ({
       feed,
       loadId,
       totals,
-      rejectedValues: reader.rejectedValues,
+      rejectedValues,
     })),
+    absent,
     loaded,
     loadedBefore,
     whole,
@@ -251,7 +257,7 @@ async function openLoad(
     totals,
     stop,
     log: log.child({ load: loadId }),
-    reader: feed.reader(),
+    rejectedValues: new Map(),
     otherSeries: otherSeries(feed, listed, {}),
     duckdb,
     partitions: new Set<string>(),

@@ -2,6 +2,7 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { addedFields, type Dimension, type Feed, type Series } from '../feeds/feed.ts';
 import { type ListedValues, seriesFields } from '../feeds/reading/other-series.ts';
 import { nearest } from '../nearest.ts';
+import { oneName, sameName } from '../one-name.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { daysNamed, type NamedDays, periodFolders } from './file-days.ts';
 
@@ -51,10 +52,15 @@ const regionalArchive = /^macro_geopolitical_sentiment_(?:[\da-f-]{36}_)?([^\d_]
  * @throws FileRefused if a part is missing or contradictory
  */
 export function placeFile(
-  { parts, archive }: Pick<DataFile, 'parts' | 'archive'>,
-  stated: Stated,
+  file: Pick<DataFile, 'parts' | 'archive'>,
+  options: Stated,
   listed: ListedValues,
 ): Placement {
+  const { archive } = file;
+  const parts = file.parts.map(oneName);
+  const stated = Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, value && oneName(value)]),
+  ) as unknown as Stated;
   const folders = foldersOf(parts.slice(0, -1));
   const ticker = folderOf(folders, 'ticker') ?? tickerArchive.exec(archive?.name ?? '')?.[1];
   const region = parts.map((part) => regionalArchive.exec(part)?.[1]).find((name) => name !== undefined);
@@ -136,11 +142,13 @@ function contradiction(flag: string, stated: string, named: string): FileRefused
   return new FileRefused(`${flag} is ${stated}, but the name of the file says ${named}`);
 }
 
-function listedValue(dimension: Dimension, value: string, listed: ListedValues): string {
+function listedValue(dimension: Dimension, given: string, listed: ListedValues): string {
+  const value = oneName(given);
   const values = listed[dimension];
   if (values.length === 0 && (dimension !== 'country' || /^[A-Z]{2}$/.test(value)) && value !== '')
     return value;
-  if (values.includes(value)) return value;
+  const same = sameName(value, values);
+  if (same !== undefined) return same;
   const meant = nearest(value, values);
   throw new FileRefused(
     `the service has no ${dimension} "${value}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
@@ -252,7 +260,9 @@ function foldersOf(parts: readonly string[]): Map<string, string> {
   return new Map(
     parts.flatMap((part): [string, string][] => {
       const [, name, value] = /^([^=]+)=(.*)$/s.exec(part) ?? [];
-      return name === undefined || value === undefined ? [] : [[name.toLowerCase(), unescaped(value)]];
+      return name === undefined || value === undefined
+        ? []
+        : [[oneName(name.toLowerCase()), oneName(unescaped(value))]];
     }),
   );
 }

@@ -1,5 +1,6 @@
 import Papa from 'papaparse';
 import type { Feed } from '../feeds/feed.ts';
+import { oneName } from '../one-name.ts';
 import { parseJson } from '../service/json.ts';
 import { checkNames, longest, type PlacedRecord, type ReadOptions, refuseEmpty, tooLong } from './batch.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
@@ -49,8 +50,8 @@ export async function* csvRecords(
     const read: PlacedRecord[] = [];
     for (const [at, cells] of rows.entries()) {
       if (cells.length === 1 && cells[0] === '') continue;
-      // Skips the header, which concatenated files repeat.
-      if (cells[0] === names[0] && cells.every((cell, index) => cell === names[index])) continue;
+      // Skips the header, which concatenated files repeat, each with a byte order mark of its own.
+      if (oneName(cells[0]!) === names[0] && cells.every((cell, at) => oneName(cell) === names[at])) continue;
       if (cells.length === names.length) {
         read.push({ record: recordOf(names, cells, texts), at: ++records, size });
       } else {
@@ -135,7 +136,7 @@ function dialectOf(text: string, isEnd: boolean): Dialect | undefined {
   const parser = new Papa.Parser({ delimiter, newline: newLine });
   const parse = (text: string, isEnd: boolean): Parsed => parser.parse(text, 0, !isEnd);
   const { data, errors } = parse(header.replace(/\r$/, ''), true);
-  const [names] = data as [readonly string[]];
+  const names = (data as [readonly string[]])[0].map(oneName);
   if (errors.length > 0) throw new FileRefused(notQuotes, { line: 1 });
   if (mixedAt(data, header, '\n', true) === 0)
     throw new FileRefused('its lines end with CR alone: save it with LF or CRLF at the end of lines', {

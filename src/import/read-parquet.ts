@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { identifier, pathLiteral } from '../duckdb.ts';
 import { systemReason } from '../errors.ts';
+import { oneName } from '../one-name.ts';
 import { parseJson } from '../service/json.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { checkNames, type PlacedRecord, type ReadOptions, refuseEmpty } from './batch.ts';
@@ -26,10 +27,11 @@ export async function* parquetRecords(
     // Older writers do not mark texts as texts. Read as bytes, "é" would be stored as "\\xC3\\xA9".
     const source = `read_parquet(${pathLiteral(plain.path)}, hive_partitioning = false, binary_as_string = true)`;
     const empty = await connection.stream(`from ${source} limit 0`);
-    const names = empty.columnNames();
+    const written = empty.columnNames();
+    const names = written.map(oneName);
     checkNames(names);
     // In a list, all values must have one type.
-    const columns = names.map((name, at) => `to_json(${atItsPrecision(name, `${empty.columnType(at)}`)})`);
+    const columns = written.map((name, at) => `to_json(${atItsPrecision(name, `${empty.columnType(at)}`)})`);
     const result = await connection.stream(`select to_json([${columns.join()}])::varchar from ${source}`);
     for await (const chunk of result) {
       const read: PlacedRecord[] = [];

@@ -44,6 +44,14 @@ describe('a job file is found', () => {
     });
   });
 
+  test('by its name in either normal form: it is one job', async () => {
+    const [composed, decomposed] = ['prix-élevés', 'prix-élevés'.normalize('NFD')];
+    await writeFile(join(cwd, `jobs/${decomposed}.yaml`), jobText());
+    for (const typed of [composed!, decomposed!, `jobs/${composed}.yaml`])
+      expect(await readJob(typed, today, cwd)).toMatchObject({ name: composed });
+    expect(await refusal(`jobs/${composed}.yml`)).toBeInstanceOf(ConfigError);
+  });
+
   test('by an absolute path', async () => {
     const path = join(cwd, 'mine.yaml');
     expect(await readJob(path, today, cwd)).toMatchObject({ name: 'mine', path });

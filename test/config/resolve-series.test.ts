@@ -72,6 +72,17 @@ describe('what a job selects', () => {
     expect(topicsOf(selection)).toEqual(topics);
   });
 
+  test('a name in another normal form, or with a no-break space, is the name that the service lists', () => {
+    const listed = { ...lookups, topics: [{ name: 'Économie-Prix' }, { name: 'Elections' }] };
+    const topics = (names: string) =>
+      resolveSeries(aJob({ countries: '[US]', topics: names }), listed).map(({ topic }) => topic);
+    expect(topics(`["${'Économie-Prix'.normalize('NFD')}"]`)).toEqual(['Économie-Prix']);
+    expect(topics(`["${'Éco*'.normalize('NFD')}"]`)).toEqual(['Économie-Prix']);
+    expect(topicsOf('["Labour\u00a0Market-Employment"]')).toEqual(['Labour Market-Employment']);
+    const part = { ...aJob({ topics: 'all' }), only: { topic: ['Policy\u00a0Reform &  Legislation'] } };
+    expect(resolveSeries(part, lookups).map(({ topic }) => topic)).toContain('Policy Reform & Legislation');
+  });
+
   test('what is selected twice comes once, at its first place', () => {
     expect(topicsOf('[Inflation-Food, "Inflation-*", Inflation-Food]')).toEqual([
       'Inflation-Food',

@@ -52,6 +52,20 @@ describe('a file of records', () => {
     ]);
   });
 
+  it('is said to lack a column, if none of its records has a field for it', async ({ db, folder }) => {
+    const misspelt = good.replace('headline', 'headlin').replaceAll('00000000-', '10000000-');
+    const paths = [await folder.write('a.csv', good), await folder.write('b.csv', misspelt)];
+    const result = await runImport(db, paths, { stated });
+    expect(Object.fromEntries(result.absent)).toMatchObject({ source: 2, headline: 1 });
+    expect([...result.absent.keys()]).not.toContain('directional_score');
+    const said = describeImport(result, undefined, clock());
+    expect(said).toMatch(
+      /absent\S* +no record has a field for .*, headline \(in 1 file\), language, .*\bsource,/,
+    );
+    // Nothing is known of a file that is not read again.
+    expect((await runImport(db, paths, { stated })).absent.size).toBe(0);
+  });
+
   it('with NaN for a score or an object for a text is counted, as NDJSON and as Parquet', async ({
     db,
     folder,

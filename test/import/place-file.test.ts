@@ -42,6 +42,25 @@ describe('a name says the feed, the series and the columns', () => {
     expect(placed.columns).toEqual(JSON.parse(columns!));
   });
 
+  test('in any normal form, with any space', () => {
+    const listed = { ...unlisted, country: ['US'], topic: ['Économie Prix'] };
+    const nfd = 'Économie Prix'.normalize('NFD');
+    for (const topic of [nfd, 'Économie\u00a0Prix', encodeURIComponent(nfd)]) {
+      const folders = `country=US/topic_name=${topic}/source=${'Écho'.normalize('NFD')}/match_type=COMBINED/a.csv`;
+      for (const lists of [listed, unlisted])
+        expect(place(folders, { topic: 'Économie Prix' }, lists)).toMatchObject({
+          series: { topic: 'Économie Prix' },
+          columns: { topic_name: 'Économie Prix', source: 'Écho' },
+        });
+    }
+    const fromRecords = place('a.csv', { feed: 'gmsi-headlines', matchType: 'COMBINED' }, listed);
+    const record = { country: 'US ', topic_name: nfd };
+    expect(seriesReader(fromRecords, listed)(record, {})).toMatchObject({
+      country: 'US',
+      topic: 'Économie Prix',
+    });
+  });
+
   test('the user says what it does not', () => {
     const stated = { feed: 'gmsi-headlines', country: 'US', topic: 'Wars', matchType: 'COMBINED' };
     expect(place('records.ndjson', stated)).toMatchObject({

@@ -156,3 +156,16 @@ describe('a CSV file', () => {
     });
   });
 });
+
+it('has one name for a column, however its header is written, and may have another header where files were put together', async () => {
+  const mark = '\ufeff';
+  const header = `\u00a0id,${'clé'.normalize('NFD')}, headline\u00a0`;
+  const file = `${mark}${header}\n1,a,One\n${mark}${header}\n2,b,Two\n`;
+  expect(await read(file)).toEqual({
+    records: [
+      { id: '1', clé: 'a', headline: 'One' },
+      { id: '2', clé: 'b', headline: 'Two' },
+    ],
+  });
+  expect(await read('source,source\u00a0\na,b\n')).toMatchObject({ why: 'has the column "source" twice' });
+});

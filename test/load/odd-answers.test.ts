@@ -73,6 +73,7 @@ describe('records that name another series', () => {
   it.for([
     [{ country: 'GB' }, 'names the country GB, not US'],
     [{ country: 'United Kingdom' }, 'names the country GB, not US'],
+    [{ country: 'United\u00a0Kingdom' }, 'names the country GB, not US'],
     [{ country_code: 'fr' }, 'names the country FR, not US'],
     [{ topic_name: 'Wars' }, 'names the topic Wars, not Inflation-Food'],
     [{ topic: 'wars', country: 'US' }, 'names the topic Wars, not Inflation-Food'],

@@ -54,6 +54,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
       ),
     ],
     ['rejected', describeRejected(rejected, loads)],
+    ['absent', describeAbsent(result)],
     [
       'other days',
       outside > 0
@@ -93,6 +94,14 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
         ]
       : [];
   return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...repair, ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('jobs') : ''}`;
+}
+
+/** Describes columns of which no record of a file has a field: `url, source (in 1 file)`. */
+function describeAbsent({ absent, loaded }: ImportResult): string | null {
+  const columns = [...absent]
+    .toSorted()
+    .map(([column, files]) => (files === loaded ? column : `${column} (in ${count(files, 'file')})`));
+  return columns.length > 0 ? `no record has a field for ${columns.join(', ')}` : null;
 }
 
 /** Describes the stated days that may still change, which do not count as covered. */

@@ -51,7 +51,14 @@ export async function importCommand(
     },
   });
   steps[Symbol.dispose]();
-  if (session.json) printJson(snakeCased({ ...result, loads: result.loads.map(loadAsJson) }));
+  if (session.json)
+    printJson(
+      snakeCased({
+        ...result,
+        loads: result.loads.map(loadAsJson),
+        absent: Object.fromEntries(result.absent),
+      }),
+    );
   else print(describeImport(result, days, clock()));
   return exitCodeOfOutcome(result.outcome);
 }

@@ -1,3 +1,4 @@
+import { oneName } from '../../one-name.ts';
 import type { Dimension, Feed, FieldAliases, Series } from '../feed.ts';
 
 /** The values of each lookup, as requests use them; none if it was never fetched. */
@@ -47,10 +48,10 @@ export function otherSeries(feed: Feed, listed: ListedValues, overrides: FieldAl
 
 /** Returns a function that returns the one spelling of a value; `undefined` if it is not known. */
 function speller(dimension: Dimension, listed: readonly string[]) {
-  const known = new Map(listed.map((value) => [value.toLowerCase(), value]));
+  const known = new Map(listed.map((value) => [oneName(value).toLowerCase(), value]));
   const codes = dimension === 'country' ? regionCodes() : new Map<string, string>();
   const spell = (text: string): string | undefined => {
-    const lower = text.trim().toLowerCase();
+    const lower = oneName(text).toLowerCase();
     const value = known.get(lower);
     return codes.get((value ?? lower).toLowerCase()) ?? value;
   };

@@ -45,7 +45,20 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
   }
 
   const refill = (row: Row) => refillRow(shape, tree, nothing, row);
-  return { read, refill, knownFields: [...tree.keys()], fieldsSeen, rejectedValues };
+  const computed = new Set(shape.differences.map(({ column }) => column));
+  return {
+    read,
+    refill,
+    knownFields: [...tree.keys()],
+    fieldsSeen,
+    rejectedValues,
+    get absent() {
+      const hasField = (name: string) => fieldsSeen.has(name.split('.')[0]!);
+      return Object.keys(shape.fields).filter(
+        (column) => !computed.has(column) && !shape.fields[column]!.some(hasField),
+      );
+    },
+  };
 }
 
 function fillIdentity(identity: RecordIdentity, reading: Reading): void {
