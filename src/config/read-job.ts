@@ -36,7 +36,7 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
     name,
     path,
     locate,
-    definition: withoutSecrets(value as JobDefinition),
+    definition: storable(value as JobDefinition),
     selections: { country: countries, topic: topics, ticker: tickers },
     only: {},
     matchType: match_type ?? feed.matchTypes[0] ?? '',
@@ -92,16 +92,21 @@ export async function readJob(
   return parseJob(await findJobFile(nameOrPath, cwd), today);
 }
 
-function withoutSecrets(file: JobDefinition): JobDefinition {
+/**
+ * Removes what only a job file may say. Used when a job is stored and when it is read: a stored job may have been written by anybody
+ * who can write to the database, and workers would post to its webhook. (They follow `exports` only of their own files.)
+ */
+function storable(file: JobDefinition): JobDefinition {
   if (!isMap(file.alerts)) return file;
   const { webhook_url: _, ...alerts } = file.alerts;
   return { ...file, alerts };
 }
 
 /**
- * Reads a job from its stored definition.
+ * Reads a job from its stored definition, as if it had no webhook.
  * @throws JobFileError if it was stored by a version of the program that knows other keys
  */
 export function jobFromDefinition(name: string, definition: JobDefinition, today: Temporal.PlainDate): Job {
-  return parseJob({ path: `gmsi.jobs: ${name}`, name, text: JSON.stringify(definition) }, today);
+  const text = JSON.stringify(storable(definition));
+  return parseJob({ path: `gmsi.jobs: ${name}`, name, text }, today);
 }

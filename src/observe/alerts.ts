@@ -145,10 +145,15 @@ async function postToWebhook(
   }
 }
 
-/** Returns the body that is posted. Slack, and services that read Slack's messages, show `text`. */
+/**
+ * Returns the body that is posted. Slack, and services that read Slack's messages, show `text`; escaped, because a message quotes the
+ * service and the database, and Slack reads <!channel> and <address|link>.
+ */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+  const shown = message.replace(/[&<>]/g, (sign) => entities[sign]!);
   return {
-    text: resolved_at ? `gmsi: over since ${minute(resolved_at)} UTC: ${message}` : `gmsi: ${message}`,
+    text: resolved_at ? `gmsi: over since ${minute(resolved_at)} UTC: ${shown}` : `gmsi: ${shown}`,
     kind,
     job,
     status: resolved_at ? 'resolved' : 'raised',

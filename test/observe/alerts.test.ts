@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
 import type { Job } from '../../src/config/job.ts';
 import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
 import { standingsReader } from '../../src/observe/job-standing.ts';
+import { withStoredJobs } from '../../src/plan/list-jobs.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
@@ -187,6 +190,31 @@ describe('a webhook gets', () => {
     await twoMinutesLater(db);
     await check(db, webhook);
     expect(webhook.taken).toHaveLength(1);
+  });
+
+  it('nothing because the database names it, whatever a loader has put there', async ({ db }) => {
+    await using other = await aWebhook();
+    await using webhook = await aWebhook();
+    const late = {
+      ...aJob({ end_date: 'today' }).definition,
+      alerts: { max_lag: 'P5D', webhook_url: other.url.reveal() },
+    };
+    await sql`insert into gmsi.jobs (job, definition, registered_at, registered_by)
+      values ('planted', ${JSON.stringify(late)}::jsonb, now(), 'somebody')`.execute(db);
+    const jobs = await withStoredJobs(db, [], Temporal.PlainDate.from('2026-11-20'));
+    await check(db, webhook, { jobs });
+    expect([webhook.tries, other.tries]).toEqual([1, 0]);
+    expect(webhook.taken[0]!.job).toBe('planted');
+  });
+
+  it('the words of others without a meaning for Slack', async ({ db }) => {
+    await using webhook = await aWebhook();
+    const message = 'It answered 500 (<!channel> <https://evil.test|Renew & pay>).';
+    await raiseAlert(db, { job: job.name, kind: 'export failed' }, { message, details: {} });
+    await check(db, webhook);
+    expect(webhook.taken[0]!.text).toBe(
+      'gmsi: It answered 500 (&lt;!channel&gt; &lt;https://evil.test|Renew &amp; pay&gt;).',
+    );
   });
 
   it('nothing at the address to which it redirects', async ({ db }) => {
