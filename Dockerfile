@@ -34,7 +34,7 @@ COPY jobs/checks jobs/checks
 COPY --from=build /opt/gmsi-etl/node_modules node_modules
 COPY --from=build /opt/gmsi-etl/dist dist
 RUN ln -s /opt/gmsi-etl/dist/cli.js /usr/local/bin/gmsi
-# Metrics and health are read from outside the container.
+# Metrics and health are read from outside the container; the metrics with GMSI_SERVE_TOKEN.
 ENV GMSI_METRICS_HOST=0.0.0.0 GMSI_METRICS_PORT=9464
 EXPOSE 9464
 # For workers. Other commands serve nothing, and end before it counts.

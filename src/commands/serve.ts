@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { isIP } from 'node:net';
 import { type OpenWarehouse, openToRead, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
+import { isLoopback } from '../server-guard.ts';
 import { print, printData, printJson } from '../terminal/print.ts';
 import { facts, number } from '../terminal/table.ts';
 import type { Standby } from '../warehouse/standby.ts';
@@ -94,8 +94,4 @@ export async function serveUntilStopped(
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
   return exitCodes.done;
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
 }

@@ -1,7 +1,17 @@
 import Fastify from 'fastify';
 import type { Config } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
-import { answerOwnNamesOnly } from '../own-names.ts';
+import type { Log } from '../log.ts';
+import type { Secret } from '../secret.ts';
+import {
+  answerOwnNamesOnly,
+  bearerOf,
+  createRefusalLog,
+  isLoopback,
+  isSame,
+  limitStrangers,
+  shortWaits,
+} from '../server-guard.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
 import { inTime, shared } from './in-time.ts';
@@ -9,11 +19,9 @@ import { inTime, shared } from './in-time.ts';
 /** OpenTelemetry's port for Prometheus, used if none is set. */
 const usualPort = 9464;
 
-/** In milliseconds, from the first byte of a request to its last. A scrape is one short request. */
-const requestTime = 5_000;
-
 /**
- * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work).
+ * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work). If a token is set, or if other
+ * machines can connect, `/metrics` requires the token; the other two say nothing that is worth one.
  * @param port 0 for any; `undefined` for the usual one, or any if that is taken, for example by another worker on the
  * machine
  * @returns its address, such as `http://127.0.0.1:9464`
@@ -26,18 +34,31 @@ export async function serveTelemetry(
     readonly contentType: string;
     readonly metrics: () => Promise<string>;
     readonly readiness: () => Promise<Readiness>;
+    readonly token: Secret | undefined;
+    readonly log: Pick<Log, 'warn'>;
   },
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
-    requestTimeout: requestTime,
-    // Node's defaults would allow a request to take minutes.
-    http: { headersTimeout: requestTime, connectionsCheckingInterval: 1_000 },
+    ...shortWaits,
   });
+  const admit = limitStrangers(app.server);
+  const logRefusal = createRefusalLog(telling.log);
   answerOwnNamesOnly(app, [host, ...names], 'Add the name to GMSI_METRICS_NAMES.');
-  app.get('/metrics', async (_request, reply) =>
-    reply.type(telling.contentType).send(await telling.metrics()),
-  );
+  app.get('/metrics', async (request, reply) => {
+    const { token, contentType } = telling;
+    const shown = bearerOf(request);
+    const isRight = token ? isSame(shown ?? '', token) : isLoopback(host);
+    if (!isRight) {
+      if (shown !== undefined) logRefusal(request);
+      const hint = token
+        ? 'Send it as "Authorization: Bearer …".'
+        : 'Beyond loopback, metrics need a token: set GMSI_SERVE_TOKEN.';
+      return reply.code(401).send({ error: 'The token is missing or wrong.', hint });
+    }
+    admit(request);
+    return reply.type(contentType).send(await telling.metrics());
+  });
   app.get('/healthz', async () => ({ alive: true }));
   app.get('/readyz', async (_request, reply) => {
     const readiness = await telling.readiness();
@@ -58,27 +79,42 @@ export async function serveTelemetry(
 /** Whether this process may get work. */
 export interface Readiness {
   readonly ready: boolean;
-  /** Why not. */
-  readonly reasons: readonly string[];
+  /** Why not, without details: whoever can connect may ask. */
+  readonly reasons: readonly ('shutting down' | 'schema' | 'warehouse')[];
 }
 
 /** In milliseconds; probes wait for a few seconds, and this must be shorter. */
 const patience = 3_000;
 
-/** Checks that the warehouse answers, that its schema is current, and that the program is not shutting down. */
-export function readinessReader(warehouse: Warehouse, stop: AbortSignal): () => Promise<Readiness> {
+/**
+ * Checks that the warehouse answers, that its schema is current, and that the program is not shutting down.
+ * @param log receives what is wrong, when that changes
+ */
+export function readinessReader(
+  warehouse: Warehouse,
+  stop: AbortSignal,
+  log: Pick<Log, 'warn'>,
+): () => Promise<Readiness> {
   // Shared, because otherwise every probe would hold a connection while the warehouse does not answer.
   const look = shared(() => migrationStatus(warehouse));
+  let logged: string | undefined;
 
-  return async () => {
-    const reasons = stop.aborted ? ['shutting down'] : [];
+  async function lacking(): Promise<{ reason: 'schema' | 'warehouse'; why: string } | undefined> {
     try {
       const migrations = await inTime(look(), patience);
       const missing = migrations.filter(({ executedAt }) => executedAt === undefined);
-      if (missing.length > 0) reasons.push(`the schema lacks ${missing.map(({ name }) => name).join(', ')}`);
+      if (missing.length === 0) return undefined;
+      return { reason: 'schema', why: `it lacks ${missing.map(({ name }) => name).join(', ')}` };
     } catch (error) {
-      reasons.push(`the warehouse: ${(error as Error).message || 'no answer'}`);
+      return { reason: 'warehouse', why: (error as Error).message || 'no answer' };
     }
+  }
+
+  return async () => {
+    const lack = await lacking();
+    if (lack && lack.why !== logged) log.warn(lack, 'not ready');
+    logged = lack?.why;
+    const reasons = [...(stop.aborted ? (['shutting down'] as const) : []), ...(lack ? [lack.reason] : [])];
     return { ready: reasons.length === 0, reasons };
   };
 }

@@ -9,7 +9,10 @@ import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 
 export interface TelemetryOptions {
-  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'metrics' | 'leaseSeconds'>;
+  readonly config: Pick<
+    Config,
+    'apiKey' | 'alertWebhook' | 'proxyFor' | 'metrics' | 'leaseSeconds' | 'serveToken'
+  >;
   readonly warehouse: Warehouse;
   readonly log: Log;
   readonly clock: () => Date;
@@ -50,7 +53,9 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       await refresh();
       return registry.metrics();
     },
-    readiness: readinessReader(warehouse, stop),
+    readiness: readinessReader(warehouse, stop, log),
+    token: config.serveToken,
+    log,
   });
   log.info({ url: server.url }, 'serving /metrics, /healthz and /readyz');
 

@@ -19,6 +19,7 @@ import { z } from 'zod';
 import { ConfigError, GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
+import { shortWaits } from '../server-guard.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
 import { controls, longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
@@ -27,7 +28,7 @@ import { type Guard, guard } from './guard.ts';
 import { liveStates } from './live.ts';
 
 /** In milliseconds, or numbers of connections. A browser opens about six connections, one of which may be a stream. */
-const bounds = { request: 5_000, idle: 60_000, connections: 200, streams: 20, asking: 32 };
+const bounds = { silence: 60_000, connections: 200, streams: 20, asking: 32 };
 
 export interface WebOptions extends Guard {
   readonly host: string;
@@ -36,8 +37,8 @@ export interface WebOptions extends Guard {
   /** The folder of the built page. */
   readonly page: string;
   readonly endpoints: readonly Endpoint[];
-  /** Receives internal errors, which answers do not show. */
-  readonly log: Pick<Log, 'error'>;
+  /** Also receives internal errors, which answers do not show. */
+  readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
 /**
@@ -50,22 +51,19 @@ export async function serveWeb(
 ): Promise<{ readonly url: string } & AsyncDisposable> {
   const app = Fastify({
     forceCloseConnections: true,
-    requestTimeout: bounds.request,
-    connectionTimeout: bounds.idle,
-    keepAliveTimeout: bounds.idle,
+    ...shortWaits,
+    connectionTimeout: bounds.silence,
     bodyLimit: 4_096,
     // Only the protocol depends on this; a false header changes only the sender's own cookie.
     trustProxy: true,
     routerOptions: { maxParamLength: 500 },
-    // By default, Node checks for late requests only every 30 seconds.
-    http: { headersTimeout: bounds.request, connectionsCheckingInterval: 500, maxHeaderSize: 16_384 },
   });
   app.server.maxConnections = bounds.connections;
   app.setValidatorCompiler(validatorCompiler);
   // The schemas of answers are for readers and tests. Checking each answer would cost more than reading it.
   app.setSerializerCompiler(() => (answer) => JSON.stringify(answer));
   app.setErrorHandler(errorAnswer(log));
-  guard(app, who);
+  guard(app, { ...who, log });
   await app.register(fastifyHelmet, {
     contentSecurityPolicy: { useDefaults: false, directives: policy },
     // The page is served over plain HTTP; a TLS proxy sets this header.

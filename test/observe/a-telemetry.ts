@@ -11,6 +11,7 @@ export const aConfig: TelemetryOptions['config'] = {
   alertWebhook: undefined,
   proxyFor: undefined,
   leaseSeconds: 30,
+  serveToken: undefined,
   metrics: { host: '127.0.0.1', port: 0, names: [] },
 };
 

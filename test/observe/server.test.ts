@@ -1,11 +1,14 @@
-import { once } from 'node:events';
-import { request } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { request, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { serveTelemetry } from '../../src/observe/server.ts';
+import { Secret } from '../../src/secret.ts';
+import { limitStrangers } from '../../src/server-guard.ts';
+import { aLog } from '../support/a-log.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aTelemetry } from './a-telemetry.ts';
 
@@ -14,7 +17,53 @@ const telling: Parameters<typeof serveTelemetry>[1] = {
   contentType: 'text/plain',
   metrics: async () => 'gmsi_warehouse_up 1\n',
   readiness: async () => ({ ready: true, reasons: [] }),
+  token: undefined,
+  log: aLog().log,
 };
+const token = 'a-token-of-thirty-two-characters-or-more';
+
+it.each([
+  ['127.0.0.1', undefined, {}, 200],
+  ['0.0.0.0', undefined, {}, 401],
+  ['0.0.0.0', undefined, { authorization: 'Bearer ' }, 401],
+  ['0.0.0.0', token, {}, 401],
+  ['127.0.0.1', token, { authorization: 'Bearer wrong' }, 401],
+  ['0.0.0.0', token, { authorization: `Bearer ${token}` }, 200],
+])(
+  'on %s with the token %s and the headers %j, metrics answer %s, and probes always',
+  async (host, set, headers, status) => {
+    const { log, lines } = aLog();
+    const secret = set === undefined ? undefined : new Secret(set);
+    await using server = await serveTelemetry({ ...anyPort, host }, { ...telling, token: secret, log });
+    const url = server.url.replace('0.0.0.0', '127.0.0.1');
+    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(status);
+    for (const path of ['/healthz', '/readyz']) expect((await fetch(`${url}${path}`)).status).toBe(200);
+    expect(lines).toHaveLength(JSON.stringify(headers).includes('wrong') ? 1 : 0);
+  },
+);
+
+it('the oldest connections of those who have not been admitted make room, by address and in total', () => {
+  const server = new EventEmitter() as Server;
+  const admit = limitStrangers(server);
+  const closed: string[] = [];
+  const open = (remoteAddress: string, n: number) => {
+    const socket = Object.assign(new EventEmitter(), {
+      remoteAddress,
+      destroy: () => closed.push(`${remoteAddress} ${n}`),
+    });
+    server.emit('connection', socket);
+    return socket;
+  };
+  const member = open('a', 0);
+  admit({ raw: { socket: member } } as never);
+  for (let n = 1; n <= 34; n++) open('a', n);
+  expect(closed).toEqual(['a 1', 'a 2']);
+  for (let n = 1; n <= 65; n++) open(`b${n}`, 0);
+  expect(closed).toEqual(['a 1', 'a 2', 'a 3']);
+  open('c', 0).emit('close');
+  open('c', 1);
+  expect(closed).toEqual(['a 1', 'a 2', 'a 3', 'a 4']);
+});
 
 it.each([
   ['localhost', 200],

@@ -139,6 +139,39 @@ describe('with a token', () => {
     }
   });
 
+  it('others cannot be kept out by those without it, however many connections these open', async () => {
+    const { hostname, port } = new URL(locked.url);
+    const open = async (request: string) => {
+      const socket = connect(Number(port), hostname).on('error', () => {});
+      await once(socket, 'connect');
+      socket.write(request);
+      return socket;
+    };
+    const asking = `GET /api/feeds HTTP/1.1\r\nhost: localhost\r\n`;
+    const mine = `${asking}authorization: Bearer ${token}\r\n\r\n`;
+    const member = await open(mine);
+    expect(String(await once(member, 'data'))).toContain('200 OK');
+    // At once, because each lives for seconds only.
+    const requests = ['', asking, `${asking}\r\n`];
+    const strangers = await Promise.all(Array.from({ length: 250 }, (_, n) => open(requests[n % 3]!)));
+    member.write(mine);
+    expect(String(await once(member, 'data'))).toContain('200 OK');
+    const newcomer = await open(mine);
+    expect(String(await once(newcomer, 'data'))).toContain('200 OK');
+    for (const socket of [member, newcomer, ...strangers]) socket.destroy();
+  });
+
+  it('if it was wrong is logged, with the address but without itself, a few times a minute', async () => {
+    await using other = await aPage(warehouse.db, { token: new Secret(token) });
+    const authorization = `Bearer ${token.toUpperCase()}`;
+    await raw(`${other.url}/api/feeds`, {});
+    for (let n = 0; n < 12; n++)
+      await raw(`${other.url}/api/feeds?n=${n}`, { authorization, 'x-forwarded-for': '192.0.2.7' });
+    expect(other.log).toHaveLength(10);
+    expect(other.log[0]).toMatchObject({ from: '127.0.0.1', forwardedFor: '192.0.2.7', path: '/api/feeds' });
+    expect(JSON.stringify(other.log).toUpperCase()).not.toContain(token.toUpperCase());
+  });
+
   it('in an address does not help', async () => {
     expect((await raw(`${locked.url}/api/feeds?token=${token}`, {})).status).toBe(401);
   });
