@@ -292,7 +292,7 @@ function changedText({ changed, files, continues }: Exported['manifest']): strin
 /** For CSV, which people open in spreadsheets: its texts come from the press and may contain formulas. */
 const formulas: Readonly<Partial<Record<ExportFormat, string>>> = {
   csv: 'not escaped: a spreadsheet may run cells that begin with = + - @. Use --excel.',
-  excel: 'escaped: an apostrophe precedes each text that begins with = + - @',
+  excel: 'escaped: an apostrophe precedes what a spreadsheet would run',
 };
 
 function daysOf({ from, to }: Exported['manifest']): string {

@@ -2,6 +2,7 @@ import { lstat, realpath, rename } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type DuckDB, identifier, literal } from '../duckdb.ts';
 import { ConfigError } from '../errors.ts';
+import { formulaStart, withoutFormulas } from '../formulas.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
 import type { WrittenFile } from './manifest.ts';
@@ -23,12 +24,9 @@ export function refuseTooLong(rows: number): void {
 
 const sheetName = 'sheet.csv';
 
-/** Characters that begin a formula in a spreadsheet (fullwidth forms, too), or may precede it. */
-const formulaSigns = [...'=+-@＝＋－＠\t\r\n'];
-
 /**
  * Merges CSV files into one that Excel opens correctly: a byte-order mark, without which Excel does not read UTF-8; times (UTC) in a
- * form that Excel recognizes; an apostrophe before each text and column name that it would run as a formula.
+ * form that Excel recognizes; no formulas in texts and column names.
  * @param root the folder of the target, which gets the file
  * @throws ExportDiffers unless it has this many rows
  */
@@ -38,18 +36,15 @@ export async function writeSheet(
   paths: readonly string[],
   { columns, rows }: { readonly columns: readonly ExportColumn[]; readonly rows: number },
 ): Promise<WrittenFile> {
-  const signs = formulaSigns.map((sign) => `chr(${sign.codePointAt(0)})`).join(', ');
   const shown = (column: ExportColumn) => {
     const value = identifier(column.name);
     const type = duckdbType(column);
     if (type === 'TIMESTAMPTZ') return `strftime(${value}, '%Y-%m-%d %H:%M:%S')`;
     if (type !== 'VARCHAR') return value;
-    // Excel may take a semicolon for the end of a cell, even inside quotes.
-    const cells = `regexp_replace(${value}, ';(\\s*[=@＝＠]|[-+])', ';''\\1', 'g')`;
-    return `case when left(${value}, 1) in (${signs}) then '''' || ${cells} else ${cells} end`;
+    return `regexp_replace(${value}, ${literal(formulaStart)}, '\\1''\\2', 'g')`;
   };
   const selected = columns.map((column, n) => {
-    const name = formulaSigns.includes(column.name[0]!) ? `'${column.name}` : column.name;
+    const name = withoutFormulas(column.name);
     // The mark is part of the first column name, which needs no quotes, so the file begins with it.
     return `${shown(column)} as ${identifier(n === 0 ? `\uFEFF${name}` : name)}`;
   });

@@ -17,6 +17,7 @@ import Fastify, {
 import { jsonSchemaTransform, validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { ConfigError, GmsiError } from '../errors.ts';
+import { withoutFormulas } from '../formulas.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { shortWaits } from '../server-guard.ts';
@@ -188,11 +189,9 @@ function addEndpoint(
 function asCsv({ columns, rows }: Answer, raw: boolean): string {
   const string = (text: string) => {
     const line = text.replace(controls, ' ');
-    // A spreadsheet may skip blanks before a formula, and may take a semicolon for the end of a cell.
-    return raw ? line : line.trimStart().replace(/;(?=\s*[=@＝＠]|[-+])/g, ";'");
+    return raw ? line : withoutFormulas(line);
   };
   return stringify([columns, ...rows], {
-    escape_formulas: !raw,
     cast: { string, date: (moment) => moment.toISOString() },
   });
 }

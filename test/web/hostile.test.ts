@@ -79,7 +79,9 @@ describe('CSV', () => {
     'a\u001b[2Jb\u2028',
     "it's",
     'a,"b"',
-    'a;=1; @x; -1%',
+    'a;=1; @x; -1%;\u00a0＋1, =2',
+    '\u00a0=1',
+    '\u200b+1',
     'a\u202eb',
   ];
   const texts = endpoint('texts', 'Texts of others', {
@@ -105,13 +107,15 @@ describe('CSV', () => {
       `'+1`,
       `'-1`,
       `'＝1`,
-      `'=1`,
-      `'@x`,
+      `' =1`,
+      `' @x`,
       'a b',
       'a [2Jb ',
       "it's",
       `"a,""b"""`,
-      `a;'=1;' @x; -1%`,
+      `"a;'=1;' @x;' -1%;'\u00a0＋1,' =2"`,
+      `'\u00a0=1`,
+      `'\u200b+1`,
       'a b',
     ];
     expect(lines).toEqual(['text,score', ...shown.map((text) => `${text},-0.5`)]);
