@@ -1,4 +1,5 @@
 import { addAbortListener } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ConfigError } from './errors.ts';
@@ -24,11 +25,13 @@ const settings = {
 };
 
 /**
- * @param spill path of a folder that DuckDB may create for data beyond the memory limit, and removes at the end; empty for none
+ * @param spill path of a folder for data beyond the memory limit, which only the user can read, and which is removed at the end; empty
+ * for none
  * @throws ConfigError if DuckDB is not installed for this machine
  */
 export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {
   const { DuckDBInstance } = await loaded();
+  if (spill !== '') mkdirSync(spill, { mode: 0o700 });
   const instance = await DuckDBInstance.create(':memory:', { ...settings, temp_directory: spill });
   const connections = new Set<DuckDBConnection>();
   const listening = addAbortListener(stop, () => {
@@ -58,6 +61,7 @@ export async function openDuckDB(spill: string, stop: AbortSignal): Promise<Duck
       listening[Symbol.dispose]();
       for (const each of connections) each.closeSync();
       instance.closeSync();
+      if (spill !== '') rmSync(spill, { recursive: true, force: true });
     },
   };
 }

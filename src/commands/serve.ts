@@ -49,7 +49,8 @@ async function writeHtml(session: Session, file: string): Promise<number> {
     printData(Buffer.from(report));
     return exitCodes.done;
   }
-  await writeFile(file, report).catch((cause: Error) => {
+  // It contains licensed data. An existing file keeps its mode.
+  await writeFile(file, report, { mode: 0o600 }).catch((cause: Error) => {
     throw new ConfigError(`The report cannot be written to ${file}: ${cause.message}`, {
       cause,
       hint: '--html takes a file, or - for standard output.',

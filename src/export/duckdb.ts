@@ -21,11 +21,11 @@ export function duckdbType({ type }: ExportColumn): string {
   return types[type] ?? 'VARCHAR';
 }
 
-/** The options of `copy … to` for each format. */
+/** The options of `copy … to` for each format. Without a temporary file, an existing file keeps its mode. */
 export const writeOptions: Readonly<Record<FileFormat, string>> = {
   // Row groups of a third of the usual size: several are in memory at once, and a reader of one country can skip more of them.
-  parquet: '(format parquet, compression zstd, row_group_size 40960)',
-  csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '')`,
+  parquet: '(format parquet, compression zstd, row_group_size 40960, use_tmp_file false)',
+  csv: `(format csv, header, delimiter ',', quote '"', escape '"', nullstr '', use_tmp_file false)`,
 };
 
 /**

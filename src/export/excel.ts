@@ -8,7 +8,7 @@ import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
 import type { WrittenFile } from './manifest.ts';
 import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
-import { sizeOf } from './write-file.ts';
+import { makeFile, sizeOf } from './write-file.ts';
 
 /** The most rows that Excel opens, minus the one with column names. */
 const mostRows = 1_048_575;
@@ -48,7 +48,7 @@ export async function writeSheet(
     // The mark is part of the first column name, which needs no quotes, so the file begins with it.
     return `${shown(column)} as ${identifier(n === 0 ? `\uFEFF${name}` : name)}`;
   });
-  const file = join(root, sheetName);
+  const file = await writable(() => makeFile(root, sheetName));
   const query = `select ${selected.join(', ')} from ${readFiles('csv', paths, columns)}`;
   const [copied] = await writable(() =>
     duckdb.run(`copy (${query}) to ${literal(file)} ${writeOptions.csv}`),

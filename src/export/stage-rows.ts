@@ -25,7 +25,7 @@ export async function* stageRows(
       const path = pathOf(n);
       let rows = 0;
       let longest = 0;
-      const file = await writable(() => open(path, 'w'));
+      const file = await writable(() => open(path, 'w', 0o600));
       try {
         while (!batch.done && rows + batch.value.length <= rowsPerFile) {
           const bytes = Buffer.from(`${batch.value.join('\n')}\n`);

@@ -18,6 +18,7 @@ import { ConfigError, systemReason } from '../errors.ts';
 import { makeFolder } from '../make-folder.ts';
 import { type Manifest, manifestName, readManifest, writeManifest } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
+import { makeFile } from './write-file.ts';
 
 /**
  * Begins an export to a folder. Writes it beside its final place and then renames it, which replaces an earlier export.
@@ -35,9 +36,10 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
     path,
     held,
     async publish(manifest) {
-      for (const file of manifest.files)
-        await writable(() => keep(join(target, file.path), join(path, file.path)));
-      await writable(() => writeFile(join(path, manifestName), writeManifest(manifest)));
+      await writable(async () => {
+        for (const file of manifest.files) await keep(join(target, file.path), join(path, file.path));
+        await writeFile(await makeFile(path, manifestName), writeManifest(manifest));
+      });
       await replace(target, path);
     },
     [Symbol.asyncDispose]: remove,
@@ -45,17 +47,20 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
 }
 
 /**
- * Creates a folder beside the final place. When disposed, removes it and the parents that were created for it, unless they are in
- * use by then.
+ * Creates a folder beside the final place, with its mode, or else only for the user. When disposed, removes it and the parents that
+ * were created for it, unless they are in use by then.
  * @param out the place, as the user named it
  */
 export async function makeBeside(target: string, out: string) {
   const path = `${target}.partial-${randomBytes(4).toString('hex')}`;
   let firstMade: string | undefined;
   try {
-    firstMade = makeFolder(dirname(target));
+    firstMade = makeFolder(dirname(target), 0o700);
     await removeAbandoned(target);
-    await mkdir(path);
+    const there = await stat(target).catch(() => undefined);
+    // Whoever may read a file may enter the folder.
+    const mode = there ? there.mode | ((there.mode & 0o444) >> 2) | 0o700 : 0o700;
+    await mkdir(path, mode & 0o777);
   } catch (cause) {
     throw unusable(out, cause);
   }
@@ -94,7 +99,7 @@ async function readHeld(target: string, out: string): Promise<Manifest | undefin
 /** Links or copies a file of the replaced export into the new one, unless the new one has it already. */
 async function keep(old: string, path: string): Promise<void> {
   if (await stat(path).catch(() => undefined)) return;
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: (await stat(dirname(old))).mode & 0o777 });
   // Some file systems have no links.
   await link(old, path).catch(() => copyFile(old, path));
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type DuckDB, literal } from '../duckdb.ts';
@@ -25,14 +25,25 @@ export async function writeFile(
   path: string,
   { path: from, rows, longest }: Staged,
 ): Promise<WrittenFile> {
-  const file = join(root, path);
   const staged = readCsv([from], columns, { header: false, longest });
   return writable(async () => {
-    await mkdir(dirname(file), { recursive: true });
+    const file = await makeFile(root, path);
     await duckdb.run(`copy (select * from ${staged}) to ${literal(file)} ${writeOptions[format]}`);
     await rm(from);
     return { path, rows, ...(await sizeOf(file)) };
   });
+}
+
+/**
+ * Creates an empty file, and the folders for it, which can be read by those who may read the folder of the export: an export contains
+ * licensed data.
+ */
+export async function makeFile(root: string, path: string): Promise<string> {
+  const mode = (await stat(root)).mode & 0o777;
+  const file = join(root, path);
+  await mkdir(dirname(file), { recursive: true, mode });
+  await (await open(file, 'w', mode & 0o666)).close();
+  return file;
 }
 
 /** Returns the size and the checksum of a file. */

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
@@ -45,6 +45,11 @@ test('a file for Excel begins with a byte-order mark, and no text or column of i
   const out = join(folder.path, 'sheet.csv');
   await runExport({ db: warehouse.db, folder: folder.path, format: 'excel', out });
   expect(await readdir(folder.path)).toEqual(['sheet.csv']);
+  const modeOf = async () => (await stat(out)).mode & 0o777;
+  expect(await modeOf()).toBe(0o600);
+  await chmod(out, 0o644);
+  await runExport({ db: warehouse.db, folder: folder.path, format: 'excel', out, mode: 'replace' });
+  expect(await modeOf()).toBe(0o644);
 
   const bytes = await readFile(out);
   expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);

@@ -1,5 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
@@ -50,6 +50,10 @@ async function insertAwkward(db: Warehouse): Promise<void> {
   `.execute(db);
 }
 
+async function modeOf(path: string): Promise<string> {
+  return ((await stat(path)).mode & 0o777).toString(8);
+}
+
 describe.each(formats)('an export as %s', (format) => {
   it('holds every row of the table, to the last digit and microsecond, in a file for each month, and more if it would get too long', async () => {
     await using folder = await aFolder(`gmsi's export `);
@@ -72,6 +76,26 @@ describe.each(formats)('an export as %s', (format) => {
     expect(expected.length).toBeGreaterThan(rows.length);
     expect(manifest.files.map(({ path, rows }) => ({ path, rows }))).toEqual(expected);
     expect(await readdir(out!)).toEqual(['_manifest.json', ...rows.map(({ month }) => `month=${month}`)]);
+  });
+
+  it('can be read by its user only, and again by those whom an export before it admitted', async () => {
+    await using folder = await aFolder();
+    const modesIn = async (out: string) => {
+      const found = await readdir(out, { recursive: true, withFileTypes: true });
+      const modes = found.map(async (one) => [
+        one.isDirectory(),
+        await modeOf(join(one.parentPath, one.name)),
+      ]);
+      return new Set((await Promise.all(modes)).map(String));
+    };
+    const setting = { db, folder: folder.path, format, out: join(folder.path, 'new', 'export') };
+    const { out } = await runExport(setting);
+    for (const path of [dirname(out!), out!]) expect(await modeOf(path)).toBe('700');
+    expect(await modesIn(out!)).toEqual(new Set(['true,700', 'false,600']));
+    await chmod(out!, 0o750);
+    await runExport({ ...setting, mode: 'replace' });
+    expect(await modeOf(out!)).toBe('750');
+    expect(await modesIn(out!)).toEqual(new Set(['true,750', 'false,640']));
   });
 
   it('is of the days asked for, both included, and of the countries and topics', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
@@ -76,6 +76,7 @@ it('is written to the file that is named, and says what to do if it cannot be', 
   const { code, stdout } = await run('serve', '--html', 'monday.html', '--json');
   expect([code, JSON.parse(stdout)]).toEqual([0, { file: 'monday.html', bytes: expect.any(Number) }]);
   expect(await readFile(join(folder.path, 'monday.html'), 'utf8')).toMatch(/^<!doctype html>/);
+  expect((await stat(join(folder.path, 'monday.html'))).mode & 0o777).toBe(0o600);
   const failed = await run('serve', '--html', 'no/such/folder/monday.html');
   expect(failed.code).toBe(2);
   expect(failed.stderr).toMatch(
