@@ -44,6 +44,8 @@ export function readConfig(
   });
   return {
     apiKey: readApiKey(env, cwd),
+    /** Absolute path of the file with the key. */
+    apiKeyFile: keyFileIn(env, cwd),
     baseUrl: readBaseUrl('GMSI_BASE_URL', env.GMSI_BASE_URL),
     /** The address of the live feeds, if it differs (docs/service.md, "Addresses and key"). */
     liveBaseUrl: readBaseUrl('GMSI_LIVE_BASE_URL', env.GMSI_LIVE_BASE_URL),
@@ -76,6 +78,9 @@ export function readConfig(
     storage: { endpoint: readEndpoint(env), region: env.AWS_REGION, proxyFor },
     /** The token that `gmsi serve` requires from a browser. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
+    /** What Node.js reads by itself, from the environment only, not from `.env`. */
+    verifiesTls: processEnvironment.NODE_TLS_REJECT_UNAUTHORIZED !== '0',
+    extraCaCerts: processEnvironment.NODE_EXTRA_CA_CERTS || undefined,
     /** The names of the settings that are given, without their values. */
     given: Object.keys(env)
       .filter((name) => isSetting(name) && !(name in noWarning))
@@ -222,8 +227,8 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
     throw new ConfigError('GMSI_API_KEY and GMSI_API_KEY_FILE are both set.', { hint: 'Unset one of them.' });
   }
   let key = env.GMSI_API_KEY?.trim();
-  if (env.GMSI_API_KEY_FILE) {
-    const path = resolve(cwd, expandHome(env.GMSI_API_KEY_FILE));
+  const path = keyFileIn(env, cwd);
+  if (path !== undefined) {
     try {
       key = readFileSync(path, 'utf8').trim();
     } catch (cause) {
@@ -246,6 +251,10 @@ function readApiKey(env: Environment, cwd: string): Secret | undefined {
     );
   }
   return new ApiKey(key, readAccount(env.GMSI_ACCOUNT, key));
+}
+
+function keyFileIn({ GMSI_API_KEY_FILE: path }: Environment, cwd: string): string | undefined {
+  return path && resolve(cwd, expandHome(path));
 }
 
 /** Never shows the text, which may be the key; so the key must not be the name either, which is stored. */

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { chmod, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aWarehouseForAll } from '../support/for-all.ts';
@@ -29,17 +31,60 @@ async function doctor(env: Record<string, string | undefined>, start = gmsiHere)
   const given = Object.entries({ ...accessTo(warehouse, sandbox), ...env });
   const set = Object.fromEntries(given.filter((one): one is [string, string] => one[1] !== undefined));
   const { code, stdout } = await start(['doctor', '--quiet'], { cwd: folder.path, env: set });
-  const lines = [...stdout.matchAll(/^([✓✗–]) (\w+) +(.*)(?:\n +→ (.*))?$/gm)];
+  const lines = [...stdout.matchAll(/^([✓✗–!]) (\w+) +(.*)(?:\n +→ (.*))?$/gm)];
   const named = lines.map(([, sign, check, found, fix]) => [check, { sign, found, fix }] as const);
   return { code, stdout, lines: Object.fromEntries(named) };
 }
 
 it('all is well', async () => {
   const { code, stdout } = await doctor({});
-  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(11).fill('✓'));
+  expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(12).fill('✓'));
   expect(stdout).toMatch(/; set: DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
   expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
   expect(code).toBe(0);
+});
+
+describe('what is not safe', () => {
+  const look = async (env: Record<string, string>) => {
+    const { code, lines } = await doctor(env);
+    expect(code).toBe(0);
+    return lines.safety;
+  };
+
+  it('is said of settings', async () => {
+    const { sign, found, fix } = (await look({
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      NODE_EXTRA_CA_CERTS: join(folder.path, 'none.pem'),
+    }))!;
+    expect(sign).toBe('!');
+    expect(found).toMatch(/^NODE_TLS_REJECT_UNAUTHORIZED=0: .*; NODE_EXTRA_CA_CERTS names no file/);
+    expect(fix).toMatch(/^unset NODE_TLS_REJECT_UNAUTHORIZED .*; set NODE_EXTRA_CA_CERTS/);
+  });
+
+  it('is said of files, if others have a way to them', async () => {
+    await folder.write('.env', '');
+    await folder.write('key', 'sandbox-key');
+    await folder.write('jobs/open.yaml', '');
+    const files = { '.env': 0o604, key: 0o644, jobs: 0o777, 'jobs/open.yaml': 0o666 };
+    for (const [name, mode] of Object.entries(files)) await chmod(join(folder.path, name), mode);
+    const env = { GMSI_API_KEY: '', GMSI_API_KEY_FILE: 'key' };
+    // Nobody else may enter the folder.
+    await chmod(folder.path, 0o700);
+    expect(await look(env)).toMatchObject({ sign: '✓' });
+    const above = dirname(folder.path);
+    await chmod(folder.path, 0o755);
+    const { mode } = await stat(above);
+    await chmod(above, mode | 0o001);
+    const reached = await look(env);
+    await chmod(above, mode);
+    expect(reached).toMatchObject({
+      sign: '!',
+      found:
+        'every user of this machine can read .env key; every user of this machine can change jobs jobs/open.yaml',
+      fix: 'chmod o-r .env key; chmod o-w jobs jobs/open.yaml',
+    });
+    for (const name of ['.env', 'jobs']) await rm(join(folder.path, name), { recursive: true });
+  });
 });
 
 const own = await aWarehouseForAll();
@@ -161,6 +206,7 @@ it('without a warehouse, what could not be looked at is neither good nor bad, an
   const { ok, findings } = JSON.parse(json.stdout);
   expect(findings.map(({ check, ok }: { check: string; ok: unknown }) => [check, ok])).toEqual([
     ['node', true],
+    ['safety', true],
     ['configuration', true],
     ['service', true],
     ['description', null],

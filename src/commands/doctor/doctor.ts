@@ -45,6 +45,7 @@ import {
   ToFix,
   warehouseChecks,
 } from './doctor-report.ts';
+import { lookAtSafety } from './safety.ts';
 
 export interface DoctorOptions {
   readonly probe?: boolean;
@@ -81,7 +82,8 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
     await warehouse?.[Symbol.asyncDispose]();
   }
   const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${version}`);
-  const findings = [node, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
+  const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
+  const findings = [node, safety, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
   printFindings(session, findings, asked.report);
   if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
   return asked.isBudgetSpent ? exitCodes.budget : exitCodes.done;
