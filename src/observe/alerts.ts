@@ -5,6 +5,7 @@ import { type ProxyFor, proxyName } from '../config/proxies.ts';
 import { typed } from '../config/typed.ts';
 import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { listedPart } from '../plan/not-listed.ts';
 import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { connectThrough } from '../service/tunnel.ts';
@@ -61,7 +62,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
     for (const standing of await options.readStandings(watched)) {
       const failed = standing.scope
-        ? await countFailures(warehouse, standing.scope)
+        ? await countFailures(warehouse, listedPart(standing.scope))
         : { windows: 0, reasons: [] };
       for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
       await note(warehouse, checkFinding(standing.job, await failedChecks(warehouse, standing.job.name)));
