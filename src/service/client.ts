@@ -1,3 +1,4 @@
+import { isMap } from '../config/field-types.ts';
 import type { ServiceSettings } from '../config/job.ts';
 import type { ProxyFor } from '../config/proxies.ts';
 import { kindOf } from '../errors.ts';
@@ -26,7 +27,7 @@ import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
 import { createPace } from './pace.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import type { Permits } from './permits.ts';
-import { hiddenKey, redactorOf } from './redact.ts';
+import { redactorOf } from './redact.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 
 /** The client's events, for logs and metrics. */
@@ -187,6 +188,9 @@ export function createClient(options: ClientOptions) {
     };
 
     const attempt = async (number: number) => {
+      // Last safeguard: an address or a body may come from the warehouse, where an older version stored it.
+      if (redactor.isIn(target) || redactor.isIn(json ?? ''))
+        throw new CursorBroken('The request contains the API key, so it was not sent.');
       try {
         return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
       } catch (error) {
@@ -275,25 +279,11 @@ export function createClient(options: ClientOptions) {
     }
   }
 
-  function pageOf(answer: HttpAnswer, envelope: EnvelopeOptions | undefined): Page {
-    const page = readEnvelope(jsonOf(answer), envelope);
-    if (page.nextToken?.includes(hiddenKey)) {
-      throw new CursorBroken('The service sent a next_token that contains the API key, so it was not used.', {
-        hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
-      });
-    }
-    return page;
-  }
-
   function jsonOf({ status, content }: HttpAnswer): unknown {
-    const isEchoed = redactor.isIn(content);
-    if (isEchoed && !saidEcho) onEvent({ type: 'key echoed' });
-    saidEcho ||= isEchoed;
-    const body = isEchoed ? Buffer.from(redact(content.toString())) : content;
-    if (isSprawling(body))
+    if (isSprawling(content))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
-    const text = body.toString();
-    const json = parsed(text);
+    const text = content.toString();
+    const json = withoutKey(parsed(text));
     const note = noteIn(text, json, redact);
     if (json !== undefined && note === undefined) return json;
     const words = note ?? serviceWords(text, redact);
@@ -307,6 +297,19 @@ export function createClient(options: ClientOptions) {
     });
   }
 
+  /** @throws CursorBroken if its cursor contains the key */
+  function withoutKey(from: unknown): unknown {
+    if (isMap(from) && typeof from.next_token === 'string' && redactor.isInToken(from.next_token)) {
+      throw new CursorBroken('The service sent a next_token that contains the API key, so it was not used.', {
+        hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
+      });
+    }
+    const { json, isEchoed } = redactor.json(from);
+    if (isEchoed && !saidEcho) onEvent({ type: 'key echoed' });
+    saidEcho ||= isEchoed;
+    return json;
+  }
+
   /** Drops the parser's error: its message quotes the body, and the body could echo the key. */
   function parsed(text: string): unknown {
     try {
@@ -318,7 +321,7 @@ export function createClient(options: ClientOptions) {
   }
 
   function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {
-    return get(request, (answer) => pageOf(answer, options), signal);
+    return get(request, (answer) => readEnvelope(jsonOf(answer), options), signal);
   }
 
   /** Returns any JSON, for lookups, whose shape is not documented. */

@@ -13,20 +13,50 @@ export function isHidden(key: Secret): boolean {
 }
 
 /**
- * Removes the API key from the service's answers, which could echo it: as it is, escaped in JSON, in a URL, or in base64.
- * Every body is redacted before it is parsed, and every error before it is reported, so that the key reaches no message, log,
- * row or other request. A key shorter than `shortestHidden` is not removed.
+ * Removes the API key from the service's answers, which could echo it: as it is, in base64, and either of them escaped as in JSON,
+ * URLs and HTML. JSON is redacted after it is parsed, so that no other way to escape a text in it matters, and every error
+ * before it is reported, so that the key reaches no message, log, row or other request. A key shorter than `shortestHidden` is
+ * not removed.
  */
 export function redactorOf(secret: Secret) {
-  const forms = isHidden(secret) ? formsOf(secret.reveal()) : [];
+  const { length } = secret.reveal();
+  const pattern = isHidden(secret) ? patternOf(secret.reveal()) : /(?!)/g;
 
-  function text(from: string): string {
-    return forms.reduce((shown, form) => shown.replaceAll(form, hiddenKey), from);
+  function isIn(from: string): boolean {
+    // No form is shorter than the key. Most texts of a record are.
+    return from.length >= length && from.search(pattern) !== -1;
   }
 
-  /** Returns true if a UTF-8 text contains the key. */
-  function isIn(bytes: Buffer): boolean {
-    return forms.some((form) => bytes.includes(form));
+  function text(from: string): string {
+    return from.replace(pattern, hiddenKey);
+  }
+
+  /** Removes the key from the texts and names of parsed JSON, which may be nested deeper than a recursion could go. */
+  function json(from: unknown): { readonly json: unknown; readonly isEchoed: boolean } {
+    const whole = { json: from };
+    const left: object[] = [whole];
+    let isEchoed = false;
+    for (let at = left.pop(); at !== undefined; at = left.pop()) {
+      const fields = at as Record<string, unknown>;
+      for (const name in fields) {
+        const value = fields[name];
+        if (typeof value === 'object' && value !== null) left.push(value);
+        const isShown = typeof value === 'string' && isIn(value);
+        if (isShown) fields[name] = text(value);
+        const isNamed = isIn(name);
+        if (isNamed) {
+          fields[text(name)] = fields[name];
+          delete fields[name];
+        }
+        isEchoed ||= isShown || isNamed;
+      }
+    }
+    return { json: whole.json, isEchoed };
+  }
+
+  /** Returns true if the key is in a text that may be base64 as a whole, as a cursor often is. */
+  function isInToken(token: string): boolean {
+    return isIn(token) || isIn(Buffer.from(token, 'base64').toString('latin1'));
   }
 
   /** Removes the key from an error's message, stack and hint; drops a cause that shows the key. */
@@ -41,32 +71,40 @@ export function redactorOf(secret: Secret) {
   }
 
   function shows(from: unknown): boolean {
-    const shown = inspect(from, { breakLength: Number.POSITIVE_INFINITY });
-    return forms.some((form) => shown.includes(form));
+    return isIn(inspect(from, { breakLength: Number.POSITIVE_INFINITY }));
   }
 
-  return { text, isIn, error };
+  return { text, json, isIn, isInToken, error };
 }
 
-/** Returns all forms of a key, the longest first, because one may be part of another. */
-function formsOf(key: string): string[] {
-  const json = JSON.stringify(key).slice(1, -1);
-  const forms = new Set([
-    key,
-    json,
-    json.replaceAll('/', '\\/'),
-    encodeURIComponent(key),
-    new URLSearchParams({ key }).toString().slice('key='.length),
-    ...([0, 1, 2] as const).flatMap((before) => [
-      base64Within(key, before, 'base64'),
-      base64Within(key, before, 'base64url'),
-    ]),
+/** Returns a pattern of the key and of its base64, also that of URLs. */
+function patternOf(key: string): RegExp {
+  const inUrls = new Map([
+    ['+', '-'],
+    ['/', '_'],
   ]);
-  return [...forms].sort((a, b) => b.length - a.length);
+  const encoded = ([0, 1, 2] as const).map((before) =>
+    Array.from(base64Within(key, before), (char) => `(?:${escaped(char)}|${inUrls.get(char) ?? char})`),
+  );
+  return new RegExp([Array.from(key, escaped), ...encoded].map((form) => form.join('')).join('|'), 'g');
+}
+
+/**
+ * Returns a pattern of a printable ASCII character: as it is, or escaped as in JSON, URLs, HTML and JavaScript, up to eight times
+ * over (`\\u002b`, `%252B`, `&amp;#43;`). More would let a hostile text take long.
+ */
+function escaped(char: string): string {
+  const code = char.charCodeAt(0);
+  const hex = code.toString(16).replace(/[a-f]/, (digit) => `[${digit}${digit.toUpperCase()}]`);
+  const isWord = /[a-z\d]/i.test(char);
+  const asItIs = isWord ? char : `\\\\{0,8}\\${char}`;
+  const named = isWord ? '' : '|[a-zA-Z]{1,31}';
+  const inHtml = `&(?:amp;){0,8}(?:#0{0,8}${code}|#[xX]0{0,8}${hex}${named});`;
+  return `(?:${asItIs}|(?:\\\\{1,8}|%)u00${hex}|\\\\{1,8}x${hex}|%(?:25){0,8}${hex}|${inHtml})`;
 }
 
 /** Returns the base64 characters that depend only on the key. @param before number of bytes before the key, modulo 3 */
-function base64Within(key: string, before: number, way: 'base64' | 'base64url'): string {
+function base64Within(key: string, before: number): string {
   const bytes = Buffer.from('\0'.repeat(before) + key);
-  return bytes.toString(way).slice(Math.ceil((before * 4) / 3), Math.floor((bytes.length * 4) / 3));
+  return bytes.toString('base64').slice(Math.ceil((before * 4) / 3), Math.floor((bytes.length * 4) / 3));
 }

@@ -17,7 +17,13 @@ it('shows and stores neither the key in any form nor a password, wherever the se
   await using webhook = await aWebhook();
   const secret = 'k3y/0f+some=0ne&"<';
   // Escaped in JSON by whoever writes the answer.
-  const forms = [secret, encodeURIComponent(secret), Buffer.from(`x-api-key: ${secret}`).toString('base64')];
+  const forms = [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(`x-api-key: ${secret}`).toString('base64'),
+    'k3y/0f&#43;some&#x3D;0ne&amp;&quot;&lt;',
+    encodeURIComponent(secret).toLowerCase(),
+  ];
   let turn = 0;
   const echo = () => forms[turn++ % forms.length]!;
   await using service = await anEchoingService(echo);
@@ -91,7 +97,10 @@ it('sends the key unencrypted to another machine only with GMSI_SEND_KEY_UNENCRY
 
 /** A service that repeats the key wherever it can, for each country in another place. */
 async function anEchoingService(echo: () => string) {
-  const page = (data: unknown, rest: object = { has_more: false }) => JSON.stringify({ data, ...rest });
+  /** Escapes what Gson and .NET escape. */
+  const jsonOf = (body: unknown) =>
+    JSON.stringify(body).replace(/[+/=&<>]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+  const page = (data: unknown, rest: object = { has_more: false }) => jsonOf({ data, ...rest });
   const readable = () => ({
     publication_time: '2024-01-05T12:00:00',
     directional_positive: 0.5,
@@ -99,7 +108,7 @@ async function anEchoingService(echo: () => string) {
   });
   type Answer = (response: ServerResponse) => void;
   const places: Record<string, Answer> = {
-    US: (response) => response.writeHead(500).end(JSON.stringify({ detail: `${echo()} broke it` })),
+    US: (response) => response.writeHead(500).end(jsonOf({ detail: `${echo()} broke it` })),
     GB: (response) => response.end(`not JSON: ${echo()}`),
     DE: (response) =>
       response.end(
@@ -110,8 +119,7 @@ async function anEchoingService(echo: () => string) {
       ),
     FR: (response) => response.end(page([readable()], { has_more: true, next_token: echo() })),
     IT: (response) => response.writeHead(404).end(`<html><title>${echo()} is not ${echo()}</title></html>`),
-    JP: (response) =>
-      response.writeHead(400).end(JSON.stringify({ detail: [{ loc: [echo()], msg: echo() }] })),
+    JP: (response) => response.writeHead(400).end(jsonOf({ detail: [{ loc: [echo()], msg: echo() }] })),
     CA: (response) => response.setHeader('content-encoding', echo().replace(/[^\x21-\x7e]/g, '')).end('{}'),
     NO: (response) => response.end(page([{ nothing: echo() }, echo(), { [echo()]: 'x'.repeat(30_000) }])),
     // Cut at the end of what is shown.
@@ -130,7 +138,7 @@ async function anEchoingService(echo: () => string) {
     if (redirects) return void response.writeHead(302, { location: `/v2/${echo()}` }).end();
     if (pathname === '/v1/countries')
       return void response.end(
-        JSON.stringify(
+        jsonOf(
           Object.keys(places).map((code) => ({
             code,
             name: `${code} ${echo()}`,
@@ -143,7 +151,7 @@ async function anEchoingService(echo: () => string) {
     if (pathname.includes('historical')) asked.add(country);
     const answer = places[country];
     if (answer) answer(response);
-    else response.writeHead(404).end(JSON.stringify({ detail: echo() }));
+    else response.writeHead(404).end(jsonOf({ detail: echo() }));
   });
   return {
     url: server.url,

@@ -352,6 +352,30 @@ describe('the key', () => {
   });
 });
 
+describe('the key is in no address', () => {
+  test.each([
+    ['as it is', key],
+    [
+      'in base64 of JSON that escapes it',
+      Buffer.from(`{"k": "\\u006b${key.slice(1)}"}`).toString('base64url'),
+    ],
+  ])('when a page or a list sends it as a token, %s', async (_name, next_token) => {
+    const server = await rawServer(json({ ...emptyPage, has_more: true, next_token }));
+    const { client } = aClient(server.url);
+    for (const sent of [client.getPage(request, never), client.getJson(request, never)])
+      await expect(sent).rejects.toThrow('a next_token that contains the API key');
+  });
+
+  test('when a stored token has it', async () => {
+    const server = await rawServer(json(emptyPage));
+    const { client, permits } = aClient(server.url);
+    const resumed = { ...request, query: { next_token: `a ${key}` } };
+    await expect(client.getPage(resumed, never)).rejects.toThrow('so it was not sent');
+    expect(permits.take).not.toHaveBeenCalled();
+    expect(server.targets).toEqual([]);
+  });
+});
+
 test('reports each answer and each retry', async () => {
   const server = await rawServer(inTurn(json({}, 500), json(emptyPage)));
   const { client, events } = aClient(server.url);
