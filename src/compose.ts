@@ -14,6 +14,7 @@ import { missingLists, scopeOf } from './plan/scope.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
 import { type Client, type ClientEvent, createClient } from './service/client.ts';
+import { DoubtfulAnswer } from './service/errors.ts';
 import type { AnsweredAddresses } from './service/first-contact.ts';
 import { openPermits, type Permits, unlimited } from './service/permits.ts';
 import type { ProgressView } from './terminal/progress.ts';
@@ -280,8 +281,8 @@ function logEvent(log: Log, event: ClientEvent): void {
   else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') {
     const { path, attempt, delayMs, reason } = event;
-    // The first retries take a second or two; later ones explain a long wait.
-    const level = attempt < 3 ? 'debug' : 'info';
+    // The first retries take a second or two; later ones explain a long wait. A doubt may be right.
+    const level = reason instanceof DoubtfulAnswer ? 'warn' : attempt < 3 ? 'debug' : 'info';
     log[level](
       { path },
       `${sentence(reason.message)} Try ${attempt + 1} follows in ${(delayMs / 1000).toFixed(1)} s.`,

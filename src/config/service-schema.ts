@@ -5,6 +5,8 @@ import { timeLimit, wholeNumber } from './field-types.ts';
 const percent = 'a share in percent, 0 to 100';
 const requestRate = 'requests a second, more than 0, or unlimited';
 
+const noDataWords = 'words of the service, such as No data found';
+
 const parameterName = (usual: string) =>
   z
     .string({ error: `the name of a query parameter, such as ${usual}` })
@@ -44,6 +46,14 @@ export const serviceSection = z
         .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })
         .default([])
         .describe('Values of match_type that the service accepts besides the usual ones.'),
+      no_data: z
+        .array(z.string({ error: noDataWords }).trim().min(3, { error: noDataWords }), {
+          error: 'a list of words of the service',
+        })
+        .default([])
+        .describe(
+          'Words of the service that mean that there are no data, such as No data found. A refusal, or a note without records, that contains one of them counts as an answer without records; any other fails its window.',
+        ),
       parameters: z
         .strictObject(
           {

@@ -25,7 +25,7 @@ export function fetchPage(
   signal: AbortSignal,
 ): Promise<Page> {
   const { feed, series, body } = request;
-  const to = { feed: feed.name, path: feed.path(series) };
+  const to = { feed: feed.name, path: feed.path(series), isContinued: token !== null };
   const parameters = parametersOf(request, token);
   const envelope = { limit: request.pageSize };
   if (feed.method === 'GET') return client.getPage({ ...to, query: parameters }, signal, envelope);

@@ -10,13 +10,19 @@ interface RequestFacts {
   readonly redact: (text: string) => string;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** A page was requested. */
+  readonly isPage: boolean;
 }
 
-/** Accepts a 2xx and turns every other answer into its error. */
-export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFacts): void {
+/** 202: the answer is not ready. 206: it is a part. */
+const notWhole = new Set([202, 206]);
+
+/** Accepts a whole 2xx and turns every other answer into its error. */
+export function checkStatus(answer: HttpAnswer, { path, redact, now, isPage }: RequestFacts): void {
   const { status, headers } = answer;
-  if (status >= 200 && status < 300) return;
-  if (status < 400) throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
+  if (status >= 200 && status < 300 && !notWhole.has(status)) return;
+  if (status >= 300 && status < 400)
+    throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
   const words = serviceWords(answer.content.toString(), redact);
   const { retryAfterMs, said } = waitOf(headers, now, redact);
@@ -24,19 +30,25 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now }: RequestFa
   if (status === 429 || (status === 403 && headers['retry-after'] !== undefined)) {
     throw new RateLimited(`The service limits the rate (${status}): ${words}${said}`, { retryAfterMs });
   }
-  if (status >= 500 || status === 408 || status === 425) {
+  if (status >= 500 || status < 300 || status === 408 || status === 425) {
     const what = `The service answered ${path} with ${status}: ${words}${said}`;
     throw new ServiceUnavailable(what, { retryAfterMs });
   }
-  throw new RequestRefused(path, status, words, looksForeign(answer));
+  // A web server says no more than this of an unknown path.
+  const mayMeanNoData = isPage && status === 404 && isJson(answer) && !/^not found\.?$/i.test(words);
+  throw new RequestRefused(path, status, words, { isForeign: looksForeign(answer), mayMeanNoData });
 }
 
 /** Statuses for something that does not exist. */
 const notThere = new Set([404, 405, 410, 421, 426]);
 
 /** True for a refusal that is not JSON, or that a web server sends for any unknown path. */
-function looksForeign({ status, content }: HttpAnswer): boolean {
-  return notThere.has(status) || !/^\s*[{[]/.test(content.toString());
+function looksForeign(answer: HttpAnswer): boolean {
+  return notThere.has(answer.status) || !isJson(answer);
+}
+
+function isJson({ content }: HttpAnswer): boolean {
+  return /^\s*[{[]/.test(content.toString());
 }
 
 /** Returns the address without its query, which could contain anything and does not help. */
@@ -91,9 +103,19 @@ const longest = 300;
 /** How much of a body is searched; the message is at its beginning. */
 const lookedAt = 4000;
 /** Where services put their message, best first; FastAPI uses `detail`. */
-const wordFields = ['detail', 'message', 'error', 'msg', 'errors', 'title', 'reason', 'note', 'information'];
-/** Those that an empty list with a harmless message would not have. */
-const errorFields = ['detail', 'error', 'errors'];
+export const wordFields = [
+  'detail',
+  'message',
+  'error',
+  'msg',
+  'errors',
+  'title',
+  'reason',
+  'note',
+  'information',
+  'warning',
+  'warnings',
+];
 
 /**
  * Returns the message of a refusal for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
@@ -110,26 +132,28 @@ export function serviceWords(sent: string, redact: (text: string) => string = (t
 }
 
 /**
- * Returns the words of a 200 that has a note in place of data, such as `{"message": "quota exceeded"}` or a text that is not
- * JSON; `undefined` for any other body.
+ * Returns the words of a 200 that is a text, or an object such as `{"message": "quota exceeded"}` without a list that could be the
+ * records; `undefined` for any other body. `remarksOf` reads what is beside a list.
  * @param json the parsed body; `undefined` if it is not JSON
  */
 export function noteIn(body: string, json: unknown, redact: (text: string) => string): string | undefined {
   if (json === undefined) return /^\s*[^\s<[{]/.test(body) ? serviceWords(body, redact) : undefined;
-  if (!isMap(json)) return undefined;
-  const lists = Object.entries(json).filter(
-    ([name, value]) => Array.isArray(value) && !isOneOf(wordFields, name),
-  );
-  if (lists.some(([, list]) => (list as unknown[]).length > 0)) return undefined;
-  const fields = lists.length > 0 ? errorFields : wordFields;
+  if (!isMap(json) || json.data === null || recordListsOf(json).length > 0) return undefined;
   const words = wordsOf(
-    Object.fromEntries(Object.entries(json).filter(([name]) => isOneOf(fields, name))),
+    Object.fromEntries(Object.entries(json).filter(([name]) => isOneOf(wordFields, name))),
     0,
   );
   return words && serviceWords(words, redact);
 }
 
-const isOneOf = (names: readonly string[], name: string) => names.includes(name.toLowerCase());
+/** Returns the lists of an object, except lists of messages. */
+export function recordListsOf(json: Readonly<Record<string, unknown>>): [name: string, list: unknown[]][] {
+  return Object.entries(json).filter(
+    (member): member is [string, unknown[]] => Array.isArray(member[1]) && !isOneOf(wordFields, member[0]),
+  );
+}
+
+export const isOneOf = (names: readonly string[], name: string) => names.includes(name.toLowerCase());
 
 function jsonWords(body: string): string | undefined {
   try {
@@ -139,7 +163,7 @@ function jsonWords(body: string): string | undefined {
   }
 }
 
-function wordsOf(value: unknown, depth: number): string | undefined {
+export function wordsOf(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null || depth > 4) return undefined;
   if (Array.isArray(value)) {

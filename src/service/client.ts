@@ -13,11 +13,11 @@ import {
   CursorBroken,
   KeyRefused,
   MalformedPage,
+  NoteInstead,
   NotSent,
   outcomeOf,
   PageTooLarge,
   ProxyRefused,
-  RateLimited,
   type RequestOutcome,
   RequestRefused,
 } from './errors.ts';
@@ -28,6 +28,7 @@ import { createPace } from './pace.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import type { Permits } from './permits.ts';
 import { redactorOf } from './redact.ts';
+import { remarkGuard } from './remarks.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 
 /** The client's events, for logs and metrics. */
@@ -92,6 +93,8 @@ function noJson(status: number, words: string): AddressFault {
 /** So many notes in place of data, without a good answer between them, are not about one window: the quota is probably spent. */
 const notesInARow = 3;
 
+const noRecords = { data: [], has_more: false };
+
 /** A list that whoever may read any series of the feed may read. */
 function listFor({ feed }: ServiceRequest): ServiceRequest {
   const isOfTickers = feed !== undefined && feedNamed(feed).dimensions.includes('ticker');
@@ -112,6 +115,7 @@ export function createClient(options: ClientOptions) {
   const patience = { ...defaultPatience, ...options.patience };
   const redactor = redactorOf(options.apiKey);
   const redact = redactor.text;
+  const heed = remarkGuard(redact, noteInstead);
   const pace = createPace({
     permits,
     concurrency: settings.concurrency,
@@ -167,17 +171,36 @@ export function createClient(options: ClientOptions) {
   const live = options.liveBaseUrl ? reach('GMSI_LIVE_BASE_URL', options.liveBaseUrl, undefined) : usual;
 
   /** `read` is part of each attempt, because an unreadable body is tried again even with a good status. */
-  function get<T>(request: ServiceRequest, read: (answer: HttpAnswer) => T, signal: AbortSignal): Promise<T> {
+  function get<T>(
+    request: ServiceRequest,
+    wanted: 'page' | 'list' | 'document',
+    read: (json: unknown) => T,
+    signal: AbortSignal,
+  ): Promise<T> {
     const { address, http, contact } = request.isLive ? live : usual;
     const target = requestTarget(address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
     const { feed } = request;
     let reason: Error | undefined;
+    const doubted = new Set<string>();
+
+    const jsonIn = (answer: HttpAnswer) => {
+      try {
+        const isPage = wanted === 'page';
+        checkStatus(answer, { path, redact, now: clock.now(), isPage });
+        const json = jsonOf(answer);
+        if (wanted !== 'document') heed(json, request, { isPage, doubted });
+        return json;
+      } catch (error) {
+        // A later page's cursor may have expired: then the same words do not mean that the pages have ended.
+        if (wanted === 'page' && !request.isContinued && meansNoData(error)) return noRecords;
+        throw error;
+      }
+    };
 
     const understand = (answer: HttpAnswer) => {
-      checkStatus(answer, { path, redact, now: clock.now() });
-      const result = read(answer);
+      const result = read(jsonIn(answer));
       servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
       contact.succeeded();
       answeredAt.add(contact.address);
@@ -285,16 +308,26 @@ export function createClient(options: ClientOptions) {
     const text = content.toString();
     const json = withoutKey(parsed(text));
     const note = noteIn(text, json, redact);
-    if (json !== undefined && note === undefined) return json;
     const words = note ?? serviceWords(text, redact);
     const addressFault = json === undefined ? noJson(status, words) : undefined;
-    if (note === undefined)
+    if (note !== undefined)
+      throw noteInstead(`The service answered ${status} with a note in place of data`, note, addressFault);
+    if (addressFault)
       throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
+    return json;
+  }
+
+  function noteInstead(what: string, words: string, addressFault?: AddressFault): NoteInstead {
     notes += 1;
-    throw new RateLimited(`The service answered ${status} with a note in place of data: ${words}`, {
-      addressFault,
-      retryAfterMs: notes < notesInARow ? undefined : longestWait,
-    });
+    const retryAfterMs = notes < notesInARow ? undefined : longestWait;
+    return new NoteInstead(what, words, { addressFault, retryAfterMs });
+  }
+
+  /** Returns true if the job says that these words mean that there are no data. */
+  function meansNoData(error: unknown): boolean {
+    if (!(error instanceof NoteInstead || error instanceof RequestRefused)) return false;
+    const words = error.words.toLowerCase();
+    return settings.noData.some((one) => words.includes(one.toLowerCase()));
   }
 
   /** @throws CursorBroken if its cursor contains the key */
@@ -321,12 +354,12 @@ export function createClient(options: ClientOptions) {
   }
 
   function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {
-    return get(request, (answer) => readEnvelope(jsonOf(answer), options), signal);
+    return get(request, 'page', (json) => readEnvelope(json, options), signal);
   }
 
-  /** Returns any JSON, for lookups, whose shape is not documented. */
+  /** Returns any JSON, for lookups, whose shape is not documented, and for the description. */
   function getJson(request: ServiceRequest, signal: AbortSignal): Promise<unknown> {
-    return get(request, jsonOf, signal);
+    return get(request, request.isUnversioned ? 'document' : 'list', (json) => json, signal);
   }
 
   /** Closes the connections. Requests that wait or are under way fail, so abort their signals first. */

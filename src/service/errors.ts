@@ -1,4 +1,4 @@
-import { type ErrorDetails, GmsiError } from '../errors.ts';
+import { type ErrorDetails, GmsiError, sentence } from '../errors.ts';
 
 /** Why an address is probably wrong, and what to do. */
 export interface AddressFault {
@@ -39,6 +39,22 @@ export abstract class RetryableError extends GmsiError {
 /** 429, a 403 with Retry-After, or a 200 with a note in place of data: too many requests for the key. */
 export class RateLimited extends RetryableError {}
 
+/** What to do about words that only a person understands. */
+const ifNoData =
+  'If that means that there are no data, list such words under service.no_data in the job file.';
+
+/** A 200 with a note in place of data or beside none. */
+export class NoteInstead extends RateLimited {
+  /** The service's message, cut and cleaned; see `serviceWords`. */
+  readonly words: string;
+
+  constructor(what: string, words: string, details: RetryableDetails) {
+    // In the message, because a window's last_error has only the message.
+    super(`${what}: ${sentence(words)} ${ifNoData}`, details);
+    this.words = words;
+  }
+}
+
 /** No answer (network, time limits), or an answer that reports a problem of the service (5xx, 408, 425). */
 export class ServiceUnavailable extends RetryableError {}
 
@@ -52,6 +68,9 @@ export class ProxyRefused extends GmsiError {
 
 /** A 200 with an unusable body: not JSON, not the envelope, or cut short. */
 export class MalformedPage extends RetryableError {}
+
+/** A 200 that may be whole, but says something new beside no records or the last ones. It is believed if it comes again. */
+export class DoubtfulAnswer extends MalformedPage {}
 
 /** A 200 that is too large for memory. Not retried, because it would be too large again. */
 export class PageTooLarge extends GmsiError {
@@ -80,7 +99,10 @@ export class KeyRefused extends GmsiError {
 
   constructor(status: number, words: string) {
     super(`The service refused the API key with ${status}: ${words}`, {
-      hint: 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
+      hint:
+        status === 402
+          ? 'Ask the vendor what is to be paid for the key.'
+          : 'Check GMSI_API_KEY (or the file that GMSI_API_KEY_FILE names), and that the key may read this feed.',
     });
     this.status = status;
   }
@@ -97,10 +119,18 @@ export class RequestRefused extends GmsiError {
   /** True if the key may not read what was asked; it may read other series. */
   readonly isOfKey: boolean;
 
-  constructor(path: string, status: number, words: string, isForeign = false) {
-    super(`The service refused ${path} with ${status}: ${words}`);
+  constructor(
+    path: string,
+    status: number,
+    words: string,
+    { isForeign = false, mayMeanNoData = false } = {},
+  ) {
+    // In the message, because a window's last_error has only the message.
+    super(
+      `The service refused ${path} with ${status}: ${mayMeanNoData ? `${sentence(words)} ${ifNoData}` : words}`,
+    );
     this.isForeign = isForeign;
-    this.isOfKey = status === 403;
+    this.isOfKey = status === 402 || status === 403;
     this.status = status;
     this.words = words;
   }

@@ -99,10 +99,12 @@ async function fetchEntries(
   let token: string | null = null;
   for (;;) {
     const query: Record<string, string> = token === null ? {} : { next_token: token };
-    const body = await client.getJson({ path, query }, signal).catch((error: unknown) => {
-      if (!(error instanceof PageTooLarge)) throw error;
-      throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });
-    });
+    const body = await client
+      .getJson({ path, query, isContinued: token !== null }, signal)
+      .catch((error: unknown) => {
+        if (!(error instanceof PageTooLarge)) throw error;
+        throw new LookupUnreadable(`GET ${path} lists too much. ${error.message}`, { hint, cause: error });
+      });
     const before = seen.size;
     const sent = entriesOf(body, path, field);
     if (entries.length + sent.length > mostEntries) {

@@ -12,6 +12,8 @@ export interface ServiceRequest {
   readonly isLive?: boolean;
   /** The path is beside `/v1`, not below it. */
   readonly isUnversioned?: boolean;
+  /** It has the cursor of a page before. */
+  readonly isContinued?: boolean;
   /** Sent as JSON. */
   readonly body?: Readonly<Record<string, unknown>>;
 }

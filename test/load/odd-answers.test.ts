@@ -6,7 +6,7 @@ import { repair } from '../../src/load/repair.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
-import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
 
@@ -62,6 +62,53 @@ it('a bare array of a round number of records, below the limit, is not an end', 
     { state: 'failed', last_error: expect.stringContaining('a bare array of 500 records') },
   ]);
   expect(await coverageOf(db)).toEqual({});
+});
+
+describe('an answer without records', () => {
+  const recent = aJob({
+    countries: ['US'],
+    topics: ['Inflation-Food'],
+    start_date: '2026-11-10',
+    end_date: 'today',
+    service: { end_date: 'inclusive', concurrency: 1 },
+  });
+
+  it.for([{ message: 'quota exceeded' }, { success: false }, { total: 9 }, { upstream: 'stale' }])(
+    'that has more to say covers and withdraws nothing: %j',
+    async (more, { db }) => {
+      let isSaid = false;
+      await using service = await aStandIn((_asked, response) => {
+        if (isSaid) response.end(JSON.stringify({ ...aPage([]), ...more }));
+        return isSaid;
+      });
+      const setting = { job: recent, db, sandbox: service };
+      expect(await runBackfill(setting)).toMatchObject({ outcome: 'done' });
+      const [rows, coverage] = [await countRows(db, 'headlines'), await coverageOf(db)];
+      isSaid = true;
+      expect(await runSync(setting)).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 0 } });
+      const failed = (await windowsOf(db)).filter(({ state }) => state === 'failed');
+      expect(failed).toMatchObject([{ last_error: expect.stringContaining(String(Object.values(more)[0])) }]);
+      expect(await countRows(db, 'headlines')).toBe(rows);
+      expect(await coverageOf(db)).toEqual(coverage);
+    },
+  );
+
+  it('is what a 404 means if the job says that of its words, and else leaves its window refused, with the next step', async ({
+    db,
+  }) => {
+    await using service = await aStandIn((_asked, response) => {
+      response.writeHead(404).end('{"detail": "No data found"}');
+      return true;
+    });
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+    expect(await windowsOf(db)).toMatchObject([
+      { state: 'refused', last_error: expect.stringMatching(/No data found.*service\.no_data/) },
+    ]);
+    const known = { ...job, service: { ...job.service, noData: ['no data'] } };
+    expect(await runBackfill({ job: known, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+    expect(Object.values(await coverageOf(db))).toEqual(['{[2025-01-01,2025-01-11)}']);
+    expect(service.asked).toHaveLength(2);
+  });
 });
 
 describe('records that name another series', () => {

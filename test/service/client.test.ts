@@ -67,12 +67,17 @@ describe('a note in place of data', () => {
     ['a list of errors', json({ errors: [{ msg: words }] })],
     ['a page without data', json({ data: null, has_more: false, message: words })],
     ['an error beside no records', json({ ...emptyPage, error: words })],
+    ['a message beside no records', json({ ...emptyPage, message: words })],
+    ['another message', json({ ...emptyPage, Information: words })],
+    ['a message that is nested, under any name', json({ ...emptyPage, meta: { [`x_${words}`]: words } })],
+    ['a list of warnings', json({ ...emptyPage, warnings: [{ msg: words }] })],
+    ['a message with a status', json({ ...emptyPage, status: 'error', hint: words })],
     ['a text', text(words, 200)],
   ])('is said, and ends the requests of the client after a few: %s', async (_name, answer) => {
     const server = await rawServer(answer);
     const { client, clock, events } = aClient(server.url);
     const refused = () => client.getPage(request, never);
-    await expect(refused()).rejects.toThrow(`answered 200 with a note in place of data: ${words}`);
+    await expect(refused()).rejects.toThrow(/with a note (in place of data|beside no records): .*quota/);
     for (const _ of [1, 2, 3]) await expect(refused()).rejects.toThrow(/^No request is sent before .*quota/);
     expect(server.targets).toHaveLength(3);
     expect(events).toContainEqual(expect.objectContaining({ type: 'request', outcome: 'malformed' }));
@@ -95,11 +100,128 @@ describe('a note in place of data', () => {
   });
 
   test.each([
-    ['a page with a message', { ...emptyPage, message: 'ok' }],
-    ['records with an error beside them', { ...emptyPage, data: [1], error: 'slow' }],
-  ])('is not %s', async (_name, page) => {
-    const server = await rawServer(json(page));
-    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ nextToken: null });
+    { status: 'error' },
+    { status: 'partial' },
+    { state: 'THROTTLED' },
+    { statusCode: 500 },
+    { code: '429' },
+    { success: false },
+    { ok: 'false' },
+    { error_code: 17 },
+    { has_errors: true },
+    { truncated: true },
+    { total: 12 },
+    { pagination: { total: 12 } },
+    { _shards: { total: 0, failed: 1 } },
+    { throttled: true },
+    { upstream: 'stale' },
+  ])('is what says that something is wrong, beside no records: %j', async (wrong) => {
+    const server = await rawServer(json({ ...emptyPage, ...wrong }));
+    const refused = aClient(server.url).client.getPage(request, never);
+    await expect(refused).rejects.toMatchObject({
+      name: 'NoteInstead',
+      kind: 'retryable',
+      words: expect.stringContaining(Object.keys(wrong)[0]!),
+    });
+  });
+
+  test.each([
+    { error: 'slow' },
+    { errors: [{ msg: 'slow' }] },
+    { success: false },
+    { status: 500 },
+    { partial: true },
+    { count: 3 },
+  ])('beside records makes them a part of an answer: %j', async (wrong) => {
+    const part = json({ ...emptyPage, data: [1], ...wrong });
+    const server = await rawServer(inTurn(part, json({ ...emptyPage, data: [1, 2] })));
+    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ records: [1, 2] });
+  });
+
+  test('is no answer of 202 or 206', async () => {
+    const server = await rawServer(
+      inTurn(json(emptyPage, 202), json(emptyPage, 206), json({ ...emptyPage, data: [1] })),
+    );
+    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ records: [1] });
+  });
+
+  test('is not what the job says means that there are no data', async () => {
+    const noData = { ...settings, noData: ['no data FOUND'] };
+    const said = 'No data found for US';
+    const server = await rawServer(
+      inTurn(
+        json({ detail: said }, 404),
+        json({ message: said }),
+        json({ ...emptyPage, status: 'error', message: said }),
+        json({ detail: 'Not Found' }, 404),
+        json({ detail: said }, 404),
+      ),
+    );
+    const { client } = aClient(server.url, { settings: noData });
+    for (const _ of [1, 2, 3])
+      expect(await client.getPage(request, never)).toEqual({ records: [], nextToken: null });
+    await expect(client.getPage(request, never)).rejects.toMatchObject({ words: 'Not Found' });
+    await expect(client.getPage({ ...request, isContinued: true }, never)).rejects.toMatchObject({
+      words: said,
+    });
+  });
+});
+
+describe('what is harmless beside records', () => {
+  const usual = (n: number) => ({
+    request_id: `8f14e45f-${n}`,
+    generated_at: `2026-11-28T08:00:0${n}Z`,
+    took_ms: n,
+    links: { self: '/v1/headlines?page=1', next: null },
+    version: 'v1',
+    status: 'success',
+    success: true,
+    message: 'OK',
+    topic: 'Elections',
+    meta: { page: 1, count: 0 },
+    errors: [],
+    error: null,
+  });
+
+  test('is asked about once if it comes beside none, and believed if it comes again', async () => {
+    let n = 0;
+    const server = await rawServer((asked, response) =>
+      json({ ...emptyPage, ...usual(++n) })(asked, response),
+    );
+    const { client, events } = aClient(server.url);
+    for (const _ of [1, 2]) expect(await client.getPage(request, never)).toMatchObject({ records: [] });
+    expect(server.targets).toHaveLength(3);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'retry', reason: expect.objectContaining({ name: 'DoubtfulAnswer' }) }),
+    );
+  });
+
+  test('passes beside none once it was beside records, also words, which are doubted there if they may be the last', async () => {
+    const worded = { ...usual(1), notice: 'Data for licensed use only', region: 'emea', live: true };
+    const more = { has_more: true, next_token: 'A' };
+    const server = await rawServer(
+      inTurn(
+        json({ ...emptyPage, ...more, data: [1], ...usual(1) }),
+        json({ ...emptyPage, data: [1], ...worded }),
+        json({ ...emptyPage, data: [1], ...worded }),
+        json({ ...emptyPage, ...worded }),
+        json({ ...emptyPage, ...worded, notice: 'Come back tomorrow' }),
+      ),
+    );
+    const { client } = aClient(server.url);
+    for (const records of [[1], [1], []])
+      expect(await client.getPage(request, never)).toMatchObject({ records });
+    expect(server.targets).toHaveLength(4);
+    await expect(client.getPage(request, never)).rejects.toThrow('Come back tomorrow');
+  });
+
+  test('of a list is, too', async () => {
+    const server = await rawServer(
+      inTurn(json({ countries: ['US'], total: 2 }), json({ countries: ['US', 'GB'], total: 2 })),
+    );
+    expect(await aClient(server.url).client.getJson(request, never)).toMatchObject({
+      countries: ['US', 'GB'],
+    });
   });
 });
 
