@@ -209,7 +209,7 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   }
   if (windows.refused > 0) {
     lines.push(
-      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were.\n` +
+      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were. Why: ${asTyped(`status ${typedJob(job.path)}`)}\n` +
         `Each run requests at most ${askedAgain} of them again. To request all: ${asTyped(`backfill ${typedJob(job.path)} --retry-refused`)}\n` +
         `If the days are too old, set history_limit in the job file. To find it: ${asTyped('doctor --probe')}`,
     );

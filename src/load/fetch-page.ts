@@ -1,5 +1,6 @@
 import type { Feed, ParameterNames, Series } from '../feeds/feed.ts';
 import type { Client } from '../service/client.ts';
+import { PageSizeRefused, RequestRefused } from '../service/errors.ts';
 import type { Page } from '../service/page.ts';
 
 /** The parameters that all pages of a window share. A cursor works only with the same ones. */
@@ -28,17 +29,21 @@ export function fetchPage(
   const to = { feed: feed.name, path: feed.path(series), isContinued: token !== null };
   const parameters = parametersOf(request, token);
   const envelope = { limit: request.pageSize };
-  if (feed.method === 'GET') return client.getPage({ ...to, query: parameters }, signal, envelope);
+  const name = request.parameters.limit ?? feed.parameters.limit;
   // In a JSON body the page size is a number.
-  const limit = { [request.parameters.limit ?? feed.parameters.limit]: request.pageSize };
-  return client.getPage({ ...to, query: {}, body: { ...body, ...parameters, ...limit } }, signal, envelope);
+  const sent =
+    feed.method === 'GET'
+      ? { ...to, query: parameters }
+      : { ...to, query: {}, body: { ...body, ...parameters, [name]: request.pageSize } };
+  return client.getPage(sent, signal, envelope).catch(asPageSizeRefused(name, request.pageSize));
 }
 
-/** Requests the newest records of a series from the live feed. */
+/** Requests the newest records of a series from the live feed. @param limit how many at most */
 export function fetchLive(
   client: Client,
   feed: Feed,
   series: Series,
+  limit: number,
   renamed: Partial<ParameterNames>,
   signal: AbortSignal,
 ): Promise<Page> {
@@ -46,11 +51,29 @@ export function fetchLive(
   const query = {
     ...live.query,
     ...variantOf(feed, series),
-    ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(live.limit) }),
+    ...named(feed, renamed, { topic: series.topic, matchType: series.match_type, limit: String(limit) }),
   };
-  const envelope = { bareArray: true, limit: live.limit };
+  const envelope = { bareArray: true, limit };
   const to = { feed: feed.name, path: live.path(series), isLive: true };
-  return client.getPage({ ...to, query }, signal, envelope);
+  const name = renamed.limit ?? feed.parameters.limit;
+  return client.getPage({ ...to, query }, signal, envelope).catch(asPageSizeRefused(name, limit));
+}
+
+/**
+ * Tells a refusal of the page size, which is the same for all windows, from one of the days.
+ * @param name of the parameter: the words locate it (`query.limit: …`), or say what it must be
+ */
+function asPageSizeRefused(name: string, pageSize: number) {
+  const limit = name.replace(/\W/g, '\\$&');
+  const located = new RegExp(
+    `(?:^|; )(?:\\w+\\.)*${limit}:|^\\W*(?:(?:invalid|the|parameter) )*\\W?${limit}\\b(?!.*\\b(?:rate|days?|dates?)\\b)`,
+    'i',
+  );
+  return (error: unknown): never => {
+    const isOfSize =
+      error instanceof RequestRefused && [400, 422].includes(error.status) && located.test(error.words);
+    throw isOfSize ? new PageSizeRefused(pageSize, error) : error;
+  };
 }
 
 function parametersOf(

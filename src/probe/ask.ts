@@ -81,8 +81,7 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
       return reply(() => fetchPage(client, request, null, signal));
     },
     live(series: Series, limit: number) {
-      const live = { ...feed, live: { ...feed.live!, limit } };
-      return reply(() => fetchLive(client, live, series, parameters, signal));
+      return reply(() => fetchLive(client, feed, series, limit, parameters, signal));
     },
   };
 }

@@ -27,7 +27,7 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now, isPage }: R
   const words = serviceWords(answer.content.toString(), redact);
   const { retryAfterMs, said } = waitOf(headers, now, redact);
   if (status === 401) throw new KeyRefused(status, words);
-  if (status === 429 || (status === 403 && headers['retry-after'] !== undefined)) {
+  if (status === 429 || ((status === 402 || status === 403) && headers['retry-after'] !== undefined)) {
     throw new RateLimited(`The service limits the rate (${status}): ${words}${said}`, { retryAfterMs });
   }
   if (status >= 500 || status < 300 || status === 408 || status === 425) {

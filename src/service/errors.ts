@@ -40,8 +40,7 @@ export abstract class RetryableError extends GmsiError {
 export class RateLimited extends RetryableError {}
 
 /** What to do about words that only a person understands. */
-const ifNoData =
-  'If that means that there are no data, list such words under service.no_data in the job file.';
+const ifNoData = 'If this means that there is no data, add the words to service.no_data in the job file.';
 
 /** A 200 with a note in place of data or beside none. */
 export class NoteInstead extends RateLimited {
@@ -136,14 +135,36 @@ export class RequestRefused extends GmsiError {
   }
 }
 
+/** A 4xx for the page size, which all pages of a job share. */
+export class PageSizeRefused extends GmsiError {
+  override readonly kind = 'fatal';
+
+  constructor(pageSize: number, cause: RequestRefused) {
+    super(`The service does not accept a page size of ${pageSize}: ${cause.words}`, {
+      hint: 'Set service.page_size in the job file to one that it accepts.',
+      cause,
+    });
+  }
+}
+
 /** A 3xx. Never followed, because the key would go to another address. Other requests would get it, too. */
 export class RedirectRefused extends GmsiError {
   override readonly kind = 'fatal';
+  /**
+   * True if the address of the same path is spelled otherwise, with a slash or, for good, at another origin. That is no page of
+   * maintenance and no login, and does not pass.
+   */
+  readonly isLasting: boolean;
 
   constructor(path: string, status: number, target = 'nowhere') {
+    const asked = target.replace(/^https?:\/\/[^/]*/i, '');
+    const isOfSlash = asked === `${path}/`;
     super(`The service redirects ${path} (${status}) to ${target}, and redirects are not followed.`, {
-      hint: 'Set GMSI_BASE_URL to the address that answers without a redirect (https://, nothing after /v1).',
+      hint: isOfSlash
+        ? 'Tell the vendor that the documented path, without a slash at its end, is not answered.'
+        : 'Set GMSI_BASE_URL to the address that answers without a redirect (https://, nothing after /v1).',
     });
+    this.isLasting = isOfSlash || (asked === path && (status === 301 || status === 308));
   }
 }
 

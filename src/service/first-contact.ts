@@ -80,7 +80,7 @@ export function firstContact(options: FirstContactOptions) {
         recalled ??= recall(address);
         if (await recalled) answered.add(address);
       }
-      if (isOver()) return error instanceof RedirectRefused ? passing(error) : error;
+      if (isOver()) return error instanceof RedirectRefused && !error.isLasting ? passing(error) : error;
       if (error instanceof RetryableError && error.addressFault)
         return attempt >= Math.min(triesToDoubt, maxAttempts) ? wrong(error.addressFault, error) : error;
       return error instanceof RequestRefused && error.isForeign ? judgeRefusal(error, path) : error;

@@ -49,7 +49,7 @@ export function remarkGuard(
         unheard.filter(({ is }) => is !== 'value'),
         redact,
       );
-      if (count === 0) throw noteInstead('The service answered with a note beside no records', words);
+      if (count === 0) throw noteInstead('The service answered with a note and no records', words);
       throw new MalformedPage(`The service answered with an error beside ${beside}: ${words}`);
     }
     const doubts = unheard.filter(({ is, sign }) => (count === 0 || is === 'words') && !doubted.has(sign));
@@ -95,13 +95,12 @@ function remarksOf(
     leavesOf(value, [member])
       .slice(0, mostLeaves)
       .flatMap(({ path, leaf }) => {
-        if (asked.has(leaf)) return [];
         const is = meaningOf(path, leaf, isWhole ? records : undefined);
-        if (is === undefined) return [];
-        const said = is === 'value' ? '' : `=${String(leaf).replace(/\d+/g, '#')}`;
-        const words =
-          (isOneOf(wordFields, member) && wordsOf(value, 0)) || `${member}: ${JSON.stringify(value)}`;
-        return { is, words, sign: `${path.join('.')}${said}` };
+        if (is === undefined || (is !== 'fault' && asked.has(leaf))) return [];
+        const name = path.join('.');
+        const text = String(leaf).slice(0, 300);
+        const words = (isOneOf(wordFields, member) && wordsOf(value, 0)) || `${name}: ${text}`;
+        return { is, words, sign: is === 'value' ? name : `${name}=${text.replace(/\d+/g, '#')}` };
       }),
   );
 }
@@ -112,15 +111,17 @@ interface Leaf {
   readonly leaf: unknown;
 }
 
-function leavesOf(value: unknown, path: readonly string[]): Leaf[] {
-  if (Array.isArray(value)) return value.slice(0, mostLeaves).flatMap((one) => leavesOf(one, path));
-  // Deeper is no message any more.
-  if (!isMap(value) || path.length > 5) return [{ path, leaf: value }];
-  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, [...path, name]));
+/** Leaves out what is nested so deeply that it is no message. */
+function leavesOf(value: unknown, path: readonly string[], depth = 0): Leaf[] {
+  if (depth > 5) return [];
+  if (Array.isArray(value))
+    return value.slice(0, mostLeaves).flatMap((one) => leavesOf(one, path, depth + 1));
+  if (!isMap(value)) return [{ path, leaf: value }];
+  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, [...path, name], depth + 1));
 }
 
 function textsIn(value: unknown): unknown[] {
-  return leavesOf(value, []).flatMap(({ leaf }) => (leaf === undefined ? [] : [leaf]));
+  return leavesOf(value, []).map(({ leaf }) => leaf);
 }
 
 function decoded(segment: string): string {
@@ -143,14 +144,15 @@ const counts = [
   'resultcount',
   'recordcount',
 ];
-/** Words of a name. `detail` is FastAPI's. */
-const ofFaults = /^(err(or)?s?|exceptions?|faults?|fail(ed|ures?)?|detail)$/;
+/** Words of a name. */
+const ofFaults = /^(err(or)?s?|exceptions?|faults?|fail(ed|ures?)?)$/;
 const ofParts = /^(partial|truncated|incomplete|degraded|throttled|exceeded|timeout|timed)$/;
 const bad =
   /err|fail|fault|denied|refus|reject|invalid|throttl|limit|exceed|timeout|timed.?out|unavail|partial|incomplete|truncat|degrad/i;
 const fine = /^(ok(ay)?|success(ful(ly)?)?|succeeded|done|completed?|finished|none|null|no|false)$/i;
 const no = /^(false|no|0)$/i;
-const sentence = /\p{L}{2,}[^\p{L}\d]*\s[^\p{L}\d]*\p{L}{2,}/u;
+/** Two words. Bounded, because a hostile text could take long. */
+const sentence = /\p{L}{2}[^\p{L}\d]{0,4}\s[^\p{L}\d]{0,4}\p{L}{2}/u;
 
 /** @param whole the number of records, if the answer should be all there is */
 function meaningOf(
@@ -158,13 +160,15 @@ function meaningOf(
   leaf: unknown,
   whole: number | undefined,
 ): Remark['is'] | undefined {
-  if (leaf === null || leaf === '' || isMap(leaf)) return undefined;
+  if (leaf === null || leaf === '') return undefined;
   const text = String(leaf);
   const last = path.at(-1)!;
   const name = last.toLowerCase().replace(/[^a-z]/g, '');
   if (successes.includes(name)) return no.test(text) ? 'fault' : undefined;
   if (leaf === false || fine.test(text)) return undefined;
-  if (path.some((one) => hasPart(one, ofFaults))) return leaf === 0 ? undefined : 'fault';
+  // FastAPI's.
+  const isFault = path[0] === 'detail' || path.some((one) => hasPart(one, ofFaults));
+  if (isFault) return leaf === 0 ? undefined : 'fault';
   if (/^true$/i.test(text)) return hasPart(last, ofParts) ? 'fault' : 'state';
   const number = Number(text);
   if (statuses.includes(name) && (number >= 400 || number < 0 || bad.test(text))) return 'fault';

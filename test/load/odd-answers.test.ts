@@ -3,12 +3,14 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { repair } from '../../src/load/repair.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
-import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJob, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { watchRequests } from '../support/watch-requests.ts';
 
 /** Answers that are good at first sight, and what may be concluded from them. */
 
@@ -167,9 +169,77 @@ describe('records that name another series', () => {
   });
 });
 
-describe('a 403', () => {
+describe('a refusal of the page size', () => {
+  it.for([
+    { detail: [{ loc: ['query', 'limit'], msg: 'ensure this value is less than or equal to 500' }] },
+    { detail: 'limit must be at most 500' },
+    { message: "Invalid parameter 'limit'" },
+  ])('ends the load at once with its setting, and refuses no window: %j', async (words, { db }) => {
+    await using service = await aStandIn(({ request }, response) => {
+      const isTooLarge = Number(new URL(request.url!, service.url).searchParams.get('limit')) > 500;
+      if (isTooLarge) response.writeHead(422).end(JSON.stringify(words));
+      return isTooLarge;
+    });
+    const recent = {
+      service: { concurrency: 1, end_date: 'inclusive' },
+      start_date: '2026-08-01',
+      end_date: 'today',
+    };
+    const series = { countries: ['US', 'GB'], topics: ['Wars'] };
+    const refused = await runSync({ job: aJob({ ...recent, ...series }), db, sandbox: service });
+    expect(refused).toMatchObject({
+      outcome: 'failed',
+      error: { name: 'PageSizeRefused', hint: expect.stringContaining('service.page_size') },
+      windows: { refused: 0 },
+    });
+    expect(service.asked).toHaveLength(1);
+    const smaller = aJob({ ...series, ...recent, service: { ...recent.service, page_size: 500 } });
+    expect(await runSync({ job: smaller, db, sandbox: service })).toMatchObject({
+      outcome: 'done',
+      live: { failed: 0 },
+    });
+  });
+
+  it('is helped by the setting on the live feed, too', async ({ db }) => {
+    await using sandbox = await startSandbox({ limits: null, clock: usualClock });
+    const requests = watchRequests(sandbox);
+    const smaller = aJob({ start_date: '2026-11-18', end_date: 'today', service: { page_size: 500 } });
+    await runSync({ job: smaller, db, sandbox });
+    const live = requests.filter(({ path }) => path.includes('/live/'));
+    expect(live.map(({ query }) => query.limit)).toEqual(Array(4).fill('500'));
+  });
+
+  it('is no refusal of days or a rate', async ({ db }) => {
+    const words = ['limit of 90 days exceeded', 'rate limit: too fast', 'Limit rate exceeded'];
+    await using service = await aStandIn(({ before }, response) => {
+      response.writeHead(422).end(JSON.stringify({ detail: words[before] }));
+      return true;
+    });
+    for (const said of words) {
+      await runBackfill({ job, db, sandbox: service });
+      expect(await windowsOf(db)).toMatchObject([
+        { state: 'refused', last_error: expect.stringContaining(said) },
+      ]);
+    }
+  });
+});
+
+it('a refusal that lasts is requested again by a few loads, and then once a day', async ({ db }) => {
+  await using service = await aStandIn((_asked, response) => {
+    response.writeHead(404).end('{"detail": "No data found"}');
+    return true;
+  });
+  for (let load = 0; load < 8; load++)
+    expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
+  expect(service.asked).toHaveLength(6);
+  await sql`update gmsi.windows set finished_at = finished_at - interval '1 day'`.execute(db);
+  for (const _ of [1, 2]) await runBackfill({ job, db, sandbox: service });
+  expect(service.asked).toHaveLength(7);
+});
+
+describe.each([402, 403])('a %i', (status) => {
   const refuse = (response: ServerResponse, more: Record<string, string> = {}) => {
-    response.writeHead(403, more).end(JSON.stringify({ detail: 'this licence has no GB' }));
+    response.writeHead(status, more).end(JSON.stringify({ detail: 'this licence has no GB' }));
     return true;
   };
   const all = aJob({
@@ -192,7 +262,8 @@ describe('a 403', () => {
     expect(await series(db)).toBe(4);
     const refused = (await windowsOf(db)).filter(({ state }) => state === 'refused');
     expect(new Set(refused.map(({ country }) => country))).toEqual(new Set(['GB']));
-    for (const { last_error } of refused) expect(last_error).toContain('with 403: this licence has no GB');
+    for (const { last_error } of refused)
+      expect(last_error).toContain(`with ${status}: this licence has no GB`);
     expect(service.asked.filter(({ country }) => country === 'GB')).toHaveLength(2);
   });
 

@@ -77,7 +77,7 @@ describe('a note in place of data', () => {
     const server = await rawServer(answer);
     const { client, clock, events } = aClient(server.url);
     const refused = () => client.getPage(request, never);
-    await expect(refused()).rejects.toThrow(/with a note (in place of data|beside no records): .*quota/);
+    await expect(refused()).rejects.toThrow(/with a note (in place of data|and no records): .*quota/);
     for (const _ of [1, 2, 3]) await expect(refused()).rejects.toThrow(/^No request is sent before .*quota/);
     expect(server.targets).toHaveLength(3);
     expect(events).toContainEqual(expect.objectContaining({ type: 'request', outcome: 'malformed' }));
@@ -115,6 +115,7 @@ describe('a note in place of data', () => {
     { _shards: { total: 0, failed: 1 } },
     { throttled: true },
     { upstream: 'stale' },
+    { a: { throttled: 'true' } },
   ])('is what says that something is wrong, beside no records: %j', async (wrong) => {
     const server = await rawServer(json({ ...emptyPage, ...wrong }));
     const refused = aClient(server.url).client.getPage(request, never);
@@ -136,6 +137,14 @@ describe('a note in place of data', () => {
     const part = json({ ...emptyPage, data: [1], ...wrong });
     const server = await rawServer(inTurn(part, json({ ...emptyPage, data: [1, 2] })));
     expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ records: [1, 2] });
+  });
+
+  test('may be nested deeply, or long', async () => {
+    const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`;
+    const long = `${'a'.repeat(40_000)} ${' '.repeat(20_000)}1`;
+    const body = `{"data": [1], "has_more": false, "deep": ${deep}, "long": "${long}"}`;
+    const server = await rawServer(text(body, 200));
+    expect(await aClient(server.url).client.getPage(request, never)).toMatchObject({ records: [1] });
   });
 
   test('is no answer of 202 or 206', async () => {

@@ -58,6 +58,25 @@ test.each([
   expect(server.targets).toHaveLength(1 + tries);
 });
 
+test.each([
+  [307, '/v1/headlines/feed/historical/gmsi/US/', 'slash'],
+  [307, 'https://elsewhere.example/v1/headlines/feed/historical/gmsi/US/?limit=5', 'slash'],
+  [308, 'https://elsewhere.example/v1/headlines/feed/historical/gmsi/US', 'GMSI_BASE_URL'],
+])(
+  'a redirect to the same path is not tried again, whoever has answered before: %i %s',
+  async (status, location, hint) => {
+    const server = await rawServer(inTurn(json(emptyPage), text('', status, { location })));
+    const { ask } = aClient(server.url);
+    await ask();
+    expect(await ask()).toMatchObject({
+      name: 'RedirectRefused',
+      kind: 'fatal',
+      hint: expect.stringContaining(hint),
+    });
+    expect(server.targets).toHaveLength(2);
+  },
+);
+
 test('a 404 after a good answer is the refusal of a window, and nothing else is asked for', async () => {
   const server = await rawServer(inTurn(json(emptyPage), notFound));
   const { ask } = aClient(server.url);

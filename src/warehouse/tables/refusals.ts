@@ -8,7 +8,8 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
  * - A window that the service refuses is `refused`. Its series' older windows are skipped (`refused` without a request), unless
  *   anything older was ever answered.
  * - If a refused window, or anything older than one, is answered, the skipped windows are requested after all.
- * - Each load requests a few of them again, so that a refusal is never final.
+ * - Each load requests a few of them again, so that a refusal is never final; once it has tried all of a series and some again,
+ *   only once a day, so that a refusal that lasts does not cost a request with each sync.
  */
 
 /** Returns the condition that the service has answered days of the series of window `w`: those within a range of days. */
@@ -81,6 +82,9 @@ export async function takeBackRefusals(trx: Transaction<Database>, windowId: num
 /** Refused windows that a load requests again, over all series of its job. */
 export const askedAgain = 20;
 
+/** Tries of a series' refused windows, beyond one each, after which it is tried once a day. */
+const triesToPause = 5;
+
 /**
  * Returns the refused windows of a job to request next, one a series, for the series that were tried longest ago: the window that
  * was refused or skipped longest ago, the youngest first.
@@ -88,10 +92,12 @@ export const askedAgain = 20;
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   return sql`(
     select window_id from (
-      select distinct on (${seriesOf('w')}) w.window_id, w.finished_at, max(w.finished_at) over (partition by ${seriesOf('w')}) as tried_at
+      select distinct on (${seriesOf('w')}) w.window_id, w.finished_at, max(w.finished_at) over s as tried_at, sum(w.attempts) over s - count(*) over s as more_tries
       from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'
+      window s as (partition by ${seriesOf('w')})
       order by ${seriesOf('w')}, w.finished_at, w.last_day desc
     ) as w
+    where more_tries < ${triesToPause} or tried_at <= now() - interval '1 day'
     order by tried_at, window_id limit ${askedAgain})`;
 }
 
