@@ -5,7 +5,7 @@ import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import { print, printError } from '../terminal/print.ts';
+import { areResultsAtTerminal, isAtTerminal, print, printData, printError } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
@@ -42,10 +42,25 @@ async function openPsql(
 ): Promise<number> {
   const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command]), ...given];
   const env = { ...environmentForPsql(), ...addressFor(warehouse) };
-  const child = spawn('psql', args, { stdio: 'inherit', env });
+  // With -A or --csv, psql writes texts as they are, and a headline could move the cursor. Only a psql that reads commands from the
+  // terminal has to write to it by itself (SECURITY.md).
+  const talks = process.stdin.isTTY && isInteractive(args);
+  const written = (isTerminal: boolean) => (isTerminal && !talks ? 'pipe' : 'inherit');
+  const stdio = ['inherit', written(areResultsAtTerminal()), written(isAtTerminal())] as const;
+  const child = spawn('psql', args, { stdio: [...stdio], env });
+  child.stdout?.setEncoding('utf8').on('data', (text) => printData(Buffer.from(text)));
+  child.stderr?.setEncoding('utf8').on('data', (text) => printError(text));
   leaveSignalsTo(child);
   const [code] = await once(child, 'close');
   return code ?? exitCodes.incomplete;
+}
+
+/**
+ * Returns true if psql with these arguments takes commands from its input: none of -c, -f, -l, --help or --version, nor --command,
+ * --file or --list in a shorter form. Letters after an option that has a value are that value.
+ */
+export function isInteractive(args: readonly string[]): boolean {
+  return !args.some((arg) => /^-[^-dFhLopPRTUv]*[cflV?]|^--(com|fil|lis|hel|vers)/.test(arg));
 }
 
 /** Ignores Ctrl-C, with which psql cancels a statement: this program must go on, because it keeps the server running. */

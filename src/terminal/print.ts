@@ -80,6 +80,11 @@ export function isAtTerminal(): boolean {
   return errorOutput.isTTY;
 }
 
+/** Returns true if results go to a terminal. */
+export function areResultsAtTerminal(): boolean {
+  return output.isTTY;
+}
+
 /** Returns why results could not be printed, such as a full disk. */
 export function outputFailure(): Error | undefined {
   return failure;

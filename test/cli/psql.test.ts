@@ -1,9 +1,11 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { isInteractive } from '../../src/commands/psql.ts';
 import { it } from '../support/serving.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
+import { hasScript, startOnTerminal } from './on-terminal.ts';
 
 it('runs statements and prints their results without psql on the machine', async ({ warehouse }) => {
   await using folder = await aFolder();
@@ -110,3 +112,32 @@ it('hands psql the address and what it needs in its environment, not on its comm
   for (const name of Object.keys(own)) expect(stdout).not.toContain(`${name}=`);
   expect(stdout).not.toMatch(/k3y|x\.example|t0ken/);
 });
+
+it.each([
+  [['-v', 'ON_ERROR_STOP=1'], true],
+  [['-At'], true],
+  [['-Fc', '-dfinal', '-Uclara', '-Pcolumns=9', '--csv', '--field-separator=,', 'gmsi'], true],
+  [['-Atc', 'select 1'], false],
+  [['-Atf', 'x.sql'], false],
+  [['--comm=select 1'], false],
+  [['--file', 'x.sql'], false],
+  [['-l'], false],
+])('psql with %j takes commands from its input: %s', (args, is) => {
+  expect(isInteractive(args)).toBe(is);
+});
+
+it.skipIf(!hasScript)(
+  'psql that does not talk with a person writes no control characters to a terminal',
+  async ({ warehouse }) => {
+    await using folder = await aFolder();
+    const psql = `#!/bin/sh\n[ "$1" = --version ] && exit 0\nprintf 'a\\033[2Jb\\302\\233c\\n'\nprintf 'd\\033[2Je\\n' >&2\n`;
+    await folder.write('bin/psql', psql);
+    await chmod(join(folder.path, 'bin/psql'), 0o755);
+    const env = { DATABASE_URL: warehouse.url, PATH: `${folder.path}/bin:/usr/bin:/bin` };
+    const terminal = startOnTerminal(['psql', '--', '-Atf', 'x.sql'], 80, { cwd: folder.path, env });
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.written).toContain('a[2Jbc\r\n');
+    expect(terminal.written).toContain('d[2Je\r\n');
+    expect(terminal.written).not.toMatch(/(?![\r\n])\p{Cc}/u);
+  },
+);
