@@ -97,7 +97,7 @@ export async function readJob(
  * who can write to the database, and workers would post to its webhook. (They follow `exports` only of their own files.)
  */
 function storable(file: JobDefinition): JobDefinition {
-  if (!isMap(file.alerts)) return file;
+  if (!isMap(file) || !isMap(file.alerts)) return file;
   const { webhook_url: _, ...alerts } = file.alerts;
   return { ...file, alerts };
 }

@@ -206,7 +206,9 @@ describe('a webhook gets', () => {
       alerts: { max_lag: 'P5D', webhook_url: other.url.reveal() },
     };
     await sql`insert into gmsi.jobs (job, definition, registered_at, registered_by)
-      values ('planted', ${JSON.stringify(late)}::jsonb, now(), 'somebody')`.execute(db);
+      values ('planted', ${JSON.stringify(late)}::jsonb, now(), 'somebody'), ('null', 'null', now(), 'somebody')`.execute(
+      db,
+    );
     const jobs = await withStoredJobs(db, [], Temporal.PlainDate.from('2026-11-20'));
     await check(db, webhook, { jobs });
     expect([webhook.tries, other.tries]).toEqual([1, 0]);
