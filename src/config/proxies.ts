@@ -29,6 +29,10 @@ export function readProxies(variables: Variables): ProxyFor | undefined {
   const https = readProxy(variables, 'HTTPS_PROXY') ?? readProxy(variables, 'ALL_PROXY');
   const http = readProxy(variables, 'HTTP_PROXY') ?? readProxy(variables, 'ALL_PROXY');
   if (!https && !http) return undefined;
+  if (!excepted.every(isUnderstood))
+    throw new ConfigError('NO_PROXY has an entry that is not a host, an IP address or a range.', {
+      hint: 'It looks like example.com,10.0.0.0/8,192.0.2.1:8080; without https://.',
+    });
   return (address) => {
     const url = new URL(address);
     const proxy = url.protocol === 'https:' ? https : http;
@@ -66,6 +70,14 @@ function decoded(parts: readonly string[]): string[] | undefined {
   }
 }
 
+/** Returns false for an address such as https://host and for a range that is none: both would except nothing. */
+function isUnderstood(entry: string): boolean {
+  if (!entry.includes('/')) return true;
+  const [, first = '', bits] = /^\[?([^\]/]*)\]?\/(\d+)(?::\d+)?$/.exec(entry) ?? [];
+  const longest = { 4: 32, 6: 128 }[isIP(first)];
+  return longest !== undefined && Number(bits) <= longest;
+}
+
 /**
  * Returns true if an entry of NO_PROXY names the host of an address: the host or a domain above it, an IP address or a range
  * of them, with or without a port.
@@ -81,7 +93,7 @@ function isNamedBy(entry: string, { hostname, port, protocol }: URL): boolean {
     return domain !== '' && `.${host}`.endsWith(`.${domain}`);
   }
   const [first = '', bits = family === 4 ? '32' : '128'] = named.split('/');
-  if (isIP(first) !== family || !/^\d+$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) return false;
+  if (isIP(first) !== family) return false;
   const range = new BlockList();
   range.addSubnet(first, Number(bits), family === 4 ? 'ipv4' : 'ipv6');
   return range.check(host, family === 4 ? 'ipv4' : 'ipv6');

@@ -91,16 +91,19 @@ export function readAddress(
   const { host, port, dbname, user, password, ...rest } = given;
   refuseSeveral(name, [place, host, port]);
   for (const parameter of Object.keys(given)) refuseUnknown(name, parameter);
+  const empty = Object.keys(given).find((parameter) => given[parameter] === '');
+  if (empty)
+    throw new ConfigError(`${name} has no value for ${empty}.`, { hint: 'Give it one, or remove it.' });
   for (const parameter of withoutEffect) delete rest[parameter];
   const [, hostInFront = '', portInFront] = /^(\[.*\]|[^:]*)(?::(.*))?$/.exec(place) ?? [];
-  const where = host ? escaped(host) : hostInFront || escaped(env.PGHOST || 'localhost');
+  const where = host !== undefined ? escaped(host) : hostInFront || escaped(env.PGHOST || 'localhost');
   try {
     const url = new URL(
       `postgres://${credentials && `${credentials}@`}${where}:${port ?? portInFront ?? ''}${path}`,
     );
-    if (user) url.username = user;
-    if (password) url.password = password;
-    if (dbname) url.pathname = encodeURIComponent(dbname);
+    if (user !== undefined) url.username = user;
+    if (password !== undefined) url.password = password;
+    if (dbname !== undefined) url.pathname = encodeURIComponent(dbname);
     // A space as %20: for libpq and pg, a plus is a plus.
     url.search = new URLSearchParams(rest).toString().replaceAll('+', '%20');
     for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);

@@ -36,6 +36,15 @@ it.each(ways)('%s', (_, variables, address, proxy) => {
 });
 
 describe('NO_PROXY', () => {
+  it.each(['https://a.test', '10.0.0.0/33', '10.0.0/8', 'a.test/x', '::1/129'])(
+    'is refused with %s, which would except nothing',
+    (entry) => {
+      const env = { HTTPS_PROXY: 'http://p:1', NO_PROXY: `b.test,${entry}` };
+      expect(() => readConfig(env, nowhere)).toThrow('NO_PROXY has an entry that is not a host');
+      expect(readConfig({ NO_PROXY: entry }, nowhere).proxyFor, 'without a proxy').toBeUndefined();
+    },
+  );
+
   /** An entry | what it names | what it does not. */
   const entries = cases`
     a.test | https://a.test, https://x.a.test:8443, https://A.TEST. | https://ba.test, https://a.test.b
@@ -47,7 +56,6 @@ describe('NO_PROXY', () => {
     b.test, a.test | https://a.test, https://b.test | https://c.test
     127.0.0.1 | https://127.0.0.1:1 | https://localhost, https://127.0.0.2
     10.1.0.0/16 | https://10.1.2.3 | https://10.2.0.1, https://a.test
-    10.1.0.0/99 | | https://10.1.2.3
     ::1 | https://[::1]:1 | https://[::2]
     [fd00::]/8 | | https://10.0.0.1
     fd00::/8 | https://[fd12::1] | https://[fe80::1], https://10.0.0.1
