@@ -73,7 +73,11 @@ export function describeProblems(
     const path = issue.path as FieldPath;
     if (issue.code === 'unrecognized_keys') {
       const known = Object.keys(schemaAt(schema, path)?.properties ?? {});
-      return issue.keys.map((key) => unknownKey([...path, key], known));
+      return issue.keys.map((key) => {
+        const problem = unknownKey([...path, key], known);
+        // An address may be that of a webhook, which is a secret.
+        return key.includes('://') ? { ...problem, field: path } : problem;
+      });
     }
     if (issue.code === 'custom' && issue.params?.knownKeys !== undefined) {
       return [unknownKey(path, issue.params.knownKeys as string[])];

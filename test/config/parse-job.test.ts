@@ -107,6 +107,7 @@ describe('what is refused', () => {
     cadence: { adaptive: true } & alerts: { max_lag: P10D } | 5:20 alerts.max_lag found "P10D", expected at least P11D: cadence leaves quiet series uncovered for P10D
     alerts: { webhook_url: hooks.test/T0/token } | 4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook
     alerts: https://hooks.test/T0/token | 4:9 alerts found a secret, expected a map such as { max_lag: P5D }
+    alerts: { https://hooks.test/T0/token } | 4:11 alerts unknown, expected one of webhook_url, max_lag
     exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder
     exports: [{ to: "s3://b/x" }, { to: "s3://b/x" }] | 4:37 exports[1].to found "s3://b/x", expected a different target for each export
     exports: [{ to: "s3://b/x", rollup: daily, versions: true }] | 4:54 exports[0].versions found true, expected no versions: a rollup has none
