@@ -17,7 +17,6 @@ export function withoutTls(address: string): { address: string; tls: TlsSettings
     if (value) tls[name] = value;
     url.searchParams.delete(name);
   }
-  url.searchParams.delete('uselibpqcompat');
   return { address: Object.keys(tls).length === 0 ? address : url.href, tls };
 }
 
