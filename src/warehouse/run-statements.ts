@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { openPool } from './connect.ts';
+import { safePath } from './session-settings.ts';
 
 /** The result of one statement; values are as the server writes them. */
 export interface StatementResult {
@@ -14,7 +15,7 @@ export interface StatementResult {
 
 /**
  * Sends statements in one message, so that an error undoes all of them except explicit transactions. The session has the
- * settings of the role and the database.
+ * settings of the role and the database, except the search_path: the user may be a superuser, and `public` open to others.
  * @throws pg.DatabaseError with the server's error
  */
 export async function runStatements(
@@ -26,7 +27,7 @@ export async function runStatements(
   try {
     const client = await pool.connect();
     try {
-      await client.query('reset all');
+      await client.query(`reset all; ${safePath}`);
       client.on('notice', (notice) => onNotice(notice as unknown as pg.DatabaseError));
       const asWritten = { getTypeParser: () => (text: string) => text } as unknown as pg.CustomTypesConfig;
       const results = await client.query<(string | null)[]>({

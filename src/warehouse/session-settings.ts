@@ -41,13 +41,16 @@ const settings: Readonly<Record<string, string>> = {
   session_replication_role: 'origin',
 };
 
+/** Calls no function itself; after it, a name without a schema is PostgreSQL's own, or of this session. */
+export const safePath = `set session search_path = ${settings.search_path}`;
+
 /**
  * Changes only settings that exist and differ, because an older server may lack a setting, or not allow the user to change
  * it.
  */
 const setAll = `
-  -- Comes first, and calls no function: once the path is set, no function of another user is called.
-  set session search_path = ${settings.search_path};
+  -- Comes first: once the path is set, no function of another user is called.
+  ${safePath};
   select set_config(name, value, false)
   from (values ${Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`)}) as wanted (name, value)
   where current_setting(name, true) <> value`;

@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { isInteractive } from '../../src/commands/psql.ts';
 import { it } from '../support/serving.ts';
@@ -40,6 +41,24 @@ it('runs statements and prints their results without psql on the machine', async
       '',
     ].join('\n'),
     stderr: 'NOTICE:  said\n',
+  });
+});
+
+it('calls nothing that others have put in the way in `public`, whatever the search_path of the role', async ({
+  warehouse,
+}) => {
+  await using folder = await aFolder();
+  await sql
+    .raw(`
+    create function public.lower(datemultirange) returns date language plpgsql as 'begin raise exception ''trapped''; end';
+    insert into gmsi.coverage (feed, country, topic, match_type, days) values ('f', 'US', 't', 'm', '{[2026-09-01,2026-09-02)}')`)
+    .execute(warehouse.db);
+  const PGOPTIONS = '-c search_path=public,pg_catalog';
+  const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGOPTIONS };
+  const statement = 'select lower(days) from gmsi.coverage';
+  expect(await gmsiHere(['psql', '-c', statement], { cwd: folder.path, env })).toMatchObject({
+    code: 0,
+    stdout: 'lower\n2026-09-01\n(1 row)\n\n',
   });
 });
 

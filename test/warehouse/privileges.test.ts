@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from './a-row.ts';
 
 /** A headline in a warehouse, and people who may read it, load into it, or only connect. */
@@ -160,14 +161,16 @@ describe('the catalog', () => {
     ).toEqual([]);
   });
 
-  test('every function in PL/pgSQL looks names up in pg_catalog, and in the session’s own schema last', async () => {
-    const inPlpgsql = `${functions} and p.prolang = (select oid from pg_language where lanname = 'plpgsql')`;
-    expect((await rowsOf(inPlpgsql)).length).toBeGreaterThan(3);
+  test('every function is parsed, or looks names up in pg_catalog, and in the session’s own schema last', async () => {
+    // Texts of SQL whose names all have their schemas, which the attack below shows.
+    const asOf = feedTables.filter((table) => table !== 'headlines').map((table) => `${table}_as_of`);
     expect(
       await rowsOf(
-        `select name, settings from (${inPlpgsql}) f where settings !~ '(^|, )search_path=pg_catalog, pg_temp(, [a-z_]+=|$)'`,
+        `select proname from pg_proc where pronamespace = 'gmsi'::regnamespace and prosqlbody is null
+           and coalesce(array_to_string(proconfig, ', '), '') !~ '(^|, )search_path=pg_catalog, pg_temp(, [a-z_]+=|$)'
+         order by proname collate "C"`,
       ),
-    ).toEqual([]);
+    ).toEqual(asOf.toSorted());
   });
 
   test('nothing in the schema is granted to anybody but what is listed here', async () => {
@@ -405,4 +408,111 @@ test('a loader writes headlines, and the rollups follow with the loader’s own 
       `select 1 from gmsi.sentiment_hourly where topic = 'Loaded' union all select 1 from gmsi.sentiment_daily where topic = 'Loaded'`,
     ),
   ).toEqual([]);
+});
+
+/**
+ * What somebody who may create in `public` can put in the way: what PostgreSQL has of itself, found first, and functions that fit a
+ * type more closely. Of functions, those that a text in the schema could mean.
+ */
+const traps = `
+  create function public.sprung() returns text language plpgsql as 'begin raise exception ''trapped''; end';
+  do $$
+  declare
+    held record;
+  begin
+    for held in
+      select proname, pg_get_function_identity_arguments(p.oid) as args, pg_get_function_result(p.oid) as result
+      from pg_proc p
+      where pronamespace = 'pg_catalog'::regnamespace and prokind = 'f'
+        and (p.oid in (select oprcode from pg_operator)
+          or exists (select from pg_proc g where g.pronamespace = 'gmsi'::regnamespace and g.prosqlbody is null
+                     and g.prosrc ~ ('\\m' || p.proname || '\\M')))
+        and not exists (select from unnest(proargtypes || prorettype) as a (type) join pg_type t on t.oid = a.type
+                        where typname !~ '^(text|date|timestamptz|interval|int[48]|float8|bool|uuid|jsonb|any(element|array|nonarray|range|multirange))$')
+    loop
+      execute format('create function public.%I(%s) returns %s language plpgsql as %L', held.proname, held.args, held.result,
+                     'begin perform public.sprung(); end');
+    end loop;
+    for held in
+      select oprname as name, oprleft::regtype as l, oprright::regtype as r, p.proname as trap
+      from pg_operator join pg_proc p on p.oid = oprcode
+      join pg_proc t on t.pronamespace = 'public'::regnamespace and t.proname = p.proname and t.proargtypes = p.proargtypes
+      where oprnamespace = 'pg_catalog'::regnamespace and oprleft <> 0
+    loop
+      execute format('create operator public.%s (function = public.%I, leftarg = %s, rightarg = %s)', held.name, held.trap,
+                     held.l, held.r);
+    end loop;
+  end $$;
+  create function public.lower(datemultirange) returns date language sql as 'select public.sprung()::date';
+  create function public.upper(datemultirange) returns date language sql as 'select public.sprung()::date';`;
+
+/** Fills every feed's table but the headlines with a row and another version of it, and what the rollups' states are read from. */
+const filled = `
+  do $$
+  declare
+    held record;
+  begin
+    for held in
+      select c.relname as name, c.relkind = 'p' as has_months, string_agg(quote_ident(attname), ', ') as columns,
+             string_agg(case atttypid::regtype::text when 'text' then quote_literal('x') when 'uuid' then 'gen_random_uuid()'
+               when 'timestamp with time zone' then quote_literal('2026-01-01') when 'boolean' then 'true' else '1' end, ', ') as row
+      from pg_trigger t join pg_class c on c.oid = tgrelid
+      join pg_attribute a on attrelid = c.oid and attnum > 0 and attnotnull and attgenerated = ''
+      where tgfoid = 'gmsi.keep_row_revisions()'::regprocedure and tgparentid = 0 and not relispartition group by 1, 2
+    loop
+      if held.has_months then perform gmsi.ensure_month_partition(held.name, '2026-01-01'); end if;
+      execute format('insert into gmsi.%I (%s) values (%s)', held.name, held.columns, held.row);
+      execute format('update gmsi.%I set changed_at = %L', held.name, '2026-03-01');
+    end loop;
+  end $$;
+  insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled)
+  values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-09-01', '2026-09-02', 'drained', '2026-09-02');
+  insert into gmsi.coverage (feed, country, topic, match_type, days)
+  values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01,2026-09-02)}');
+  insert into gmsi.moments (name, at, taken_by) values ('then', '2026-02-01', 'x');`;
+
+test('views and functions for analysts call nothing that somebody has put in the way, also for a superuser', async () => {
+  await using other = await aWarehouse({ isNew: true });
+  const { db } = other;
+  for (const score of [0.5, 0.25])
+    await upsert(db, [aRow({ headline: 'Prices rise', directional_score: score })]);
+  await sql.raw(filled).execute(db);
+  const { rows } = await sql<{ source: string }>`
+    select format('gmsi.%I', relname) as source from pg_class where relnamespace = 'gmsi'::regnamespace and relkind = 'v'
+    union all
+    select format('gmsi.%I(%L)', proname, moment) from pg_proc, unnest(array['2026-02-01', '2026-11-01']) as moment
+    where pronamespace = 'gmsi'::regnamespace and proname ~ '_as_of$'`.execute(db);
+  expect(rows.length).toBeGreaterThan(30);
+  const series = `'US', 'Inflation-Food'`;
+  const sources = [
+    ...rows.map(({ source }) => source),
+    `gmsi.signal_at('2026-09-02', ${series})`,
+    `gmsi.signals(array['2026-09-02'::timestamptz], ${series})`,
+    `gmsi.novelty(${series}, '2026-01-01', '2026-12-01')`,
+    `gmsi.sentiment_daily_as_known('0 s', ${series}, '2026-09-01', '2026-09-02')`,
+    `gmsi.series_days('gmsi-headlines', ${series}, '', 'COMBINED', '')`,
+    `gmsi.state_of('[2026-09-01,2026-09-02)', '{[2026-09-01,2026-09-02)}', '{}', '{}', true)`,
+    `gmsi.moment('then')`,
+  ];
+  await sql.raw(traps).execute(db);
+  const client = new pg.Client({ connectionString: other.url });
+  await client.connect();
+  const refusal = (query: string) =>
+    client.query(query).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+  try {
+    await client.query('set search_path = public, pg_catalog');
+    expect(await refusal(`select from gmsi.windows where state = 'drained'`)).toBe('trapped');
+    expect(await refusal('select lower(days) from gmsi.coverage')).toBe('trapped');
+    const trapped: string[] = [];
+    for (const source of sources) {
+      const why = await refusal(`select * from ${source}`);
+      if (why !== undefined) trapped.push(`${source}: ${why}`);
+    }
+    expect(trapped).toEqual([]);
+  } finally {
+    await client.end();
+  }
 });
