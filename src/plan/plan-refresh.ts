@@ -4,7 +4,7 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { recordsPerDay } from '../warehouse/questions/status.ts';
 import { requestsOfRefreshes } from '../warehouse/tables/loads.ts';
-import { findOldest, insertWindows, joinOpenWindows, lockPlanning } from '../warehouse/tables/planning.ts';
+import { findOldest, insertWindows, joinOpenWindows, planAlone } from '../warehouse/tables/planning.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import type { Waiting } from '../warehouse/turns.ts';
@@ -69,8 +69,7 @@ export async function planRefresh(
   const windows = aMonth - Math.ceil(spent / each);
   if (windows <= 0) return 0;
   const days = grid.map(({ from, to }) => ({ from: from.toString(), to: to.toString() }));
-  return warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, waiting);
+  return planAlone(warehouse, scope.feed, waiting, async (trx) => {
     const { pending, draining, failed } = await countByState(trx, scope);
     const open = pending + draining + failed;
     const oldest = await findOldest(trx, scope, days, Math.max(0, windows - open));

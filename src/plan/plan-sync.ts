@@ -10,7 +10,7 @@ import {
   findSyncBegin,
   insertWindows,
   joinOpenWindows,
-  lockPlanning,
+  planAlone,
 } from '../warehouse/tables/planning.ts';
 import { askAgain } from '../warehouse/tables/refusals.ts';
 import { everySeries, keyOfSeries, seriesOnly, type WindowScope } from '../warehouse/tables/series.ts';
@@ -59,8 +59,7 @@ async function planSync(
   { firstUnsettled, now, today }: SyncMoment,
   waiting: Waiting,
 ): Promise<SyncPlan | undefined> {
-  return warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, waiting);
+  return planAlone(warehouse, scope.feed, waiting, async (trx) => {
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
     const from = await findSyncBegin(trx, scope, firstUnsettled);
     if (from === null) return undefined;

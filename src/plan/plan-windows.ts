@@ -8,8 +8,8 @@ import {
   type Gap,
   insertWindows,
   joinOpenWindows,
-  lockPlanning,
   type PlannedWindow,
+  planAlone,
 } from '../warehouse/tables/planning.ts';
 import { askAgain, cutAtBeginning } from '../warehouse/tables/refusals.ts';
 import { keyOfSeries, type WindowScope } from '../warehouse/tables/series.ts';
@@ -39,8 +39,7 @@ export async function planWindows(
   today: Day,
   waiting: Waiting = {},
 ): Promise<number> {
-  return warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, scope.feed, waiting);
+  return planAlone(warehouse, scope.feed, waiting, async (trx) => {
     if (options.retryRefused) await forgetRefused(trx, scope);
     await cutAtBeginning(trx, scope);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
@@ -65,8 +64,7 @@ export async function planGaps(
   today: Day,
   waiting: Waiting = {},
 ): Promise<void> {
-  await warehouse.transaction().execute(async (trx) => {
-    await lockPlanning(trx, job.feed, waiting);
+  await planAlone(warehouse, job.feed, waiting, async (trx) => {
     for (const batch of batches(cutGaps(gaps, job, today))) await insertWindows(trx, batch);
   });
 }

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { namedDatabaseError, takesNoWrites } from './errors.ts';
 import { isReadOnly, readStanding } from './health.ts';
 import { schemaDrift } from './schema-objects.ts';
-import { takeTurn, type Waiting } from './turns.ts';
+import { takeMigration, type Waiting } from './turns.ts';
 
 const folder = inPackage('migrations');
 
@@ -26,7 +26,7 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
   await checkOwner(warehouse, "The warehouse's schema is older than this program");
   let last: { readonly xid: string; readonly applied: readonly string[] } | undefined;
   const work = warehouse.transaction().execute(async (trx) => {
-    await takeTurn(trx, 'migrating', waiting);
+    await takeMigration(trx, () => anApplied(trx), waiting);
     // The warehouse may repeat this after a lost reply.
     if (last && (await isCommitted(trx, last.xid))) return last.applied;
     await sql.raw(namesNoOwnTablespace).execute(trx);
@@ -56,6 +56,10 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
   return await work.catch((error: unknown) => {
     throw explained(error);
   });
+}
+
+async function anApplied(db: Kysely<Database>): Promise<string | undefined> {
+  return (await migrationStatus(db)).find(({ executedAt }) => executedAt !== undefined)?.name;
 }
 
 async function transactionId(trx: Kysely<Database>): Promise<string> {

@@ -27,6 +27,7 @@ import { livingProcesses } from './tables/processes.ts';
 /** Tables that are not moved, and why. A table of a later migration is moved, unless it is named here. */
 export const notMoved: Readonly<Record<string, string>> = {
   kysely_migration: 'Migrating the new warehouse fills it.',
+  turns: 'Whoever locks a row makes it.',
 };
 
 /** A warehouse that is open. */

@@ -19,51 +19,103 @@ type Ask = (
   values: readonly unknown[],
 ) => Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
 
+interface Lock {
+  /** Its purpose, for a person. */
+  readonly what: string;
+  readonly key: string;
+  /** Tries to take the lock of the key `$1`; never waits. */
+  readonly take: string;
+  /** Returns the processes that have it, the one that blocks most first. */
+  readonly holders: string;
+}
+
+/** A lock that anybody who may connect to the database can keep. @param call such as `pg_try_advisory_lock_shared` */
+export function advisoryLock(call: string, key: number | bigint, what: string): Lock {
+  return {
+    what,
+    key: String(key),
+    take: `select ${call}($1::bigint) as is_taken`,
+    holders: `
+      select pid from pg_locks
+      where locktype = 'advisory' and objsubid = 1 and (classid::bigint << 32 | objid::bigint) = $1::bigint
+        and database = (select oid from pg_database where datname = current_database())
+      -- A session that waits for an exclusive lock also blocks sessions that would share the lock.
+      order by mode = 'ExclusiveLock' desc, granted desc`,
+  };
+}
+
+/** A row's lock until the end of the transaction; only those who may update the table can keep it. */
+export function rowLock(table: string, column: string, key: string, what = key): Lock {
+  return {
+    what,
+    key,
+    take: `select exists (select from ${table} where ${column} = $1 for update skip locked) as is_taken`,
+    holders: `
+      select pid from ${table} as locked join pg_locks l on l.locktype = 'transactionid' and l.transactionid = locked.xmax
+      where ${column} = $1 and granted`,
+  };
+}
+
 /**
- * Takes an advisory lock once it is free. Any user of the database can keep such a lock forever. So this polls instead of
- * waiting in the server, which lets it name the holder and give up.
- * @param call the function that tries to take it, such as `pg_try_advisory_lock_shared`
- * @param what describes the purpose of the lock for a person
+ * Takes a lock once it is free. Polls instead of waiting in the server, which lets it name the holder, stop and give up.
  * @throws LockHeld after five minutes; the signal's reason if it is aborted
  */
 export async function takeLock(
   ask: Ask,
-  { call, key, what }: { readonly call: string; readonly key: number | bigint; readonly what: string },
+  lock: Lock,
   { log, stop }: Waiting,
   { saidAfter, givenUpAfter, askedEvery } = usualPatience,
 ): Promise<void> {
   const since = performance.now();
   for (let isSaid = false; ; ) {
-    const { rows } = await ask(`select ${call}($1::bigint) as is_taken`, [String(key)]);
-    if (rows[0]!.is_taken) return;
+    if (await isFree(ask, lock)) return;
     stop?.throwIfAborted();
     const waited = performance.now() - since;
     if (waited > saidAfter && !isSaid) {
       isSaid = true;
-      log?.warn(`waiting for ${(await holderOf(ask, key)).name}, which holds the lock for ${what}`);
+      log?.warn(`waiting for ${(await holderOf(ask, lock)).name}, which holds the lock for ${lock.what}`);
     }
-    if (waited > givenUpAfter) throw heldBy(await holderOf(ask, key), what);
+    if (waited > givenUpAfter) throw heldBy(await holderOf(ask, lock), lock.what);
     await sleep(askedEvery, undefined, { ...(stop && { signal: stop }) });
   }
 }
 
-/** Runs the rest of a transaction while no other transaction uses this name. */
-export async function takeTurn(trx: Transaction<Database>, name: string, waiting: Waiting): Promise<void> {
-  await takeLock(askIn(trx), { call: tryTurn, key: lockKey(name), what: name }, waiting);
+async function isFree(ask: Ask, { take, key }: Lock): Promise<boolean> {
+  const { rows } = await ask(take, [key]);
+  return rows[0]!.is_taken === true;
+}
+
+/** Runs a transaction while no other one has this turn. */
+export async function inTurn<T>(
+  warehouse: Warehouse,
+  turn: string,
+  waiting: Waiting,
+  work: (trx: Transaction<Database>) => Promise<T>,
+): Promise<T> {
+  // On its own: in the transaction, another one that needs the row for the first time would wait for its end in the server.
+  await sql`insert into gmsi.turns (turn) values (${turn}) on conflict do nothing`.execute(warehouse);
+  return warehouse.transaction().execute(async (trx) => {
+    await takeLock(askIn(trx), rowLock('gmsi.turns', 'turn', turn), waiting);
+    return work(trx);
+  });
 }
 
 /**
- * Does the same without waiting.
- * @returns false if another process of gmsi is using this name
- * @throws LockHeld if the holder may not load, because then nobody is doing this work
+ * Lets no other process migrate until the transaction ends. Locks the row of a migration, which only the owner may do.
+ * @param applied returns a migration that the database has. It may have none, nor its table; then all there is to lock is
+ * what anybody may.
  */
-async function takeTurnIfFree(trx: Transaction<Database>, name: string): Promise<boolean> {
-  const [ask, key] = [askIn(trx), lockKey(name)];
-  const { rows } = await ask(`select ${tryTurn}($1::bigint) as is_taken`, [String(key)]);
-  if (rows[0]!.is_taken) return true;
-  const holder = await holderOf(ask, key);
-  if (holder.may_load === false) throw heldBy(holder, name);
-  return false;
+export async function takeMigration(
+  trx: Transaction<Database>,
+  applied: () => Promise<string | undefined>,
+  waiting: Waiting,
+): Promise<void> {
+  const [what, ask] = ['migrating', askIn(trx)];
+  if ((await applied()) === undefined)
+    await takeLock(ask, advisoryLock(tryTurn, lockKey(what), what), waiting);
+  const migration = await applied();
+  if (migration !== undefined)
+    await takeLock(ask, rowLock('gmsi.kysely_migration', 'name', migration, what), waiting);
 }
 
 const tryTurn = 'pg_try_advisory_xact_lock';
@@ -83,16 +135,12 @@ interface Holder {
   readonly may_load: boolean | null;
 }
 
-async function holderOf(ask: Ask, key: number | bigint): Promise<Holder> {
+async function holderOf(ask: Ask, { holders, key }: Lock): Promise<Holder> {
   const { rows } = await ask(
     `select a.pid, concat_ws(' ', 'process', a.pid, 'of', a.usename, '(' || nullif(a.application_name, '') || ')') as name,
             has_table_privilege(a.usesysid, to_regclass('gmsi.windows'), 'update') as may_load
-     from pg_locks l join pg_stat_activity a using (pid)
-     where l.locktype = 'advisory' and l.objsubid = 1 and (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint
-       and l.database = (select oid from pg_database where datname = current_database())
-     -- A session that waits for an exclusive lock also blocks sessions that would share the lock.
-     order by l.mode = 'ExclusiveLock' desc, l.granted desc limit 1`,
-    [String(key)],
+     from (${holders} limit 1) as l join pg_stat_activity a using (pid)`,
+    [key],
   );
   return (rows[0] as Holder | undefined) ?? { name: 'another session', pid: undefined, may_load: null };
 }
@@ -111,11 +159,13 @@ export interface Claim extends AsyncDisposable {
 }
 
 /**
- * Tries to get the sole right to write an export to a place; never waits. A lock, because users who may only read export, too;
- * if the host is lost, the server ends the session after a minute (`session-settings.ts`).
- * @throws LockHeld if a user who may not load has the lock
+ * Tries to get the sole right to write an export to a place; never waits. An advisory lock, because users who may only read
+ * export, too; if the host is lost, the server ends the session after a minute (`session-settings.ts`).
+ * @throws LockHeld if a user who may not load has the lock: nobody may be exporting then
  */
 export async function claimPlace(warehouse: Warehouse, place: string): Promise<Claim> {
+  const what = `exporting to ${place}`;
+  const lock = advisoryLock(tryTurn, lockKey(what), what);
   let release = () => {};
   const released = new Promise<void>((done) => {
     release = done;
@@ -127,7 +177,11 @@ export async function claimPlace(warehouse: Warehouse, place: string): Promise<C
       .transaction()
       .execute(async (connection) => {
         await sql`set local idle_in_transaction_session_timeout = 0`.execute(connection);
-        answer(await takeTurnIfFree(connection, `exporting to ${place}`));
+        const ask = askIn(connection);
+        const isOurs = await isFree(ask, lock);
+        const holder = isOurs ? undefined : await holderOf(ask, lock);
+        if (holder?.may_load === false) throw heldBy(holder, what);
+        answer(isOurs);
         await released;
       })
       .catch(refuse);

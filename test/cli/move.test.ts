@@ -260,7 +260,7 @@ describe('a move that is cut off', () => {
     });
     // Before it copies, it makes partitions; before that, it looks at the size of tables, for which it would wait, too.
     const partitions = to.db.transaction().execute(async (trx) => {
-      await sql`select pg_advisory_xact_lock(hashtext('gmsi.ensure_month_partition'))`.execute(trx);
+      await sql`select gmsi.wait_for_turn('making a partition')`.execute(trx);
       await locked;
     });
     const moving = startGmsi(['move', '--to', to.url], { cwd, env: { DATABASE_URL: from.url } });

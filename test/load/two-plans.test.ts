@@ -44,7 +44,7 @@ it.each([
           // One waits for the lock above; the other asks for the turn to plan, or else waits for the one above as well.
           const { rows } = await sql`
           select from pg_stat_activity
-          where datname = current_database() and state <> 'idle' and (wait_event = 'advisory' or query like '%pg_try_advisory_xact_lock%')
+          where datname = current_database() and state <> 'idle' and (wait_event = 'advisory' or query like '%gmsi.turns%')
             and pid <> pg_backend_pid()
         `.execute(db);
           expect(rows).toHaveLength(2);

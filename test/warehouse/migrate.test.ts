@@ -82,6 +82,7 @@ const landed = {
   '0021_account': 'efa2f7bc8145322b2b46cc20a625d71a556c826d4de3e35a1b3944f08cd59507',
   '0022_known_at': '6a25c7d09d8ca6b9ebce6c1f4744ea025e6ffcf94eab82a4c3a5f9d557311e03',
   '0023_names': '77f5902039c667f7d94850dc95744e5644e8aad8fd372c323a3614e22c0cdcf6',
+  '0024_turns': 'ed5b822a23d1de597d476eec9bf22be8e09f7d5f76eccee293ced8a4038ab7be',
   '0026_names_that_leave': '6ce64d654042a107193cc9fb7c12c21cef9c68ebc701e42a625d995b336efed3',
   '0029_facts': 'a7aad3e9fd86f0a8b257510f0b7dd79534ac7f96c1baef32c7bcc3c38c3f6f14',
 };

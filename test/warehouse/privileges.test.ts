@@ -95,7 +95,7 @@ const expectedGrants = [
   'gmsi_loader: delete+insert+select+update on table check_results daily_sums drain_sightings hourly_sums jobs live_sightings moments processes rejected_records windows',
   `gmsi_loader: insert+select+update on table ${named(
     'alerts api_usage cadence closes countries coverage headline_revisions imported_files learned_facts',
-    'loads lookups origin request_rate revisions schedules service_descriptions topics unconfirmed watched wire_fields',
+    'loads lookups origin request_rate revisions schedules service_descriptions topics turns unconfirmed watched wire_fields',
     ...feedTables,
   )}`,
   'gmsi_loader: select on table arrival_delays coverage_by_day coverage_gaps headlines_point_in_time index_daily kysely_migration rescorings sentiment_by_day sentiment_daily sentiment_hourly',
@@ -155,6 +155,7 @@ describe('the catalog', () => {
       'refuse_late_commit()',
       'roll_up(text,text,text,timestamp with time zone,timestamp with time zone,boolean)',
       'series_to_roll_up(date,date)',
+      'wait_for_turn(text)',
     ]);
     expect(
       await rowsOf(`select name from (${functions}) f where is_trigger and (for_all or for_loader)`),
@@ -171,6 +172,14 @@ describe('the catalog', () => {
          order by proname collate "C"`,
       ),
     ).toEqual(asOf.toSorted());
+  });
+
+  test('no function waits for a lock that anybody may keep', async () => {
+    expect(
+      await rowsOf(
+        `select proname from pg_proc where pronamespace = 'gmsi'::regnamespace and prosrc ~ 'advisory'`,
+      ),
+    ).toEqual([]);
   });
 
   test('nothing in the schema is granted to anybody but what is listed here', async () => {

@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { createHash } from 'node:crypto';
+import { type RawBuilder, sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
 import { Secret } from '../../src/secret.ts';
@@ -6,12 +7,13 @@ import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { LockHeld, namedDatabaseError } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { saveTopics } from '../../src/warehouse/tables/lookups.ts';
-import { claimPlace, takeLock, takeTurn, type Waiting } from '../../src/warehouse/turns.ts';
+import { advisoryLock, claimPlace, takeLock, type Waiting } from '../../src/warehouse/turns.ts';
 import { aLogin } from '../support/a-login.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
+import { aRow, upsert } from './a-row.ts';
 
 const scope = {
   feed: 'gmsi-headlines',
@@ -25,12 +27,13 @@ const scope = {
 };
 const noOptions = { fullRefresh: false, retryRefused: false };
 
-/** Takes a turn and keeps it, as a session of somebody who has nothing better to do. */
-async function kept(db: Warehouse, name: string) {
+/** Runs a statement that takes a lock, and keeps it, as a session of somebody who has nothing better to do. */
+async function kept(db: Warehouse, lock: RawBuilder<unknown>) {
   const trx = await db.startTransaction().execute();
-  await takeTurn(trx, name, {});
+  await lock.execute(trx);
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
   return {
+    trx,
     pid: rows[0]!.pid,
     [Symbol.asyncDispose]: () =>
       trx
@@ -40,6 +43,12 @@ async function kept(db: Warehouse, name: string) {
   };
 }
 
+/** As the program makes the key of a name. */
+function advisory(name: string) {
+  const key = createHash('sha256').update(name).digest().readBigInt64BE();
+  return sql`select pg_advisory_xact_lock(${String(key)})`;
+}
+
 function aWait() {
   const said: string[] = [];
   const stop = new AbortController();
@@ -47,23 +56,48 @@ function aWait() {
   return { said, stop, waiting: { log, stop: stop.signal } };
 }
 
-const works: readonly [what: string, work: (db: Warehouse, waiting: Waiting) => Promise<unknown>][] = [
-  ['migrating', migrate],
-  [
-    'planning gmsi-headlines',
-    (db, waiting) => planWindows(db, aJob(), scope, noOptions, '2026-11-20', waiting),
-  ],
-];
+const plan = (db: Warehouse, waiting: Waiting) =>
+  planWindows(db, aJob(), scope, noOptions, '2026-11-20', waiting);
+
+const works = {
+  'migrating an empty database': {
+    what: 'migrating',
+    warehouse: anEmptyDatabase,
+    lock: advisory('migrating'),
+    work: migrate,
+  },
+  'migrating a warehouse': {
+    what: 'migrating',
+    warehouse: async () => {
+      const warehouse = await aWarehouse();
+      // Something is left to do.
+      await sql`update gmsi.kysely_migration set checksum = null`.execute(warehouse.db);
+      return warehouse;
+    },
+    lock: sql`select from gmsi.kysely_migration where name = '0001_service' for update`,
+    work: migrate,
+  },
+  planning: {
+    what: 'planning gmsi-headlines',
+    warehouse: async () => {
+      const warehouse = await aWarehouse();
+      await sql`insert into gmsi.turns (turn) values ('planning gmsi-headlines')`.execute(warehouse.db);
+      return warehouse;
+    },
+    lock: sql`select from gmsi.turns where turn = 'planning gmsi-headlines' for update`,
+    work: plan,
+  },
+};
 
 // Most of their time they wait.
-it.concurrent.each(works)(
+it.concurrent.each(Object.entries(works))(
   '%s waits for another session, says for which, and ends at the stop signal',
-  async (what, work) => {
-    await using database = await (what === 'migrating' ? anEmptyDatabase() : aWarehouse());
+  async (_, { what, warehouse, lock, work }) => {
+    await using database = await warehouse();
     await using other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
     const { said, stop, waiting } = aWait();
     {
-      await using holder = await kept(database.db, what);
+      await using holder = await kept(database.db, lock);
       const waits = work(other, waiting).catch((error: Error) => error);
       await vi.waitFor(() => expect(said).toHaveLength(1), { timeout: 20_000 });
       expect(said[0]).toMatch(
@@ -82,7 +116,7 @@ it('gives up after some time, and names whom to end', async () => {
   const ask = async (text: string) => ({ rows: [text.includes('pg_try') ? { is_taken: false } : holder] });
   const patience = { saidAfter: 5, givenUpAfter: 20, askedEvery: 1 };
   const { said, waiting } = aWait();
-  const lock = { call: 'pg_try_advisory_lock', key: 1, what: 'planning' };
+  const lock = advisoryLock('pg_try_advisory_lock', 1, 'planning');
   const error = await takeLock(ask, lock, waiting, patience).catch((one: unknown) => one);
   expect(error).toBeInstanceOf(LockHeld);
   expect(error).toMatchObject({
@@ -103,7 +137,7 @@ it('a place to export to is left to another process of gmsi, and refused with a 
   }
   await using reader = await aLogin(warehouse, 'gmsi_reader');
   {
-    await using holder = await kept(reader.db, 'exporting to g7');
+    await using holder = await kept(reader.db, advisory('exporting to g7'));
     await expect(claimed()).rejects.toThrow(
       new RegExp(`^The lock for exporting to g7 is held by process ${holder.pid} of ${reader.name} \\(gmsi `),
     );
@@ -127,18 +161,39 @@ it.skipIf(isMoved)('no session waits for ever for a lock in the server', async (
   await trx.rollback().execute();
 });
 
-it('lists are stored while a reader holds whatever a reader can', async () => {
+it('loads go on while a reader holds whatever a reader can', async () => {
   await using warehouse = await aWarehouse({ connections: 3 });
-  const reading = await warehouse.db.startTransaction().execute();
-  await sql`set local role gmsi_reader`.execute(reading);
-  await sql`lock table gmsi.lookups, gmsi.topics in access share mode`.execute(reading);
-  await sql`select pg_advisory_xact_lock(hashtext('gmsi.lookups'))`.execute(reading);
-  await saveTopics(
-    warehouse.db,
-    [{ name: 'Trade', category: null, classificationRule: null, extra: {} }],
-    new Date(),
+  await using reader = await aLogin(warehouse, 'gmsi_reader');
+  await using holder = await kept(reader.db, sql`select`);
+  const reading = holder.trx;
+  const readable = sql<{ name: string }>`
+    select format('gmsi.%I', relname) as name from pg_class
+    where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and has_table_privilege(oid, 'select')`;
+  const names = (await readable.execute(reading)).rows.map(({ name }) => name);
+  await sql.raw(`lock table ${names} in access share mode`).execute(reading);
+  // Every lock that the program has ever taken.
+  for (const name of ['migrating', 'planning gmsi-headlines']) await advisory(name).execute(reading);
+  await sql`
+    select pg_advisory_xact_lock(hashtext(name)) from unnest(array['gmsi.lookups', 'gmsi.ensure_month_partition', 'gmsi.grant_roles']) as name
+    union all
+    select pg_advisory_xact_lock(hashtext('gmsi.roll_up'), n) from generate_series(0, 1023) as n`.execute(
+    reading,
   );
-  await reading.rollback().execute();
-  const { rows } = await sql`select topic from gmsi.topics`.execute(warehouse.db);
-  expect(rows).toEqual([{ topic: 'Trade' }]);
+  await sql`update gmsi.kysely_migration set checksum = null`.execute(warehouse.db);
+
+  await migrate(warehouse.db);
+  await sql`select gmsi.grant_roles()`.execute(warehouse.db);
+  expect(await plan(warehouse.db, {})).toBeGreaterThan(0);
+  await upsert(warehouse.db, [aRow({ published_at: '2026-10-02T00:00:00Z', directional_score: 0.5 })]);
+  const topic = { name: 'Trade', category: null, classificationRule: null, extra: {} };
+  await saveTopics(warehouse.db, [topic], new Date());
+  const { rows } = await sql`
+    select (select count(*) from gmsi.sentiment_daily) as days, (select count(*) from gmsi.topics) as topics`.execute(
+    warehouse.db,
+  );
+  expect(rows).toEqual([{ days: 2, topics: 1 }]);
+  for (const table of ['turns', 'kysely_migration'])
+    await expect(sql.raw(`select from gmsi.${table} for update`).execute(reader.db)).rejects.toThrow(
+      'permission denied',
+    );
 });

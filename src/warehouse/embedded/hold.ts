@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { takeLock, type Waiting } from '../turns.ts';
+import { advisoryLock, takeLock, type Waiting } from '../turns.ts';
 
 /** How the embedded server is reached, always on 127.0.0.1. */
 interface ServerAddress {
@@ -151,7 +151,7 @@ async function hold(address: ServerToHold, waiting: Waiting = {}): Promise<pg.Cl
   const holder = await connect(address, `${userName}${process.pid})`);
   try {
     const ask = (text: string, values: readonly unknown[]) => holder.query(text, [...values]);
-    const lock = { call: 'pg_try_advisory_lock_shared', key: inUse, what: 'using the embedded server' };
+    const lock = advisoryLock('pg_try_advisory_lock_shared', inUse, 'using the embedded server');
     await takeLock(ask, lock, waiting);
     return holder;
   } catch (error) {

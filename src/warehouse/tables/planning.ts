@@ -1,7 +1,8 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
+import type { Warehouse } from '../connect.ts';
 import type { Database, Day } from '../database.ts';
-import { takeTurn, type Waiting } from '../turns.ts';
+import { inTurn, type Waiting } from '../turns.ts';
 import {
   askedSeries,
   inScope,
@@ -25,16 +26,19 @@ export interface Gap extends Series {
 }
 
 /**
- * Locks the planning of a feed until the transaction ends, so that two runs do not plan the same days. Until then, every
- * statement gets its own plan: generic plans made batches of windows a hundred times slower from the sixth on.
+ * Runs a transaction that plans a feed, while no other one does: two runs would plan the same days. Every statement gets its own
+ * plan: generic plans made batches of windows a hundred times slower from the sixth on.
  */
-export async function lockPlanning(
-  trx: Transaction<Database>,
+export async function planAlone<T>(
+  warehouse: Warehouse,
   feed: string,
   waiting: Waiting,
-): Promise<void> {
-  await sql`set local plan_cache_mode = force_custom_plan`.execute(trx);
-  await takeTurn(trx, `planning ${feed}`, waiting);
+  plan: (trx: Transaction<Database>) => Promise<T>,
+): Promise<T> {
+  return inTurn(warehouse, `planning ${feed}`, waiting, async (trx) => {
+    await sql`set local plan_cache_mode = force_custom_plan`.execute(trx);
+    return plan(trx);
+  });
 }
 
 /** The days of a backfill, or of a sync, which begins with `syncSince` and has no unsettled day covered. */
