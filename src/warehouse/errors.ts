@@ -78,6 +78,11 @@ export function isStale(error: unknown): boolean {
   return code === onlyRead || stale.includes(`${code} ${routine}`);
 }
 
+/** Returns true if a policy would have hidden rows. By the server's function: the code is that of every missing privilege. */
+export function isOfRowSecurity(error: unknown): boolean {
+  return (error as { routine?: string }).routine === 'check_enable_rls';
+}
+
 const network = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -178,6 +183,11 @@ export function namedDatabaseError(error: unknown): unknown {
     const hint = 'Make room and run the same command again; it continues where it stopped.';
     return new WarehouseFull(`The warehouse's disk is full: ${message}`, { cause, hint });
   }
+  if (isOfRowSecurity(error))
+    return new ConfigError(`Row-level security hides rows from the warehouse's user: ${message}`, {
+      cause,
+      hint: 'gmsi needs every row. Let a superuser run: alter role … bypassrls; (the user of gmsi; for checks and the page, gmsi_reader)',
+    });
   if (/^(3F000|42P01|42883)$/.test(code) && /\bgmsi\b/.test(message)) return new SchemaGone(message, cause);
   const [what, hint] = toCorrect[code] ?? [];
   return what && hint ? new ConfigError(`${what}: ${message}`, { cause, hint }) : error;

@@ -37,8 +37,12 @@ const settings: Readonly<Record<string, string>> = {
   idle_session_timeout: '0',
   // Compiling a plan over all months takes longer than most answers.
   jit: 'off',
+  // A policy would hide rows from exports, sums and plans; this makes it an error.
+  row_security: 'off',
   // Without triggers, revisions and rollups would not be updated.
   session_replication_role: 'origin',
+  // Only a repair sets it, in its transaction: revisions would not count as changes.
+  'gmsi.reading_again': 'off',
 };
 
 /** Calls no function itself; after it, a name without a schema is PostgreSQL's own, or of this session. */

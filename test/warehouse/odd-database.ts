@@ -22,6 +22,8 @@ export const odd = {
   transform_null_equals: 'on',
   quote_all_identifiers: 'on',
   session_replication_role: 'replica',
+  row_security: 'on',
+  'gmsi.reading_again': 'on',
   lc_messages: 'C',
   jit_above_cost: '0',
   default_tablespace: 'pg_default',

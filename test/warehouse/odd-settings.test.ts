@@ -10,9 +10,11 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
+import { aLogin } from '../support/a-login.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
 import { test } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
+import { aRow, idOf, upsert } from './a-row.ts';
 import { newConnections, odd, setOddly } from './odd-database.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-10', to: '2026-11-19' };
@@ -30,7 +32,7 @@ test('each connection has what the program relies on, whatever is set', async ({
   const others = ['lc_messages', 'jit_above_cost', 'default_tablespace'];
   const unlike = (await ours(db)).filter(({ name }) => !others.includes(name));
   expect(unlike).toEqual(before.filter(({ name }) => unlike.some((one) => one.name === name)));
-  expect(unlike.length).toBe(17);
+  expect(unlike.length).toBe(18);
 });
 
 test('migrate and doctor find the schema current, whatever is set', async () => {
@@ -62,6 +64,49 @@ test('an event trigger of somebody that fails is named, with what it needs', asy
   await other.query(/alter function .*;/.exec(stderr)![0]);
   await other.end();
   expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('rows that a policy hides are an error that says so, not missing in what is written', async ({
+  warehouse,
+  db,
+}) => {
+  await upsert(db, [aRow(), aRow({ headline_id: idOf(2), country: 'GB' })]);
+  await using loader = await aLogin(warehouse, 'gmsi_loader');
+  await sql
+    .raw(`
+    alter table gmsi.headlines enable row level security;
+    create policy american on gmsi.headlines for select to public using (country = 'US')`)
+    .execute(db);
+  await using folder = await aFolder();
+  const run = (url: string, ...args: string[]) =>
+    gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: url } });
+  const writing = ['export', '--format', 'csv', '--out'];
+  for (const args of [
+    [...writing, 'theirs'],
+    ['repair', '--rollups'],
+  ])
+    expect([args[0], await run(loader.url, ...args)]).toMatchObject([
+      args[0],
+      {
+        code: 2,
+        stderr: expect.stringMatching(
+          /^gmsi: Row-level security hides rows from the warehouse's user: .*"headlines"\n {2}→ .*bypassrls/,
+        ),
+      },
+    ]);
+  await folder.write('job.yaml', jobFor(scope));
+  await using sandbox = await startSandbox({ limits: null, clock });
+  const env = accessTo(warehouse, sandbox);
+  await gmsiHere(['lookups'], { cwd: folder.path, env });
+  // As gmsi_reader, even for the owner.
+  expect(await gmsiHere(['check', 'job.yaml'], { cwd: folder.path, env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/"headlines"\n {2}→ .*bypassrls/),
+  });
+  expect(await run(warehouse.url, ...writing, 'ours', '--json')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/"rows": 2\b/),
+  });
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { ConfigError, GmsiError } from '../../errors.ts';
-import { namedDatabaseError, SchemaGone } from '../errors.ts';
+import { isOfRowSecurity, namedDatabaseError, SchemaGone } from '../errors.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { type CheckScope, jobSets } from './job-sets.ts';
 
@@ -76,7 +76,8 @@ async function run<Row>(trx: Snapshot, statement: RawBuilder<unknown>, foreign: 
     const isOurs = named instanceof GmsiError && named.kind !== 'fatal' && code !== '25006';
     if (code === undefined || isOurs) throw named;
     const at = offsetIn(foreign, statement.compile(trx).sql, position);
-    throw new SqlRefused(message, error, at, code === '42501' ? mayRead : hintOf(named));
+    const isOfPrivileges = code === '42501' && !isOfRowSecurity(error);
+    throw new SqlRefused(message, error, at, isOfPrivileges ? mayRead : hintOf(named));
   }
 }
 
