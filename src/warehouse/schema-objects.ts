@@ -22,9 +22,12 @@ export async function schemaObjects(db: Kysely<Database>): Promise<string[]> {
     )
     select 'table ' || relname as object from tables where relkind in ('r', 'p')
     union all
-    -- PostgreSQL 15 writes names and parentheses in other places.
-    select 'view ' || relname || ${hash(`regexp_replace(pg_get_viewdef(oid), '[[:space:]()]|\\w+\\.', '', 'g')`)}
-    from tables where relkind in ('v', 'm')
+    -- By what it uses: its text has other casts after pg_restore, and other names in other versions of PostgreSQL.
+    select 'view ' || relname || ${hash(`string_agg(distinct used.identity collate "C", ' ')`)}
+    from tables join pg_rewrite on ev_class = tables.oid
+    join pg_depend on classid = 'pg_rewrite'::regclass and objid = pg_rewrite.oid
+    cross join lateral pg_identify_object(refclassid, refobjid, refobjsubid) as used
+    where relkind in ('v', 'm') group by relname
     union all
     select format('column %s.%s %s', relname, attname, format_type(atttypid, atttypmod))
       || case when attnotnull and relkind in ('r', 'p') then ' not null' else '' end

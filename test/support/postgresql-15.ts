@@ -9,7 +9,7 @@ import { serverAccount } from '../../src/warehouse/embedded/account.ts';
 import { freePort } from './other-servers.ts';
 
 /** Where Debian's package postgresql-15 puts its programs. */
-const programs = '/usr/lib/postgresql/15/bin';
+export const programs = '/usr/lib/postgresql/15/bin';
 
 export const hasPostgresql15 = existsSync(programs);
 
