@@ -39,7 +39,7 @@ export async function missingPrivileges(db: Kysely<Database>): Promise<string[]>
     union all
     select format('EXECUTE on gmsi.%I', proname)
     from pg_proc
-    where pronamespace = to_regnamespace('gmsi') and proname in ('ensure_month_partition', 'roll_up')
+    where pronamespace = to_regnamespace('gmsi') and proname in ('ensure_month_partition', 'roll_up', 'wait_for_turn')
       and not has_function_privilege(oid, 'EXECUTE')
     union all
     select format('%s on gmsi.%I', privilege, relname)

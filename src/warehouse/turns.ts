@@ -68,7 +68,7 @@ export async function takeLock(
 ): Promise<void> {
   const since = performance.now();
   for (let isSaid = false; ; ) {
-    if (await isFree(ask, lock)) return;
+    if (await isTaken(ask, lock)) return;
     stop?.throwIfAborted();
     const waited = performance.now() - since;
     if (waited > saidAfter && !isSaid) {
@@ -80,7 +80,8 @@ export async function takeLock(
   }
 }
 
-async function isFree(ask: Ask, { take, key }: Lock): Promise<boolean> {
+/** Tries to take a lock. */
+async function isTaken(ask: Ask, { take, key }: Lock): Promise<boolean> {
   const { rows } = await ask(take, [key]);
   return rows[0]!.is_taken === true;
 }
@@ -178,7 +179,7 @@ export async function claimPlace(warehouse: Warehouse, place: string): Promise<C
       .execute(async (connection) => {
         await sql`set local idle_in_transaction_session_timeout = 0`.execute(connection);
         const ask = askIn(connection);
-        const isOurs = await isFree(ask, lock);
+        const isOurs = await isTaken(ask, lock);
         const holder = isOurs ? undefined : await holderOf(ask, lock);
         if (holder?.may_load === false) throw heldBy(holder, what);
         answer(isOurs);
