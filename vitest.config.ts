@@ -12,7 +12,7 @@ export default defineConfig({
     isolate: false,
     // For what may be two cores: one worker keeps four fifths of one busy, and each has to load and compile all anew.
     maxWorkers: 3,
-    setupFiles: ['test/support/patience.ts'],
+    setupFiles: ['test/support/patience.ts', 'test/support/stored-times.ts'],
     // For what hangs. No test is to come near them, even if a machine starves the processes that it starts.
     testTimeout: 240_000,
     hookTimeout: 120_000,

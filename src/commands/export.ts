@@ -99,7 +99,7 @@ async function readSince(
     });
   if (!/^\d{1,15}$/.test(text)) return readMoment('--changed-since', text, now, ', or the number of a load');
   const startedAt = await startOfLoad(db, Number(text));
-  if (startedAt) return startedAt.toISOString();
+  if (startedAt) return startedAt;
   throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
     hint: 'gmsi status shows the last loads; the table gmsi.loads has all.',
   });

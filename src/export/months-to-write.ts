@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { Temporal } from 'temporal-polyfill';
 import { ConfigError } from '../errors.ts';
 import type { ExportScope, MonthState } from '../warehouse/tables/export-rows.ts';
 import type { Manifest } from './manifest.ts';
@@ -63,7 +64,7 @@ export function changesFrom(held: Manifest | undefined, since: string | undefine
   const moments = [since, held?.changed_since ? held.exported_at : undefined].filter(
     (at) => at !== undefined,
   );
-  return moments.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
+  return moments.toSorted(Temporal.Instant.compare)[0];
 }
 
 /** @throws ConfigError if the existing export is of other data, so that this one cannot continue it */

@@ -64,7 +64,7 @@ export function describeExport(
   scope: ExportScope,
   plan: ExportPlan,
   held: Manifest | undefined,
-  made: { format: Manifest['format']; files: readonly WrittenFile[]; exportedAt: Date },
+  made: { format: Manifest['format']; files: readonly WrittenFile[]; exportedAt: string },
 ): Manifest {
   const { table, from = null, to = null, asOf = null, versions, only } = scope;
   const keeps = (month: string) => plan.kept.includes(month);
@@ -76,7 +76,7 @@ export function describeExport(
     table: `gmsi.${table.name}`,
     format: made.format,
     complete: true,
-    exported_at: made.exportedAt.toISOString(),
+    exported_at: made.exportedAt,
     as_of: asOf,
     versions,
     continues: held?.exported_at ?? null,

@@ -111,7 +111,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
  * @throws ConfigError
  */
 async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<void> {
-  const [later] = (await readMoments(warehouse)).filter(({ at }) => Date.parse(at) >= Date.parse(knownAt));
+  const [later] = await readMoments(warehouse, knownAt);
   if (!later) return;
   throw new ConfigError(
     `--known-at ${knownAt} is before the moment ${later.name}, and would change what was known then.`,

@@ -34,6 +34,7 @@ export interface SchedulesTable {
   paused_because: 'budget' | 'failures' | null;
   pause_error: string | null;
   pauses: Generated<number>;
+  ended_at: Timestamp | null;
 }
 
 export interface ProcessesTable {

@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Returns the time by the database's clock. */
+/** Returns the time by the database's clock, in milliseconds: a time to store, not one that is stored. */
 export async function databaseTime(db: Kysely<Database>): Promise<Date> {
-  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-  return rows[0]!.now;
+  const { rows } = await sql<{ ms: number }>`
+    select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as ms`.execute(db);
+  return new Date(rows[0]!.ms);
 }
 
 /** Returns how many seconds this machine's clock is ahead of the warehouse's, corrected by half of the round trip. */

@@ -97,8 +97,6 @@ export const exactMoment = z.iso
   // PostgreSQL refuses offsets of 16 hours or more.
   .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
 
-export const moment = exactMoment.transform((value) => new Date(value));
-
 /** A past moment, or the name of one. */
 export const pastMoment = z.union([z.string().regex(momentName, aMoment), exactMoment], aMoment);
 

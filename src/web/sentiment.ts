@@ -13,7 +13,6 @@ import {
   endpoint,
   exactMoment,
   exactTime,
-  moment,
   pastMoment,
   period,
   score,
@@ -175,8 +174,8 @@ export const sentimentEndpoints = [
   endpoint('headlines', 'The headlines of a series and a period, the latest first', {
     takes: z.object({
       ...headline,
-      from: moment.describe('From this moment on …'),
-      to: moment.describe('… and before this one.'),
+      from: exactMoment.describe('From this moment on …'),
+      to: exactMoment.describe('… and before this one.'),
       as_of: asOf,
       find,
       after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
@@ -215,8 +214,8 @@ export const sentimentEndpoints = [
   endpoint('headlines/stories', 'The stories that raise and lower the mean of a series most (50 each)', {
     takes: z.object({
       ...headline,
-      from: moment.describe('From this moment on …'),
-      to: moment.describe('… and before this one.'),
+      from: exactMoment.describe('From this moment on …'),
+      to: exactMoment.describe('… and before this one.'),
       as_of: asOf,
       find,
       model: z.enum(['directional', 'semantic']).default('directional'),

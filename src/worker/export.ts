@@ -8,7 +8,13 @@ import { forLog } from '../warehouse/errors.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { rollups } from '../warehouse/tables/export-rows.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
-import { dueExports, endExportDue, leaveExports, takeExports } from '../warehouse/tables/schedules.ts';
+import {
+  type DueExport,
+  dueExports,
+  endExportDue,
+  leaveExports,
+  takeExports,
+} from '../warehouse/tables/schedules.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 import type { WorkerContext } from './context.ts';
 
@@ -23,26 +29,24 @@ class NoJobFile extends GmsiError {
   }
 }
 
-/** How long an export is left to workers that have its job file, in milliseconds. */
-const leftToOthersFor = 60_000;
-
 /** Milliseconds until an export that failed is tried again. */
 const triedAgainAfter = 60_000;
 
 /**
  * Returns a function that makes the exports that are due, one after the other, unless another worker makes them. A failed one
- * is tried again every minute.
+ * is tried again every minute. A new one is left to workers that have its job file.
  */
 export function createExporter(context: WorkerContext): () => Promise<void> {
   const { warehouse, databaseClock, stop, jobFiles, log } = context;
   /** When the last export of a job failed. */
   const failedAt = new Map<string, Date>();
 
-  async function exportDue({ job, export_due_at }: { job: string; export_due_at: Date }): Promise<void> {
+  async function exportDue(due: DueExport): Promise<void> {
+    const { job } = due;
     if (!(await takeExports(warehouse, job, context.process))) return;
     try {
       await exportJob(context, job);
-      if (!stop.aborted) await endExportDue(warehouse, job, export_due_at);
+      if (!stop.aborted) await endExportDue(warehouse, due);
       failedAt.delete(job);
     } catch (error) {
       log.debug({ job, ...forLog(error) }, 'the export is tried again');
@@ -53,10 +57,9 @@ export function createExporter(context: WorkerContext): () => Promise<void> {
   }
 
   return async () => {
-    for (const due of await dueExports(warehouse)) {
-      const now = await databaseClock();
-      const hasFailedLately = isWithin(triedAgainAfter, now, failedAt.get(due.job));
-      const isLeft = !jobFiles.jobs.has(due.job) && isWithin(leftToOthersFor, now, due.export_due_at);
+    for (const due of await dueExports(warehouse, await databaseClock())) {
+      const hasFailedLately = isWithin(triedAgainAfter, await databaseClock(), failedAt.get(due.job));
+      const isLeft = !jobFiles.jobs.has(due.job) && due.is_new;
       if (!hasFailedLately && !isLeft && !stop.aborted) await exportDue(due);
     }
   };

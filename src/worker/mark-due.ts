@@ -16,13 +16,12 @@ import type { WorkerContext } from './context.ts';
 
 /**
  * Returns a function that marks every job that is due by its schedule or whose pause is over. A job that is still due, or being
- * loaded, is not marked again. Skips schedules that another worker is looking at.
+ * loaded, is not marked again. Skips schedules that another worker is looking at. The time is the database's.
  */
-export function createDueMarker(context: WorkerContext): () => Promise<void> {
+export function createDueMarker(context: WorkerContext): (now: Date) => Promise<void> {
   /** Schedules that this machine cannot read, each logged once. */
   const unreadable = new Set<string>();
-  return async () => {
-    const now = await context.databaseClock();
+  return async (now) => {
     await context.warehouse.transaction().execute(async (trx) => {
       for (const stored of await lockIdleSchedules(trx, context.process)) {
         const schedule = await withoutFuture(context, trx, stored, now);
@@ -60,17 +59,13 @@ async function withoutFuture(
     ahead(resumes_at) > longestPause * 60_000 + mayBeAhead;
   const firedTooLate = ahead(fired_at) > mayBeAhead;
   if (!firedTooLate && !endsTooLate) return stored;
-  const schedule = {
-    ...stored,
-    ...(firedTooLate && { fired_at: now }),
-    ...(endsTooLate && { resumes_at: now }),
-  };
-  await correctTimes(trx, schedule);
+  const wrong = { ...(firedTooLate && { fired_at: now }), ...(endsTooLate && { resumes_at: now }) };
+  await correctTimes(trx, stored, wrong);
   log.warn(
     { job, command, fired_at, resumes_at, now },
     'a schedule had a time in the future, stored when a clock was wrong; the job is next due by the present time',
   );
-  return schedule;
+  return { ...stored, ...wrong };
 }
 
 /**

@@ -67,11 +67,11 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   let reading: Promise<void> | undefined;
 
   /** Takes as many due jobs as it may run at a time. Syncs have places of their own, so they never wait for a backfill. */
-  async function takeJobs(command: JobCommand): Promise<void> {
+  async function takeJobs(command: JobCommand, now: Date): Promise<void> {
     const places = placesOf(command);
     const atMost = identity.concurrency - places.size;
     if (atMost <= 0 || stop.aborted) return;
-    const mine = { processId, leaseSeconds, atMost };
+    const mine = { processId, leaseSeconds, atMost, now };
     // A job whose load ends meanwhile may still be among those that the warehouse says it has.
     const before = new Set(places.keys());
     for (const due of await takeDueJobs(warehouse, command, mine))
@@ -97,8 +97,9 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
         .finally(() => {
           reading = undefined;
         });
-    await markDueJobs();
-    for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command);
+    const now = await context.databaseClock();
+    await markDueJobs(now);
+    for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command, now);
     exporting ??= makeExports()
       .catch((error) => log.warn(forLog(error), 'exports could not be made'))
       .finally(() => {

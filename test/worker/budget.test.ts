@@ -51,7 +51,9 @@ it('keeps the reserve for syncs, and goes on at the first of the month', async (
 
   // Nor does it wait for January, once the job file allows more.
   const larger = { ...historic, budget: { requests_per_month: 1000 } };
+  await pausedJob(db);
   await registered(db, 'historic', larger, now);
+  now = new Date('2026-12-01T00:01:00Z');
   await vi.waitFor(
     async () => expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true),
     { timeout: 40_000, interval: 300 },

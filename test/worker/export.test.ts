@@ -71,7 +71,7 @@ function settingNow(definitions: Readonly<Record<string, object>> = {}) {
 
 /** Waits until no export is due. */
 async function allExported(): Promise<void> {
-  await vi.waitFor(async () => expect(await dueExports(warehouse.db)).toEqual([]), {
+  await vi.waitFor(async () => expect(await dueExports(warehouse.db, new Date())).toEqual([]), {
     timeout: 30_000,
     interval: 20,
   });
@@ -159,7 +159,9 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   await registered(db, 'stopped', stopped, lastNight);
   await markExportDue(db, 'stopped', lastNight);
   await createExporter(aWorkerContext(settingNow({ stopped }), AbortSignal.abort()))();
-  expect(await dueExports(db)).toEqual([{ job: 'stopped', export_due_at: lastNight }]);
+  expect(await dueExports(db, lastNight)).toEqual([
+    { job: 'stopped', export_due_at: '2026-11-19 20:00:00+00', is_new: true },
+  ]);
   expect(existsSync(out)).toBe(false);
 
   let now = new Date('2026-11-20T08:00:00Z');
@@ -169,7 +171,7 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
     await makeExports();
   }
   await makeExports();
-  expect(await dueExports(db)).toHaveLength(1);
+  expect(await dueExports(db, now)).toHaveLength(1);
   now = new Date('2026-11-20T08:01:00Z');
   await isListed('another');
   expect(await takeExports(db, 'stopped', { processId: 'another', leaseSeconds: 30 })).toBe(true);
@@ -179,8 +181,11 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`.execute(
     db,
   );
+  await sql`update gmsi.jobs set export_due_at = '2026-11-20 08:00:00.123456Z' where job = 'stopped'`.execute(
+    db,
+  );
   await makeExports();
-  expect(await dueExports(db)).toEqual([]);
+  expect(await dueExports(db, now)).toEqual([]);
   expect(existsSync(out)).toBe(true);
 });
 
@@ -199,7 +204,7 @@ it('is left to workers that have the job file, and after a minute its lack is re
   now = new Date('2026-11-20T08:01:00Z');
   await makeExports();
   expect(await alerts()).toBe(1);
-  expect(await dueExports(db)).toHaveLength(1);
+  expect(await dueExports(db, now)).toHaveLength(1);
 });
 
 it('writes nowhere because the database says so, whatever a loader has put there', async () => {

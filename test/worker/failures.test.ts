@@ -130,7 +130,13 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);
-    const [due] = await takeDueJobs(db, 'backfill', { processId: 'w', leaseSeconds: 30, atMost: 1 });
+    const later = new Date(now.getTime() + 60_000);
+    const [due] = await takeDueJobs(db, 'backfill', {
+      processId: 'w',
+      leaseSeconds: 30,
+      atMost: 1,
+      now: later,
+    });
     const until = await endDue(db, due!, 'w', { now, pause: { because: 'failures', error: 'no' } });
     minutes.push((until!.getTime() - now.getTime()) / 60_000);
   }

@@ -82,6 +82,7 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
     warehouse,
     sandbox,
     log,
+    clock: () => new Date(Date.parse('2026-11-20T12:00:00Z') + 60_000 * lines.length),
     async aroundPage(ask) {
       if (asked++ === 0) await markDue(db, of, new Date('2026-11-20T09:00:00Z'));
       return ask();
@@ -90,6 +91,41 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
   await expect.poll(() => lines.filter(({ msg }) => msg === 'loaded').length, { timeout: 30_000 }).toBe(2);
   const { rows } = await sql`select due_at from gmsi.schedules where command = 'backfill'`.execute(db);
   expect(rows).toEqual([{ due_at: null }]);
+});
+
+it('begins a job once for whatever time somebody stores, and once a minute if it is stored again and again', async ({
+  warehouse,
+  db,
+  sandbox,
+}) => {
+  let now = new Date('2026-11-20T08:00:00Z');
+  await registered(db, 'queued', jobFor(scope), lastNight);
+  const { log, lines } = aLog();
+  const loaded = () => lines.filter(({ msg }) => msg === 'loaded').length;
+  await using _worker = aWorker({ warehouse, sandbox, log, clock: () => now });
+  const makeDue = (at: string) =>
+    sql`update gmsi.schedules set due_at = ${at}::timestamptz where command = 'backfill'`.execute(db);
+  for (const at of ['2026-11-20 07:59:59.123456Z', 'infinity', '290000-01-01']) {
+    const before = loaded();
+    await makeDue(at);
+    await expect.poll(loaded).toBe(before + 1);
+    now = new Date(now.getTime() + 60_000);
+    await aRound(db);
+    expect(loaded(), at).toBe(before + 1);
+  }
+  await sql`
+    create function gmsi.due_again() returns trigger language plpgsql as $$
+    begin new.due_at = clock_timestamp(); return new; end $$;
+    create trigger due_again before update on gmsi.schedules for each row when (new.due_at is null) execute function gmsi.due_again()`.execute(
+    db,
+  );
+  await makeDue('2026-11-20 08:00:00Z');
+  for (const minute of [4, 5]) {
+    await expect.poll(loaded).toBe(minute);
+    await aRound(db);
+    expect(loaded()).toBe(minute);
+    now = new Date(now.getTime() + 60_000);
+  }
 });
 
 it('begins nothing due before it was scheduled, or unscheduled', async ({ warehouse, db, sandbox }) => {

@@ -77,7 +77,7 @@ it('is left to gmsi sync by the workers while that runs, and then done', async (
     async aroundPage(ask) {
       await worker.start();
       expect(await db.selectFrom('gmsi.loads').select('load_id').execute()).toHaveLength(1);
-      expect(await dueExports(db), 'nothing was loaded that could be exported').toEqual([]);
+      expect(await dueExports(db, clock()), 'nothing was loaded that could be exported').toEqual([]);
       return ask();
     },
   });

@@ -26,13 +26,13 @@ it('gives each due job to one worker, however many workers take jobs at once', a
     };
     await registerProcess(db, { process_id: processId, ...identity });
     for (let has = 0; ; has++) {
-      const due = await takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
+      const due = await takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1, now });
       if (due.length > has) continue;
       taken.push(...due.map(({ job }) => job));
       return;
     }
   };
-  const nobody = { processId: 'not listed', leaseSeconds: 30, atMost: 1 };
+  const nobody = { processId: 'not listed', leaseSeconds: 30, atMost: 1, now };
   expect(await takeDueJobs(db, 'backfill', nobody), 'before it is registered again').toEqual([]);
   await Promise.all(Array.from({ length: 5 }, takeUntilNoneIsLeft));
   expect(taken.toSorted()).toEqual(jobs.toSorted());

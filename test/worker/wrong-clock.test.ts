@@ -104,5 +104,5 @@ async function taken(db: Warehouse, processId: string) {
     concurrency: 1,
   };
   await registerProcess(db, { process_id: processId, ...identity });
-  return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1 });
+  return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1, now: new Date() });
 }

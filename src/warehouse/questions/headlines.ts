@@ -7,10 +7,10 @@ export interface HeadlinesAsked {
   readonly country: string;
   readonly topic: string;
   readonly matchType: string;
-  /** From this moment on … */
-  readonly from: Date;
+  /** From this moment on, as text … */
+  readonly from: string;
   /** … and before this one. */
-  readonly to: Date;
+  readonly to: string;
   readonly asOf: Moment | null;
   /** A text that the headline or its source must contain, in capitals or not; `null` for all headlines. */
   readonly find: string | null;
@@ -82,7 +82,7 @@ function within({ country, topic, matchType, from, to, asOf }: Within): RawBuild
   const source = asOf === null ? sql`gmsi.headlines` : sql`gmsi.headlines_as_of(${momentSql(asOf)})`;
   return sql`${source} h
         where country = ${country} and topic = ${topic} and match_type = ${matchType}
-          and published_at >= ${from.toISOString()}::timestamptz and published_at < ${to.toISOString()}::timestamptz`;
+          and published_at >= ${from}::timestamptz and published_at < ${to}::timestamptz`;
 }
 
 function says({ find }: Within): RawBuilder<boolean> {

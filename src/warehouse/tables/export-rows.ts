@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { FeedTable } from '../../feeds/feed.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Day } from '../database.ts';
+import { exactTime } from '../exact-time.ts';
 import { inOneSnapshot, type Snapshot } from '../snapshot.ts';
 import { completeTo, notReplaying } from '../standby.ts';
 
@@ -85,12 +86,12 @@ export function seriesColumn({ series }: ExportTable): string {
 export function inOneState<T>(
   warehouse: Warehouse,
   stop: AbortSignal,
-  read: (snapshot: Snapshot, moment: Date) => Promise<T>,
+  read: (snapshot: Snapshot, moment: string) => Promise<T>,
 ): Promise<T> {
   return inOneSnapshot(warehouse, { timeout: 0, stop, rights: 'own' }, async (snapshot) => {
-    const { rows } = await sql<{ moment: Date | null }>`
+    const { rows } = await sql<{ moment: string | null }>`
       select set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true),
-           case when pg_is_in_recovery() then ${completeTo} else now() end as moment
+           ${exactTime(sql`case when pg_is_in_recovery() then ${completeTo} else now() end`)} as moment
     `.execute(snapshot);
     const { moment } = rows[0]!;
     if (moment === null) throw notReplaying();
@@ -170,11 +171,11 @@ export async function readMonths(
   return rows;
 }
 
-/** Returns when a load began; `undefined` if there is none with this number. */
-export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<Date | undefined> {
+/** Returns when a load began, to the microsecond; `undefined` if there is none with this number. */
+export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<string | undefined> {
   const load = await warehouse
     .selectFrom('gmsi.loads')
-    .select('started_at')
+    .select(exactTime('started_at').as('started_at'))
     .where('load_id', '=', loadId)
     .executeTakeFirst();
   return load?.started_at;

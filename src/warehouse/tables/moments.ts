@@ -14,10 +14,12 @@ export const momentName = /^[A-Za-z][\w.-]{0,62}$/;
 
 const columns = ['name', exactTime('at').as('at'), 'note', 'taken_at', 'taken_by'] as const;
 
-export async function readMoments(warehouse: Warehouse): Promise<NamedMoment[]> {
+/** Returns the named moments, the earliest first. @param since only those from this moment on */
+export async function readMoments(warehouse: Warehouse, since = '-infinity'): Promise<NamedMoment[]> {
   return warehouse
     .selectFrom('gmsi.moments')
     .select(columns)
+    .where('at', '>=', sql<Date>`${since}::timestamptz`)
     .orderBy('gmsi.moments.at')
     .orderBy('name')
     .execute();

@@ -127,13 +127,14 @@ export async function lockIdleSchedules(
 /** Corrects times of a schedule that only a wrong clock can have stored. */
 export async function correctTimes(
   trx: Transaction<Database>,
-  { job, command, fired_at, resumes_at }: Pick<StoredSchedule, 'job' | 'command' | 'fired_at' | 'resumes_at'>,
+  { job, command }: OfJob,
+  wrong: Partial<Pick<StoredSchedule, 'fired_at' | 'resumes_at'>>,
 ): Promise<void> {
-  const corrected = trx.updateTable('gmsi.schedules').set({ fired_at, resumes_at });
+  const corrected = trx.updateTable('gmsi.schedules').set(wrong);
   await corrected.where('job', '=', job).where('command', '=', command).execute();
 }
 
-/** Makes a job due, and ends its pause. @param at by the database's clock, in milliseconds, by which `endDue` knows whether it is due again */
+/** Makes a job due, and ends its pause. @param at by the database's clock */
 export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at: Date): Promise<void> {
   await db
     .updateTable('gmsi.schedules')
@@ -145,33 +146,36 @@ export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at:
 
 /** A job that is due, taken by a worker. */
 export interface DueJob extends OfJob {
-  readonly due_at: Date;
+  /** As text, because it is compared with what is stored: a Date would be cut to the millisecond. */
+  readonly due_at: string;
   readonly definition: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Takes due jobs that a worker runs, the longest due first: those that no other living process has.
+ * Takes due jobs that a worker runs, the longest due first: those that no other living process has, and that have not ended within
+ * this minute. A time that somebody stores again and again would otherwise load a job without a pause.
  * @returns all due jobs that the worker has: so one is not lost if the reply is, after the server has executed this
  */
 export async function takeDueJobs(
   db: Kysely<Database>,
   command: JobCommand,
-  { atMost, ...owner }: Owner & { readonly atMost: number },
+  { atMost, now, ...owner }: Owner & { readonly atMost: number; readonly now: Date },
 ): Promise<DueJob[]> {
   const { rows } = await sql<DueJob>`
     with free as (
       select s.job, s.command, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
       where s.due_at is not null and s.command = ${command} and s.process_id is distinct from ${owner.processId}
         and ${mayTake('s.process_id', owner)} and ${runsJob('s.job', owner)}
+        and date_trunc('minute', s.ended_at) is distinct from date_trunc('minute', ${now}::timestamptz)
       order by s.due_at limit ${atMost} for update of s skip locked
     ), taken as (
       update gmsi.schedules s set process_id = ${owner.processId}
       from free where free.job = s.job and free.command = s.command
-      returning s.job, s.command, s.due_at, free.definition
+      returning s.job, s.command, s.due_at::text, free.definition
     )
     select * from taken
     union all
-    select s.job, s.command, s.due_at, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
+    select s.job, s.command, s.due_at::text, j.definition from gmsi.schedules s join gmsi.jobs j using (job)
     where s.due_at is not null and s.command = ${command} and s.process_id = ${owner.processId}
   `.execute(db);
   return rows;
@@ -210,7 +214,7 @@ export async function endDue(
   const minutes = sql`least(2 ^ least(pauses, 10), ${longestPause}::float8)`;
   const isFailure = pause?.because === 'failures';
   const { rows } = await sql<{ resumes_at: Date | null }>`
-    update gmsi.schedules set process_id = null, due_at = nullif(due_at, ${due_at}::timestamptz),
+    update gmsi.schedules set process_id = null, due_at = nullif(due_at, ${due_at}::timestamptz), ended_at = ${now}::timestamptz,
       resumes_at = case when ${isFailure}::boolean then ${now}::timestamptz + ${minutes} * interval '1 minute'
                         else ${pause?.resumesAt ?? null}::timestamptz end,
       paused_because = ${pause?.because ?? null}, pause_error = ${pause?.error ?? null},
@@ -236,18 +240,27 @@ export async function leaveJob(
     .execute();
 }
 
-/** Makes the exports of a job due. @param at in milliseconds */
+/** Makes the exports of a job due. @param at by the database's clock */
 export async function markExportDue(db: Kysely<Database>, job: string, at: Date): Promise<void> {
   await db.updateTable('gmsi.jobs').set({ export_due_at: at }).where('job', '=', job).execute();
 }
 
-/** Returns the jobs whose exports are due. */
-export async function dueExports(db: Kysely<Database>): Promise<{ job: string; export_due_at: Date }[]> {
-  const due = db
-    .selectFrom('gmsi.jobs')
-    .select(['job', 'export_due_at'])
-    .where('export_due_at', 'is not', null);
-  return (await due.orderBy('export_due_at').execute()) as { job: string; export_due_at: Date }[];
+/** A job whose exports are due. */
+export interface DueExport {
+  readonly job: string;
+  /** As text, because it is compared with what is stored. */
+  readonly export_due_at: string;
+  /** True within a minute since then. */
+  readonly is_new: boolean;
+}
+
+/** Returns the jobs whose exports are due. A time in the future is of a clock that was wrong, so it is not new. */
+export async function dueExports(db: Kysely<Database>, now: Date): Promise<DueExport[]> {
+  const { rows } = await sql<DueExport>`
+    select job, export_due_at::text,
+           export_due_at <= ${now}::timestamptz and export_due_at > ${now}::timestamptz - interval '1 minute' as is_new
+    from gmsi.jobs j where export_due_at is not null order by j.export_due_at`.execute(db);
+  return rows;
 }
 
 /** Takes the exports of a job, if they are still due. @returns false if another living process is making them */
@@ -267,11 +280,12 @@ export async function leaveExports(db: Kysely<Database>, job: string, processId:
 }
 
 /** Stores that a job is exported; not if an export was made due again meanwhile. */
-export async function endExportDue(db: Kysely<Database>, job: string, dueAt: Date): Promise<void> {
-  await db
-    .updateTable('gmsi.jobs')
-    .set({ export_due_at: null })
-    .where('job', '=', job)
-    .where('export_due_at', '=', dueAt)
-    .execute();
+export async function endExportDue(
+  db: Kysely<Database>,
+  { job, export_due_at }: Pick<DueExport, 'job' | 'export_due_at'>,
+): Promise<void> {
+  await sql`
+    update gmsi.jobs set export_due_at = null where job = ${job} and export_due_at = ${export_due_at}::timestamptz`.execute(
+    db,
+  );
 }
