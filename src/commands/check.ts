@@ -1,6 +1,6 @@
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, openToRead, type Session, today } from '../compose.ts';
+import { knownScope, openToRead, runBy, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { type JobPart, partOf } from '../config/part-of-job.ts';
@@ -65,7 +65,7 @@ export async function checkCommand(
       asked.map(({ job }) => job),
       config,
       clock,
-      { warehouse: db, log, signal },
+      { warehouse: db, runBy, log, signal },
     );
   const { standby } = warehouse;
   if (session.json)

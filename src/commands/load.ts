@@ -123,7 +123,7 @@ async function loadJobs(
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
       const { config, clock, log, stop: signal } = session;
-      const options = { warehouse: warehouse.db, key: key.standing, log, signal };
+      const options = { warehouse: warehouse.db, runBy, key: key.standing, log, signal };
       await alertAfterRun(jobs, config, clock, options);
     }
   }

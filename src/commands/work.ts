@@ -83,7 +83,7 @@ function refuseUnscheduled({ jobs }: JobFiles): void {
  */
 async function watchWork(session: Session, warehouse: Warehouse, jobFiles: JobFiles): Promise<Telemetry> {
   const { config, log, clock, stop } = session;
-
   const jobs = () => withStoredJobs(warehouse, [...jobFiles.jobs.values()], today(session));
-  return startTelemetry({ config, warehouse, log, clock, jobs, unreadable: () => jobFiles.unreadable, stop });
+  const unreadable = () => jobFiles.unreadable;
+  return startTelemetry({ config, warehouse, runBy, log, clock, jobs, unreadable, stop });
 }

@@ -1,23 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DuckDB } from '../duckdb.ts';
 import type { RecordReader, Series } from '../feeds/feed.ts';
 import type { ListedValues, OtherSeries } from '../feeds/reading/other-series.ts';
 import { microsecondsADay } from '../feeds/reading/read-time.ts';
 import { endOf } from '../load/ends.ts';
+import { goneBack } from '../load/evidence.ts';
 import { readPage } from '../load/read-page.ts';
 import type { Log } from '../log.ts';
 import { oneAhead } from '../one-ahead.ts';
 import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
 import {
   advanceFile,
   claimFile,
   type FilePosition,
+  type FileToImport,
   finishFile,
   isFileAt,
   leaveFile,
   type RecordsByDay,
 } from '../warehouse/tables/imported-files.ts';
-import type { LoadTotals } from '../warehouse/tables/loads.ts';
+import { isListed, type LoadTotals } from '../warehouse/tables/loads.ts';
+import type { Owner } from '../warehouse/tables/processes.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import type { Batch } from './batch.ts';
@@ -28,6 +33,7 @@ import { readBatches } from './read-records.ts';
 /** The load of a feed's files. */
 export interface FileLoad {
   readonly warehouse: PatientWarehouse;
+  readonly process: Owner;
   readonly loadId: number;
   /** As in `RecordReader`, of all files. */
   readonly rejectedValues: Map<string, number>;
@@ -55,10 +61,14 @@ export interface ImportedFile {
   readonly absent: readonly string[];
 }
 
+/** How often a file may be lost to others, or be found behind its position, before it is given up. */
+const mostLosses = 5;
+
 /**
- * Loads a file from its checkpoint to its end. Each batch and its checkpoint are one transaction, so a kill at any moment
- * costs at most the batch in hand. Reads the next batch while one is committed.
- * @throws FileRefused with the line; ClaimLost if another import reads the file; errors of the warehouse. Committed batches stay
+ * Loads a file from its checkpoint to its end, once no other living process reads it. Each batch and its checkpoint are one
+ * transaction, so a kill at any moment costs at most the batch in hand. Reads the next batch while one is committed. If the file was
+ * taken over, because this process was suspended, or has lost its last batches, as in a failover, reads on from where it is.
+ * @throws FileRefused with the line; NotInWarehouse; errors of the warehouse. Committed batches stay
  */
 export async function importFile(
   load: FileLoad,
@@ -68,26 +78,62 @@ export async function importFile(
   onBytes: (bytes: number) => void,
   onCommit: () => void,
 ): Promise<ImportedFile> {
-  const { warehouse, loadId, rejectedValues, stop } = load;
-  const { series, feed, columns } = placement;
   const about = {
-    series,
+    series: placement.series,
     content,
     name: file.name,
     archive: file.archive?.subject ?? '',
     madeAt: file.madeAt,
   };
-  const claimed = await claimFile(warehouse, about, loadId);
-  let at: FilePosition = claimed;
+  for (let losses = 1; ; losses++) {
+    const claimed = await claimOnceFree(load, about);
+    if (claimed.isFinished)
+      return { fileId: claimed.fileId, outcome: 'loaded before', read: claimed, absent: [] };
+    try {
+      return await readOn(load, file, placement, claimed, onBytes, onCommit);
+    } catch (error) {
+      if (!(error instanceof ClaimLost) || losses === mostLosses) throw error;
+      load.log.warn({ file: file.name }, 'the file is not where it was left; reading on from where it is');
+    }
+  }
+}
+
+/** Milliseconds between two looks for a file that another import reads. */
+const pollInterval = 500;
+
+/** @throws NotInWarehouse if the warehouse does not list the load: what it would write would be nobody's */
+async function claimOnceFree({ warehouse, process, loadId, log, stop }: FileLoad, file: FileToImport) {
+  for (let isSaid = false; ; isSaid = true) {
+    const claimed = await claimFile(warehouse, file, loadId, process);
+    if (claimed) return claimed;
+    if (!(await isListed(warehouse, { loadId, processId: process.processId }))) throw goneBack('this load');
+    if (!isSaid)
+      log.info(
+        { file: file.name },
+        `another import reads this file; waiting until it has, or its lease of ${process.leaseSeconds} s runs out`,
+      );
+    await sleep(pollInterval, undefined, { signal: stop });
+  }
+}
+
+async function readOn(
+  load: FileLoad,
+  file: DataFile,
+  placement: Placement,
+  from: FilePosition,
+  onBytes: (bytes: number) => void,
+  onCommit: () => void,
+): Promise<ImportedFile> {
+  const { warehouse, rejectedValues, stop } = load;
+  const { feed, columns } = placement;
   const reader = feed.reader();
+  let at = from;
   const withOutcome = (outcome: ImportedFile['outcome']): ImportedFile => ({
     fileId: at.fileId,
     outcome,
     read: at,
-    absent: at.records > claimed.records ? reader.absent : [],
+    absent: at.records > from.records ? reader.absent : [],
   });
-  if (claimed.isFinished) return withOutcome('loaded before');
-
   const batches = readGroups(
     load,
     placement,

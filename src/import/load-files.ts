@@ -3,6 +3,7 @@ import type { DuckDB } from '../duckdb.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
 import { endOf } from '../load/ends.ts';
+import { NotInWarehouse } from '../load/evidence.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
@@ -124,7 +125,8 @@ export async function loadFiles(
           else counts.loadedBefore++;
         }
       } catch (error) {
-        if (endOf(error)) {
+        // Nothing of another file would be listed as loaded either.
+        if (endOf(error) || error instanceof NotInWarehouse) {
           fatal ??= error;
           return;
         }
@@ -250,6 +252,7 @@ async function openLoad(
   const totals: LoadTotals = { ...noTotals };
   return {
     warehouse,
+    process,
     loadId,
     imports,
     knownAt,
@@ -262,19 +265,21 @@ async function openLoad(
     duckdb,
     partitions: new Set<string>(),
     hasRefused: false,
-    stopStoring: process.withEachBeat((by) => storeTotals(by, loadId, totals)),
+    stopStoring: process.withEachBeat((by) =>
+      storeTotals(by, { loadId, processId: process.processId }, totals),
+    ),
   };
 }
 
 async function close(
-  { warehouse, log }: LoadFilesContext,
+  { warehouse, log, process: { processId } }: LoadFilesContext,
   { loadId, stopStoring, totals }: OpenLoad,
   outcome: LoadOutcome,
   error: unknown,
 ): Promise<void> {
   stopStoring();
   const message = error instanceof Error ? error.message : null;
-  await finishLoad(warehouse, loadId, outcome, totals, message).catch((error) =>
+  await finishLoad(warehouse, { loadId, processId }, outcome, totals, message).catch((error) =>
     log.warn(forLog(error), 'the end of the load could not be stored'),
   );
 }

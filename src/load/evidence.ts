@@ -60,7 +60,7 @@ async function missingDays(load: Load, { days, series }: Wanted): Promise<Gap[]>
 
 /** Returns true if the warehouse lists the load. */
 export function isKnown({ warehouse, loadId, process }: Load): Promise<boolean> {
-  return isListed(warehouse, loadId, process.processId);
+  return isListed(warehouse, { loadId, processId: process.processId });
 }
 
 /** Returns the error of a warehouse that no longer lists something that it had stored. */

@@ -178,7 +178,9 @@ export async function openLoad(
     startedAt: rest.clocks.machine(),
     partitions: new Set(),
   };
-  const stopStoring = process.withEachBeat((by) => storeTotals(by, loadId, totals));
+  const stopStoring = process.withEachBeat((by) =>
+    storeTotals(by, { loadId, processId: process.processId }, totals),
+  );
   published.opened.publish(load);
   return {
     load,
@@ -195,10 +197,11 @@ export async function openLoad(
 /** Stores how the load ended. If that fails, it is tried again with each heartbeat, for as long as the process keeps the windows. */
 async function close(load: Load, end: LoadEnd): Promise<void> {
   const { loadId, log, totals, feed, reader, process } = load;
+  const own = { loadId, processId: process.processId };
   // Whoever has waited for minutes does not wait again.
   const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
-  const finish = (by: Warehouse) => finishLoad(by, loadId, end.outcome, totals, error);
+  const finish = (by: Warehouse) => finishLoad(by, own, end.outcome, totals, error);
   if (reader.rejectedValues.size > 0)
     log.warn(
       { values: Object.fromEntries(reader.rejectedValues) },

@@ -5,14 +5,15 @@ import { sortedRows } from '../warehouse/arrays.ts';
 import { writeOnce } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
+import { ClaimLost } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
+  advanceLoad,
   finishLoad,
   hasCommitted,
   type LoadTotals,
   noTotals,
   startLoad,
-  storeTotals,
 } from '../warehouse/tables/loads.ts';
 import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
 import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
@@ -26,6 +27,7 @@ import {
 import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
 import { keyOfSeries, loadedBeforeOf, type WindowScope } from '../warehouse/tables/series.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
+import { goneBack } from './evidence.ts';
 
 export interface RepairContext {
   readonly warehouse: PatientWarehouse;
@@ -86,6 +88,7 @@ export interface Repair extends RepairContext {
  * Reads again, with the current reader, what an earlier one could not: turns a feed's rejected records into rows, and fills
  * empty columns of its rows from `extra`. Sends no request. Each batch is one transaction, so a kill at any moment loses
  * nothing, and a rerun continues with the rest.
+ * @throws NotInWarehouse if the warehouse does not list the load with all its batches
  */
 export async function repair(context: RepairContext): Promise<RepairResult> {
   const { feed, job, stop, warehouse, process } = context;
@@ -120,12 +123,17 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
   };
 
   const finish = async (outcome: LoadOutcome, error: string | null) => {
-    if (load) await finishLoad(warehouse, await load, outcome, run.totals, error);
+    const own = load && { loadId: await load, processId: process.processId };
+    if (!own) return;
+    if (outcome !== 'failed' && !(await hasCommitted(warehouse, own, run.totals.pages)))
+      throw goneBack('this repair');
+    await finishLoad(warehouse, own, outcome, run.totals, error);
   };
   try {
     await repairRejected(run);
     await refillRows(run);
-  } catch (error) {
+  } catch (thrown) {
+    const error = thrown instanceof ClaimLost ? goneBack('this repair') : thrown;
     // If this fails, too, the load looks like one that was killed; the error below says why.
     await finish('failed', (error as Error).message).catch(() => {});
     throw error;
@@ -240,12 +248,13 @@ async function write(run: Repair, readable: readonly Readable[], renewed: readon
  * Repeatable read: if a load commits a newer version after `findSuperseded`, this attempt fails instead of replacing it.
  */
 async function commitBatch(
-  { warehouse, totals, loadId: beginLoad }: Repair,
+  { warehouse, totals, process, loadId: beginLoad }: Repair,
   write: (trx: WriteTransaction, loadId: number) => Promise<Done>,
 ): Promise<Done> {
   const loadId = await beginLoad();
+  const own = { loadId, processId: process.processId };
   const pages = totals.pages + 1;
-  const isPast = (trx: WriteTransaction) => hasCommitted(trx, loadId, pages);
+  const isPast = (trx: WriteTransaction) => hasCommitted(trx, own, pages);
   const after = ({ rows, superseded, inserted, changed }: Done) => ({
     ...totals,
     pages,
@@ -258,7 +267,7 @@ async function commitBatch(
     { isPast },
     async (trx) => {
       const done = await write(trx, loadId);
-      await storeTotals(trx, loadId, after(done));
+      await advanceLoad(trx, own, after(done));
       return done;
     },
     'repeatable read',

@@ -5,18 +5,21 @@ import { type ProxyFor, proxyName } from '../config/proxies.ts';
 import { typed } from '../config/typed.ts';
 import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { version } from '../package.ts';
 import { listedPart } from '../plan/not-listed.ts';
 import type { Secret } from '../secret.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { connectThrough } from '../service/tunnel.ts';
 import { count, minute, number, ofLimit } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { keepProcess } from '../warehouse/keep-process.ts';
 import { type FieldChange, fieldChanges } from '../warehouse/questions/runs.ts';
 import { countFailures, type FailureCounts } from '../warehouse/questions/status.ts';
 import {
   type AlertCause,
   claimDueAlerts,
   type DueAlert,
+  jobsWithDueAlerts,
   markSent,
   raiseAlert,
   resolveAlert,
@@ -41,6 +44,9 @@ export interface AlertsOptions {
   readonly key?: KeyStanding | undefined;
   /** Jobs whose files a worker cannot read; it has stored their alerts. */
   readonly unreadable?: readonly string[] | undefined;
+  readonly leaseSeconds: number;
+  /** Host, process and version. */
+  readonly runBy: string;
   readonly log: Log;
   /** Ends the message that is being sent. */
   readonly signal: AbortSignal;
@@ -71,12 +77,22 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     }
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
     for (const name of unknown) receivers.set(name, webhook!);
-    for (const [name, url] of receivers) {
-      const due = await claimDueAlerts(warehouse, name);
-      await Promise.all(due.map((alert) => send(alert, url, options)));
-    }
+    await sendDue(receivers, options);
   } catch (error) {
     log.warn({ why: (error as Error).message }, 'alerts could not be checked');
+  }
+}
+
+/** What sends is listed as a process only while it has something to send: most checks find nothing. */
+async function sendDue(receivers: ReadonlyMap<string, Secret>, options: AlertsOptions): Promise<void> {
+  const { warehouse, log, signal, leaseSeconds, runBy } = options;
+  const jobs = await jobsWithDueAlerts(warehouse, [...receivers.keys()]);
+  if (jobs.length === 0) return;
+  const about = { command: 'alert', run_by: runBy, version, concurrency: null };
+  await using sender = await keepProcess(warehouse.patient({ log, signal }), about, { leaseSeconds, log });
+  for (const job of jobs) {
+    const due = await claimDueAlerts(warehouse, job, sender);
+    await Promise.all(due.map((alert) => send(alert, receivers.get(job)!, options)));
   }
 }
 
@@ -85,11 +101,11 @@ export async function alertAfterRun(
   jobs: readonly Job[],
   config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'leaseSeconds'>,
   clock: () => Date,
-  options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor'>,
+  options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor' | 'leaseSeconds'>,
 ): Promise<void> {
   const readStandings = standingsReader(options.warehouse, { ...config, clock });
-  const { alertWebhook: webhook, proxyFor } = config;
-  await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor });
+  const { alertWebhook: webhook, proxyFor, leaseSeconds } = config;
+  await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor, leaseSeconds });
 }
 
 function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {

@@ -14,6 +14,8 @@ export interface TelemetryOptions {
     'apiKey' | 'alertWebhook' | 'proxyFor' | 'metrics' | 'leaseSeconds' | 'serveToken'
   >;
   readonly warehouse: Warehouse;
+  /** Host, process and version. */
+  readonly runBy: string;
   readonly log: Log;
   readonly clock: () => Date;
   /** The jobs that this worker or others run, read each time. */
@@ -40,7 +42,7 @@ export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent
  * @throws ConfigError if the port is taken
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
-  const { config, warehouse, log, jobs, unreadable, stop, clock } = options;
+  const { config, warehouse, runBy, log, jobs, unreadable, stop, clock } = options;
   const metrics = createMetrics();
   const { registry, onClientEvent } = metrics;
   const key = watchKey();
@@ -63,8 +65,8 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   async function checkNow(): Promise<void> {
     try {
       const { signal } = closing;
-      const options = { warehouse, readStandings, webhook, proxyFor, key: key.standing, log, signal };
-      await checkAlerts(await jobs(), { ...options, unreadable: unreadable?.() });
+      const by = { warehouse, readStandings, webhook, proxyFor, leaseSeconds, runBy, log, signal };
+      await checkAlerts(await jobs(), { ...by, key: key.standing, unreadable: unreadable?.() });
     } catch (error) {
       log.warn({ why: (error as Error).message }, 'alerts could not be checked');
     }

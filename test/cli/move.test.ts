@@ -83,12 +83,14 @@ const values: Readonly<Record<string, string>> = {
 /** Where a column takes only some values. */
 const special: Readonly<Record<string, string>> = {
   'alerts.kind': `'late'`,
+  'alerts.process_id': '(select min(process_id) from gmsi.processes)',
   'check_results.severity': `'warn'`,
   'check_results.result': `'warned'`,
   'closes.timezone': `'Europe/Berlin'`,
   'drain_sightings.window_id': '(select min(window_id) from gmsi.windows)',
   'headline_revisions.known_to': `'infinity'`,
   'headline_revisions.reason': `'moved'`,
+  'imported_files.process_id': '(select min(process_id) from gmsi.processes)',
   'jobs.export_process_id': '(select min(process_id) from gmsi.processes)',
   'moments.name': `'paper'`,
   'revisions.reason': `'returned'`,
@@ -354,7 +356,7 @@ describe('a move is refused', () => {
   it("if the new server's clock is behind, so that later rows would look older", async () => {
     await using warehouse = await aWarehouse();
     await using target = await aWarehouse();
-    await using slow = await aRewritingRelay(target.url, 'answered', /\b20\d\d-(?=\d\d-\d\d \d)/g, '2020-');
+    await using slow = await aRewritingRelay(target.url, 'answered', /(?<!\d)[12]\d{12}(?!\d)/g, '1600000000000');
     expect(await move(warehouse, slow.url)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/clock .* s behind/),

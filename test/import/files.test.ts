@@ -8,8 +8,12 @@ import { describe, expect } from 'vitest';
 import { ZipFile } from 'yazl';
 import { describeImport } from '../../src/commands/import/import-summary.ts';
 import { openDuckDB } from '../../src/duckdb.ts';
+import type { ImportResult } from '../../src/import/import-files.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { indexOverTime } from '../../src/warehouse/questions/indices.ts';
+import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { breakAt } from '../load/break-at.ts';
+import { aLog } from '../support/a-log.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { aZip, clock, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
@@ -402,34 +406,87 @@ describe('an import that ends early', () => {
   });
 
   it.for(['first', 'second'])(
-    'drops a batch whose file another import has taken by the %s try to commit it',
+    'drops a batch whose file another process has taken by the %s try to commit it, and reads on when that is dead',
     async (which, { db, folder }) => {
+      const another = { command: 'import', run_by: 'another', version: 'test', concurrency: null };
+      await registerProcess(db, { process_id: 'another', ...another });
       await sql`
         create function gmsi.take_over() returns trigger language plpgsql as $$
-        begin update gmsi.imported_files set load_id = 999; return null; end $$;
+        begin update gmsi.imported_files set process_id = 'another'; return null; end $$;
         create trigger take_over after insert on gmsi.imported_files for each row execute function gmsi.take_over()`.execute(
         db,
       );
       if (which === 'second') await breakAt(db, undefined, 1);
       const path = await folder.write('many.ndjson', manyRecords(100));
-      const days = { from: '2024-01-01', to: '2024-01-31' };
-      expect(await runImport(db, [path], { stated, days })).toMatchObject({
-        outcome: 'incomplete',
-        loaded: 0,
-        covered: { days: 0 },
-        refused: [{ why: expect.stringContaining('Another import reads') }],
-      });
+      const { log, lines } = aLog();
+      const running = runImport(db, [path], { stated, log });
+      await expect
+        .poll(() => lines.map(({ msg }) => msg))
+        .toContainEqual(expect.stringMatching(/^another import/));
       expect(await rowsIn(db, 'headlines')).toEqual([]);
+      await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`.execute(
+        db,
+      );
+      expect(await running).toMatchObject({ outcome: 'done', loaded: 1 });
+      expect(await rowsIn(db, 'headlines')).toHaveLength(100);
     },
   );
 
-  it('may run twice at once: one of them loads a file', async ({ db, folder }) => {
+  it('leaves the files of a living import to it, and is done when that is', async ({ db, folder }) => {
     const path = await folder.write('many.ndjson', manyRecords(2500));
-    const both = await Promise.all([1, 2].map(() => runImport(db, [path], { stated })));
-    expect(both.map(({ outcome }) => outcome)).toContain('done');
+    let second: Promise<ImportResult> | undefined;
+    const onProgress = ({ records }: { records: number }) => {
+      if (records > 0) second ??= runImport(db, [path], { stated });
+    };
+    const first = await runImport(db, [path], { stated, onProgress });
+    expect(first).toMatchObject({ outcome: 'done', loaded: 1, refused: [] });
+    expect(await second).toMatchObject({ outcome: 'done', loaded: 0, loadedBefore: 1, refused: [] });
     expect(await rowsIn(db, 'headlines')).toHaveLength(2500);
     const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(db);
     expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
+  });
+
+  /** Runs SQL once, in the transaction that brings a file to a record: as if the warehouse had gone back in time right after it. */
+  async function afterRecord(db: Warehouse, record: number, statements: string): Promise<void> {
+    await sql
+      .raw(`
+        create sequence gmsi.gone_back;
+        create function gmsi.go_back() returns trigger language plpgsql as $$
+        begin if nextval('gmsi.gone_back') = 1 then ${statements} end if; return null; end $$;
+        create trigger go_back after update of records on gmsi.imported_files for each row
+          when (new.records = ${record}) execute function gmsi.go_back()`)
+      .execute(db);
+  }
+
+  it('reads on from where the file is, if the warehouse has lost its last batches', async ({
+    db,
+    folder,
+  }) => {
+    const path = await folder.write('many.ndjson', manyRecords(3500));
+    await afterRecord(
+      db,
+      2000,
+      `update gmsi.imported_files set records = 1000;
+       delete from gmsi.headlines where published_at >= '2024-01-01Z'::timestamptz + interval '1000 minutes';`,
+    );
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(db, 'headlines')).toHaveLength(3500);
+  });
+
+  it('is not called done if the warehouse has gone back to before it, and writes no more rows', async ({
+    db,
+    folder,
+  }) => {
+    const path = await folder.write('many.ndjson', manyRecords(3500));
+    await afterRecord(
+      db,
+      2000,
+      'delete from gmsi.imported_files; delete from gmsi.loads; delete from gmsi.headlines;',
+    );
+    await expect(runImport(db, [path], { stated })).rejects.toThrow(/does not list this load/);
+    expect(await rowsIn(db, 'headlines')).toEqual([]);
+    expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
+    expect(await rowsIn(db, 'headlines')).toHaveLength(3500);
   });
 });
 

@@ -427,6 +427,35 @@ describe('a repair', () => {
     expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
   });
 
+  it.for([
+    ['has nothing of it', 'delete from gmsi.loads where load_id = new.load_id;'],
+    ['lacks its last batch', 'update gmsi.loads set pages = 1 where load_id = new.load_id;'],
+  ] as const)(
+    'is not called done if the warehouse goes back in time and %s; the next one makes it good',
+    async ([, lose], { db }) => {
+      await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+      await runBackfill({ job, db, sandbox: drifting, clock });
+      await sql
+        .raw(`
+          create table gmsi.backup as select * from gmsi.rejected_records;
+          create sequence gmsi.gone_back;
+          create function gmsi.go_back() returns trigger language plpgsql as $$
+          begin
+            if nextval('gmsi.gone_back') = 1 then
+              ${lose} delete from gmsi.headlines;
+              insert into gmsi.rejected_records select * from gmsi.backup on conflict do nothing;
+            end if;
+            return null;
+          end $$;
+          create trigger go_back after update of pages on gmsi.loads for each row
+            when (new.command = 'repair' and new.pages = 2) execute function gmsi.go_back()`)
+        .execute(db);
+      await expect(repairAll(db, timeAlias)).rejects.toThrow(/does not list this repair/);
+      expect(await repairAll(db, timeAlias)).toMatchObject({ outcome: 'done' });
+      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    },
+  );
+
   it('may run twice at once', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     const { totals } = await runBackfill({ job, db, sandbox: drifting, clock });

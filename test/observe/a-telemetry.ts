@@ -24,6 +24,7 @@ export function aTelemetry(
   return startTelemetry({
     config: aConfig,
     warehouse,
+    runBy: 'test',
     log: aLog().log,
     clock: () => now,
     jobs: async () => jobs,

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
+import { mayTake, type Owner } from './processes.ts';
 
 export type AlertKind =
   | 'failed windows'
@@ -43,7 +44,7 @@ export async function raiseAlert(
 /** Resolves the open alert for a cause, if there is one. */
 export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCause): Promise<void> {
   await sql`
-    update gmsi.alerts set resolved_at = now(), sending_since = null
+    update gmsi.alerts set resolved_at = now()
     where job = ${job} and kind = ${kind} and resolved_at is null
   `.execute(db);
 }
@@ -51,21 +52,30 @@ export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCau
 /** Resolves all open alerts of a job. */
 export async function resolveAlerts(db: Kysely<Database>, job: string): Promise<void> {
   await sql`
-    update gmsi.alerts set resolved_at = now(), sending_since = null where job = ${job} and resolved_at is null
+    update gmsi.alerts set resolved_at = now() where job = ${job} and resolved_at is null
   `.execute(db);
 }
 
-/**
- * Claims the alerts of a job that must be sent: no other process sends them within the next two minutes. The end of an alert
- * is reported only if its beginning was.
- */
-export async function claimDueAlerts(db: Kysely<Database>, job: string): Promise<DueAlert[]> {
+/** The end of an alert is reported only if its beginning was. */
+const mustBeSent = sql<boolean>`
+  case when resolved_at is null then sent_at is null else sent_at is not null and resolution_sent_at is null end`;
+
+/** Returns those of some jobs that have an alert to send. */
+export async function jobsWithDueAlerts(db: Kysely<Database>, jobs: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ job: string }>`
+    select distinct job from gmsi.alerts where job = any(${[...jobs]}::text[]) and ${mustBeSent} order by job`.execute(
+    db,
+  );
+  return rows.map(({ job }) => job);
+}
+
+/** Claims the alerts of a job that must be sent, and that no other living process is sending. */
+export async function claimDueAlerts(db: Kysely<Database>, job: string, sender: Owner): Promise<DueAlert[]> {
   const { rows } = await sql<DueAlert>`
-    update gmsi.alerts set sending_since = now()
+    update gmsi.alerts set process_id = ${sender.processId}
     where alert_id in (
-      select alert_id from gmsi.alerts
-      where job = ${job} and (sending_since is null or sending_since not between now() - interval '2 minutes' and now())
-        and case when resolved_at is null then sent_at is null else sent_at is not null and resolution_sent_at is null end
+      select alert_id from gmsi.alerts a
+      where job = ${job} and ${mustBeSent} and ${mayTake('a.process_id', sender)}
       order by alert_id for update skip locked
     )
     returning alert_id, job, kind, message, details, raised_at, resolved_at
@@ -80,6 +90,6 @@ export async function markSent(
 ): Promise<void> {
   const column = sql.ref(resolved_at === null ? 'sent_at' : 'resolution_sent_at');
   await sql`
-    update gmsi.alerts set ${column} = now(), sending_since = null where alert_id = ${alert_id}
+    update gmsi.alerts set ${column} = now() where alert_id = ${alert_id}
   `.execute(db);
 }

@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
+import { mayTake, type Owner } from './processes.ts';
 import { isOfSeries, seriesColumns, seriesValues } from './series.ts';
 
 /** A file to import, as the warehouse stores it. */
@@ -19,7 +20,8 @@ export interface FileToImport {
 /** The position of a claimed file: a batch is committed only if it follows exactly this position. */
 export interface FilePosition {
   readonly fileId: number;
-  readonly loadId: number;
+  /** The process that reads it. */
+  readonly processId: string;
   /** Records that are loaded or rejected. */
   readonly records: number;
   /** Those of them that were rejected. */
@@ -31,34 +33,40 @@ export interface FilePosition {
 export type RecordsByDay = Readonly<Record<Day, number>>;
 
 /**
- * Claims a file for a load, at its checkpoint. If another load is reading the file, that load loses it and drops the batch in
- * hand.
+ * Claims a file for a load of a process, at its checkpoint.
+ * @returns `undefined` if another living process reads the file, or if the warehouse does not list the load or the process, as after
+ * a restore
  */
 export async function claimFile(
   db: Kysely<Database>,
   { series, content, name, archive, madeAt }: FileToImport,
   loadId: number,
-): Promise<FilePosition & { readonly isFinished: boolean }> {
-  const { rows } = await sql<Omit<FilePosition, 'loadId'> & { readonly isFinished: boolean }>`
-    insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id)
-    values (${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, ${loadId}::bigint)
+  owner: Owner,
+): Promise<(FilePosition & { readonly isFinished: boolean }) | undefined> {
+  const { processId } = owner;
+  const { rows } = await sql<Omit<FilePosition, 'processId'> & { readonly isFinished: boolean }>`
+    insert into gmsi.imported_files as kept (${seriesColumns}, content, name, archive, made_at, load_id, process_id)
+    select ${seriesValues(series)}, ${content}, ${name}, ${archive}, ${madeAt}::timestamptz, load_id, process_id
+    from gmsi.loads join gmsi.processes using (process_id) where load_id = ${loadId}::bigint and process_id = ${processId}
     on conflict (${seriesColumns}, content) do update
       set name = excluded.name, error = null,
-          load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end
+          load_id = case when kept.finished_at is null then excluded.load_id else kept.load_id end,
+          process_id = case when kept.finished_at is null then excluded.process_id else kept.process_id end
+      where kept.finished_at is not null or ${mayTake('kept.process_id', owner)}
     returning file_id as "fileId", records, records_rejected as rejected, records_by_day as "recordsByDay",
               finished_at is not null as "isFinished"
   `.execute(db);
-  return { ...rows[0]!, loadId };
+  return rows[0] && { ...rows[0], processId };
 }
 
 /**
  * Moves a file's checkpoint past a batch.
  * @param after the file's position after the batch
- * @throws ClaimLost if the file is no longer this load's, or not at this position
+ * @throws ClaimLost if the file is no longer this process's, or not at this position
  */
 export async function advanceFile(
   trx: Transaction<Database>,
-  { fileId, loadId, records }: FilePosition,
+  { fileId, processId, records }: FilePosition,
   after: FilePosition,
   batch: { readonly inserted: number; readonly changed: number },
 ): Promise<void> {
@@ -67,15 +75,15 @@ export async function advanceFile(
     set records = ${after.records}::bigint, records_rejected = ${after.rejected}::bigint,
         records_by_day = ${JSON.stringify(after.recordsByDay)}::jsonb,
         rows_inserted = rows_inserted + ${batch.inserted}::bigint, rows_changed = rows_changed + ${batch.changed}::bigint
-    where file_id = ${fileId} and load_id = ${loadId}::bigint and records = ${records}::bigint and finished_at is null
+    where file_id = ${fileId} and process_id = ${processId} and records = ${records}::bigint and finished_at is null
   `.execute(trx);
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
-/** Returns true if this load has a file at exactly this position. Locks the file. */
+/** Returns true if this process has a file at exactly this position. Locks the file. */
 export async function isFileAt(trx: Transaction<Database>, at: FilePosition): Promise<boolean> {
   const { rows } = await sql<{ is_at: boolean }>`
-    select load_id = ${at.loadId}::bigint and records = ${at.records}::bigint as is_at
+    select process_id = ${at.processId} and records = ${at.records}::bigint as is_at
     from gmsi.imported_files where file_id = ${at.fileId} for update
   `.execute(trx);
   return rows[0]?.is_at ?? false;
@@ -83,12 +91,12 @@ export async function isFileAt(trx: Transaction<Database>, at: FilePosition): Pr
 
 /**
  * Marks a file as loaded, because it has no record after this position.
- * @throws ClaimLost if the file is no longer this load's, or not at this position
+ * @throws ClaimLost if the file is no longer this process's, or not at this position
  */
 export async function finishFile(db: Kysely<Database>, at: FilePosition): Promise<void> {
   const { numAffectedRows } = await sql`
     update gmsi.imported_files set finished_at = coalesce(finished_at, clock_timestamp())
-    where file_id = ${at.fileId} and load_id = ${at.loadId}::bigint and records = ${at.records}::bigint
+    where file_id = ${at.fileId} and process_id = ${at.processId} and records = ${at.records}::bigint
   `.execute(db);
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
@@ -96,12 +104,12 @@ export async function finishFile(db: Kysely<Database>, at: FilePosition): Promis
 /** Stores why a file was not read to its end. */
 export async function leaveFile(
   db: Kysely<Database>,
-  { fileId, loadId }: FilePosition,
+  { fileId, processId }: FilePosition,
   error: string,
 ): Promise<void> {
   await sql`
     update gmsi.imported_files set error = ${error}
-    where file_id = ${fileId} and load_id = ${loadId}::bigint and finished_at is null
+    where file_id = ${fileId} and process_id = ${processId} and finished_at is null
   `.execute(db);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Database, LoadOutcome } from '../database.ts';
+import { ClaimLost } from '../errors.ts';
 import { leaveWindows } from './windows.ts';
 
 /** The totals of a load so far. */
@@ -56,17 +57,42 @@ export async function startLoad(
   return load_id;
 }
 
+/** A load of a process. A warehouse that went back in time may give its number to the load of another one. */
+export interface OwnLoad {
+  readonly loadId: number;
+  readonly processId: string;
+}
+
 /** Stores the totals of a load so far. */
-export async function storeTotals(db: Kysely<Database>, loadId: number, totals: LoadTotals): Promise<void> {
+export async function storeTotals(
+  db: Kysely<Database>,
+  { loadId, processId }: OwnLoad,
+  totals: LoadTotals,
+): Promise<void> {
   await db
     .updateTable('gmsi.loads')
     .set({ ...totals, updated_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
+    .where('process_id', '=', processId)
     .execute();
 }
 
-/** Returns true if the warehouse lists a load as the one of a process; a warehouse that went back in time may give its number away. */
-export async function isListed(db: Kysely<Database>, loadId: number, processId: string): Promise<boolean> {
+/**
+ * Stores the totals of a load with one more page, in the transaction of that page.
+ * @throws ClaimLost if the warehouse does not list the load with the pages before
+ */
+export async function advanceLoad(
+  trx: Transaction<Database>,
+  load: OwnLoad,
+  totals: LoadTotals,
+): Promise<void> {
+  if (!(await hasCommitted(trx, load, totals.pages - 1)))
+    throw new ClaimLost('The warehouse does not list what this load has committed.');
+  await storeTotals(trx, load, totals);
+}
+
+/** Returns true if the warehouse lists a load as the one of a process. */
+export async function isListed(db: Kysely<Database>, { loadId, processId }: OwnLoad): Promise<boolean> {
   const load = db
     .selectFrom('gmsi.loads')
     .select('load_id')
@@ -77,28 +103,29 @@ export async function isListed(db: Kysely<Database>, loadId: number, processId: 
 
 /** Returns true if a load has stored so many committed pages. Locks the load. */
 export async function hasCommitted(
-  trx: Transaction<Database>,
-  loadId: number,
+  db: Kysely<Database>,
+  { loadId, processId }: OwnLoad,
   pages: number,
 ): Promise<boolean> {
-  const load = trx.selectFrom('gmsi.loads').select('pages').where('load_id', '=', loadId).forUpdate();
-  return (await load.executeTakeFirst())?.pages === pages;
+  const load = db.selectFrom('gmsi.loads').select('pages').where('load_id', '=', loadId);
+  return (await load.where('process_id', '=', processId).forUpdate().executeTakeFirst())?.pages === pages;
 }
 
 /** Ends a load: stores its final totals, and leaves its windows. */
 export async function finishLoad(
   db: Kysely<Database>,
-  loadId: number,
+  { loadId, processId }: OwnLoad,
   outcome: LoadOutcome,
   totals: LoadTotals,
   error: string | null,
 ): Promise<void> {
-  await leaveWindows(db, loadId);
-  await db
+  const { numUpdatedRows } = await db
     .updateTable('gmsi.loads')
     .set({ ...totals, outcome, error, updated_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
-    .execute();
+    .where('process_id', '=', processId)
+    .executeTakeFirst();
+  if (numUpdatedRows > 0n) await leaveWindows(db, loadId);
 }
 
 /** The `reason` of loads of workers that load again what was loaded longest ago. */

@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Database, ProcessesTable } from '../database.ts';
 
 /*
- * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a load (gmsi.loads) and so
- * the windows that name that. It is alive as long as it sends heartbeats, by the database's clock.
+ * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a file that it reads
+ * (gmsi.imported_files), an alert that it sends (gmsi.alerts), a load (gmsi.loads) and so the windows that name that. It is alive as long as it sends heartbeats, by the database's clock.
  *
  *                 │ taken by another       │ taken by the owner       │ left by the owner
  *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
@@ -89,7 +89,6 @@ export async function storeJobsOf(
     .execute();
 }
 
-/**
 /**
  * Returns the condition that a worker runs the job that `job` names. False before it is registered again after a restore: nothing can
  * name a process that the warehouse does not list. Locks the process, so that it stays listed until the transaction ends.
