@@ -14,7 +14,8 @@ comment on column gmsi.warehouse_moves.direction is 'to: moved to the other ware
 comment on column gmsi.warehouse_moves.other is 'The other warehouse, without a password.';
 comment on column gmsi.warehouse_moves.marked_at is 'When the row was written.';
 
-create function gmsi.refuse_moved() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- With the owner's rights, because a user who could write the mark could make the owner's next move empty another warehouse.
+create function gmsi.refuse_moved() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   mark gmsi.warehouse_moves;
 begin
@@ -31,6 +32,10 @@ begin
   return null;
 end $$;
 comment on function gmsi.refuse_moved() is 'Refuses a statement in a warehouse that gmsi move has moved away, or has not filled yet (SQLSTATE GM001).';
+
+do $$ begin
+  execute replace(pg_catalog.pg_get_functiondef('gmsi.grant_roles()'::regprocedure), '''^kysely_''', '''^(kysely_|warehouse_moves$)''');
+end $$;
 
 -- A process has to write one of these to load, to book a request, to own something, or to give a moment a name.
 do $$

@@ -63,7 +63,7 @@ ${facts([
   ],
 ])}
 
-The old warehouse is as it was. To go on in the new one, set DATABASE_URL to its address on every machine.
-What is loaded into the old one after ${snapshotAt.toISOString().slice(0, 19).replace('T', ' ')} UTC is not in the new one.
+To go on in the new warehouse, set DATABASE_URL to its address on every machine. The old one has all its rows, but refuses loads
+since ${snapshotAt.slice(0, 19).replace('T', ' ')} UTC: two warehouses would spend one budget twice.
 ${nextStep('doctor')}`;
 }

@@ -46,6 +46,9 @@ export class SchemaGone extends ConfigError {
   }
 }
 
+/** The warehouse was moved to another database, or `gmsi move` has not filled it yet. */
+export class WarehouseMoved extends ConfigError {}
+
 /** A write failed several times and may itself be the cause. It is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
@@ -168,6 +171,11 @@ export function namedDatabaseError(error: unknown): unknown {
     const hint =
       'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the connection limit of the user. A rerun continues where this one stopped.';
     return new WarehouseUnavailable(`The warehouse has no free connection: ${message}`, { cause, hint });
+  }
+  // The database says it (gmsi.refuse_moved).
+  if (code === 'GM001') {
+    const { hint = '' } = error as { hint?: string };
+    return new WarehouseMoved(message, { cause, hint });
   }
   const cut = code === '' && cutConnection.test(message);
   if (cut || isStale(error) || passing.test(code) || network.has(code)) {

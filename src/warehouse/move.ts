@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { addAbortListener } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,26 +9,41 @@ import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { ConfigError, GmsiError, kindOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openPool, type PatientWarehouse } from './connect.ts';
-import { namedDatabaseError, namedWriteError } from './errors.ts';
-import { databaseTime, readStanding } from './health.ts';
+import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
+import { databaseTime, isReadOnly, readStanding } from './health.ts';
 import { checkOwner, isUnproven, migrate, migrationStatus } from './migrate.ts';
 import { schemaObjects } from './schema-objects.ts';
 import { livingProcesses } from './tables/processes.ts';
 
 /*
- * The old warehouse is read in one snapshot, and the new one is written in one transaction:
+ * The old warehouse is locked against writing and read in one transaction, and the new one is written in one. Who writes meanwhile
+ * waits, and is refused by the mark in the end (gmsi.warehouse_moves):
  *
- *   old  ──┬─ snapshot ─┬─ COPY, table by table ─┬─ fingerprints ─┬─ has anybody loaded since? ─┐
- *   new  ──┴─ migrate ──┴─ COPY, no triggers ────┴─ fingerprints ─┴─────────────────────────────┴─ COMMIT
+ *   old  ──┬─ lock ────┬─ COPY, table by table ─┬─ fingerprints ─┬────────────────── mark: moved, COMMIT ─┐
+ *   new  ──┴─ migrate ─┴─ COPY, no triggers ────┴─ fingerprints ─┴─ mark: being filled, COMMIT ───────────┴─ no mark
  *
- * Whatever stops it before the COMMIT leaves the new warehouse without a row, and it can be run again.
+ *   killed before │ old            │ new                  │ the next gmsi move
+ *   ──────────────┼────────────────┼──────────────────────┼───────────────────────────────────────────
+ *   the first     │ as it was      │ has no row           │ begins again
+ *   the second    │ as it was      │ whole, refuses loads │ empties the new one, and begins again
+ *   the third     │ refuses loads  │ whole, refuses loads │ compares them, and takes the mark off the new one
+ *
+ * So never do both load. To go back, or to use a copy of the old one, see docs/operating.md.
  */
 
 /** Tables that are not moved, and why. A table of a later migration is moved, unless it is named here. */
 export const notMoved: Readonly<Record<string, string>> = {
   kysely_migration: 'Migrating the new warehouse fills it.',
   turns: 'Whoever locks a row makes it.',
+  warehouse_moves: 'It has the mark of the move itself.',
 };
+
+/** The row of `gmsi.warehouse_moves`. */
+interface Mark {
+  readonly move_id: string;
+  readonly direction: 'to' | 'from';
+  readonly other: string;
+}
 
 /** A warehouse that is open. */
 interface Side {
@@ -39,7 +54,6 @@ interface Side {
 }
 
 export interface Move {
-  /** It is only read. */
   readonly from: Side;
   readonly to: Side;
   readonly leaseSeconds: number;
@@ -59,8 +73,8 @@ export interface MoveStep {
 }
 
 export interface Moved {
-  /** What was stored in the old warehouse after this moment was not moved. */
-  readonly snapshotAt: Date;
+  /** From this moment on, nothing was stored in the old warehouse. To the microsecond. */
+  readonly snapshotAt: string;
   readonly tables: readonly MovedTable[];
 }
 
@@ -95,15 +109,24 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
       void sql`select pg_cancel_backend(${pid}::int)`.execute(patient.plain).catch(() => {});
   });
   try {
-    const snapshotAt = await beginSnapshot(source);
-    await refuseLiving(from, leaseSeconds, snapshotAt);
+    const tables = await tablesOf(source);
+    const snapshotAt = await lockAll(source, tables);
     await refuseSame(source, target);
-    await refuseFilled(to, target);
+    const [mark, begun] = [await markOf(source), await markOf(target)];
+    if (mark?.direction === 'to' && begun?.move_id === mark.move_id) {
+      const moved = await compareAll(source, target, tables, move);
+      await release(to);
+      return { snapshotAt, tables: moved };
+    }
+    await refuseMarked(source);
+    await refuseLiving(from, leaseSeconds);
+    // Only this warehouse may fill it again: the other one of another move may refuse loads already.
+    const isBegun = begun?.direction === 'from' && begun.other === from.description;
+    if (!isBegun) await refuseFilled(to, target);
     await refuseClockBehind(from, to);
     await makeReady(to, move);
-    const tables = await tablesOf(source);
     await compareSchemas(move);
-    await beginFilling(target, tables);
+    await beginFilling(target, tables, isBegun);
     // Once more, because nobody else can write to these tables from here on.
     await refuseFilled(to, target);
     await copyAll(source, target, tables, move);
@@ -111,9 +134,13 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
     await copyDelay(source, target);
     const moved = await compareAll(source, target, tables, move);
     for (const { relation } of tables) await target.ask(`alter table ${relation} enable trigger user`);
-    await refuseLiving(from, leaseSeconds, snapshotAt);
     await waitForClock(target, snapshotAt);
+    const moveId = randomUUID();
+    await writeMark(target, { move_id: moveId, direction: 'from', other: from.description });
     await commit(to, target);
+    await writeMark(source, { move_id: moveId, direction: 'to', other: to.description });
+    await commit(from, source);
+    await release(to);
     return { snapshotAt, tables: moved };
   } catch (error) {
     if (stop.aborted) throw stop.reason;
@@ -125,7 +152,7 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
   }
 }
 
-const nothingMoved = 'Nothing was moved, and the old warehouse is as it was. Run it again.';
+const nothingMoved = 'Nothing was moved, and the old warehouse is the one to use. Run it again.';
 
 /** A connection of its own, because COPY needs the driver's. */
 interface Connection extends AsyncDisposable {
@@ -167,6 +194,10 @@ async function refuseUnmovable({ patient, description }: Side): Promise<void> {
     throw new ConfigError("The warehouse's schema is older than this program, and a move only reads it.", {
       hint: 'Run gmsi migrate first.',
     });
+  if (await isReadOnly(patient))
+    throw new ConfigError('The warehouse can only be read, so it cannot be marked as moved.', {
+      hint: takesNoWrites,
+    });
   const { may_migrate, owner, user } = await readStanding(patient);
   if (!may_migrate)
     throw new ConfigError(
@@ -177,26 +208,67 @@ async function refuseUnmovable({ patient, description }: Side): Promise<void> {
     );
 }
 
-/** @returns the moment from which on nothing that is stored is moved */
-async function beginSnapshot({ ask }: Connection): Promise<Date> {
-  await ask('begin isolation level repeatable read read only');
-  const [begun] = await ask<{ at: Date }>(
-    "select now() as at, set_config('idle_in_transaction_session_timeout', '0', true)",
+/**
+ * Locks the tables against writing. Partitions are written through their tables, so these alone are locked: the server keeps few
+ * locks.
+ * @returns the moment from which on nothing is stored
+ */
+async function lockAll({ ask }: Connection, tables: readonly Table[]): Promise<string> {
+  await ask('begin isolation level repeatable read');
+  // Before the first query, which takes the snapshot.
+  const all = [...tables.map(({ relation }) => relation), 'gmsi.warehouse_moves'];
+  await ask(`lock table ${all.map((relation) => `only ${relation}`).join(', ')} in share row exclusive mode`);
+  const [locked] = await ask<{ at: string }>(
+    `select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at,
+            set_config('idle_in_transaction_session_timeout', '0', true)`,
   );
-  return begun!.at;
+  return locked!.at;
 }
 
-/** What a process stores after the snapshot would be missing in the new warehouse, with the requests that it cost. */
-async function refuseLiving({ patient }: Side, leaseSeconds: number, since: Date): Promise<void> {
-  const living = await livingProcesses(patient, leaseSeconds, since);
+/** Returns the mark of a warehouse; `undefined` if it has none, or is none. */
+async function markOf({ ask }: Connection): Promise<Mark | undefined> {
+  const [known] = await ask<{ yes: boolean }>(
+    "select to_regclass('gmsi.warehouse_moves') is not null as yes",
+  );
+  if (!known!.yes) return undefined;
+  return (await ask<Mark & object>('select move_id, direction, other from gmsi.warehouse_moves'))[0];
+}
+
+/** @throws the refusal of the warehouse itself, if it was moved or is not filled yet: a trigger of the statement */
+async function refuseMarked({ ask }: Connection): Promise<void> {
+  await ask('update gmsi.processes set jobs = jobs where false');
+}
+
+async function writeMark({ ask }: Connection, { move_id, direction, other }: Mark): Promise<void> {
+  await ask('delete from gmsi.warehouse_moves');
+  await ask('insert into gmsi.warehouse_moves (move_id, direction, other) values ($1, $2, $3)', [
+    move_id,
+    direction,
+    other,
+  ]);
+}
+
+/** Takes the mark off the new warehouse: from here on, it is the one to use. */
+async function release({ patient }: Side): Promise<void> {
+  await sql`delete from gmsi.warehouse_moves`.execute(patient).catch((cause: Error) => {
+    throw new MoveFailed(
+      `Everything was moved, but the new warehouse still refuses loads: ${cause.message}`,
+      {
+        cause,
+        hint: 'Run it again: it compares both, and ends the move.',
+      },
+    );
+  });
+}
+
+/** A process that runs would be refused in the middle of its work. */
+async function refuseLiving({ patient }: Side, leaseSeconds: number): Promise<void> {
+  const living = await livingProcesses(patient, leaseSeconds);
   if (living.length === 0) return;
   const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
-  throw new ConfigError(
-    `Nothing was moved, because the new warehouse would lack what these processes store: ${names}.`,
-    {
-      hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
-    },
-  );
+  throw new ConfigError(`Nothing was moved, because these processes are using the warehouse: ${names}.`, {
+    hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
+  });
 }
 
 /** Advisory locks belong to a database, so a lock that is taken in both shows that they are the same. */
@@ -244,7 +316,7 @@ async function refuseClockBehind(from: Side, to: Side): Promise<void> {
 }
 
 /** So that what is stored next is stamped later than everything that was moved. */
-async function waitForClock({ ask }: Connection, snapshotAt: Date): Promise<void> {
+async function waitForClock({ ask }: Connection, snapshotAt: string): Promise<void> {
   await ask('select pg_sleep(greatest(0, extract(epoch from $1::timestamptz - clock_timestamp())))', [
     snapshotAt,
   ]);
@@ -329,8 +401,9 @@ async function compareSchemas({ from, to, log }: Move): Promise<void> {
 /**
  * Begins the transaction that is all of the move. The owner of a table may turn off its triggers; they would store revisions and
  * rollups, which are copied. That also locks the tables against other writers.
+ * @param isBegun true if an earlier move has filled them and was killed
  */
-async function beginFilling({ ask }: Connection, tables: readonly Table[]): Promise<void> {
+async function beginFilling({ ask }: Connection, tables: readonly Table[], isBegun: boolean): Promise<void> {
   // Each in a transaction of its own, because the server keeps few locks, and a new table needs many.
   for (const { name, parts } of tables)
     for (const { month } of parts)
@@ -338,6 +411,7 @@ async function beginFilling({ ask }: Connection, tables: readonly Table[]): Prom
   await ask('begin isolation level read committed');
   await ask("select set_config('idle_in_transaction_session_timeout', '0', true)");
   for (const { relation } of tables) await ask(`alter table ${relation} disable trigger user`);
+  if (isBegun) await ask(`truncate ${tables.map(({ relation }) => relation).join(', ')}`);
 }
 
 async function copyAll(source: Connection, target: Connection, tables: readonly Table[], move: Move) {

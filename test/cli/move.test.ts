@@ -2,8 +2,11 @@ import { sql } from 'kysely';
 import { describe, expect, it, test, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { notMoved } from '../../src/warehouse/move.ts';
+import { nameMoment } from '../../src/warehouse/tables/moments.ts';
+import { beatProcess } from '../../src/warehouse/tables/processes.ts';
+import { takeRequest } from '../../src/warehouse/tables/requests.ts';
 import { aLogin } from '../support/a-login.ts';
-import { aProcess } from '../support/a-process.ts';
+import { aLoad, aProcess, silence } from '../support/a-process.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { relay } from '../support/other-servers.ts';
 import { aPostgresql15, hasPostgresql15 } from '../support/postgresql-15.ts';
@@ -117,7 +120,7 @@ async function fill(db: Warehouse): Promise<void> {
   // Others refer to these two.
   const tables = [...new Set(['processes', 'windows', ...(await tablesOf(db))])];
   for (const table of tables) {
-    if ((await countRows(db, table)) > 0) continue;
+    if (table in notMoved || (await countRows(db, table)) > 0) continue;
     const own = columns.filter((column) => column.table === table);
     if (own[0]!.partitioned)
       await sql`select gmsi.ensure_month_partition(${table}, '2024-02-01')`.execute(db);
@@ -133,7 +136,7 @@ const loading = serving({ limits: null, volume: 0.1 });
 
 describe('moving a warehouse', () => {
   loading(
-    'brings every row of every table, and leaves the old one as it was',
+    'brings every row of every table, and leaves them in the old one',
     async ({ warehouse, db, sandbox }) => {
       await using target = await anOrdinaryTarget();
       await runBackfill({ job, db, sandbox });
@@ -213,6 +216,11 @@ describe('moving a warehouse', () => {
     expect(await move(first, second.url)).toMatchObject({ code: 0 });
     expect(await move(second, third.url)).toMatchObject({ code: 0 });
     expect(await everything(third.db)).toEqual(await everything(first.db));
+    const named = await gmsiHere(['snapshot', 'paper'], { cwd, env: { DATABASE_URL: first.url } });
+    expect(named).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/was moved to database .*\n {2}→ Set DATABASE_URL to that one\.\n$/),
+    });
   });
 
   test.skipIf(!hasPostgresql15)(
@@ -245,37 +253,89 @@ async function sums(db: Warehouse) {
   return { hourly_sums, daily_sums };
 }
 
+/** Books a request, as every command does before it sends one. */
+function booked(db: Warehouse) {
+  return takeRequest(db, { key: 'k', month: '2026-11-01', budget: 100, rate: Number.POSITIVE_INFINITY });
+}
+
+/** Expects that the new warehouse loads, and that the old one refuses to. */
+async function expectMoved(from: { readonly db: Warehouse }, to: { readonly db: Warehouse }): Promise<void> {
+  await booked(to.db);
+  for (const use of [booked, aProcess])
+    await expect(Promise.resolve(use(from.db))).rejects.toThrow(
+      /^This warehouse was moved to database .* at .* UTC\.$/,
+    );
+}
+
+/** Lets every change of the mark fail, as if the move were killed right before it. @returns what ends that */
+async function refusing(db: Warehouse, what: 'insert' | 'delete'): Promise<() => Promise<unknown>> {
+  await sql
+    .raw(`
+      create function public.killed() returns trigger language plpgsql as $$ begin raise 'killed'; end $$;
+      create trigger killed before ${what} on gmsi.warehouse_moves for each row execute function public.killed()`)
+    .execute(db);
+  return () => sql`drop trigger killed on gmsi.warehouse_moves; drop function public.killed`.execute(db);
+}
+
+/** Other sessions of a database that are in a transaction. */
+const inTransaction = sql`from pg_stat_activity
+  where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`;
+
+/** Does something when a move has copied headlines, and waits for a table that this test has locked. */
+async function midway<T>(
+  from: { readonly url: string; readonly db: Warehouse },
+  to: { readonly url: string; readonly db: Warehouse },
+  then: (moving: Running) => Promise<T>,
+): Promise<T> {
+  let isLocked = () => {};
+  const locked = new Promise<void>((resolve) => {
+    isLocked = resolve;
+  });
+  // Before it copies, it makes partitions; before that, it looks at the size of tables, for which it would wait, too.
+  await sql`select gmsi.ensure_month_partition('ticker_headlines', '2024-02-01')`.execute(from.db);
+  const partitions = to.db.transaction().execute(async (trx) => {
+    await sql`select gmsi.wait_for_turn('making a partition')`.execute(trx);
+    await locked;
+  });
+  const moving = startGmsi(['move', '--to', to.url], { cwd, env: { DATABASE_URL: from.url } });
+  await untilOneWaits(to.db);
+  return await from.db.transaction().execute(async (trx) => {
+    await sql`lock table gmsi.ticker_headlines_2024_02`.execute(trx);
+    isLocked();
+    await partitions;
+    await untilOneWaits(from.db);
+    return await then(moving);
+  });
+}
+
+it('lets wait who writes meanwhile, also a process that slept, and refuses them in the end: nothing of theirs is lost', async () => {
+  await using warehouse = await aWarehouse();
+  await using target = await aWarehouse();
+  const { db } = warehouse;
+  await upsert(db, [aRow({ directional_score: 0.1 })]);
+  const loadId = await aLoad(db);
+  await silence(db, loadId);
+  const { process_id } = await db.selectFrom('gmsi.processes').select('process_id').executeTakeFirstOrThrow();
+  const taken = { name: 'meanwhile', at: undefined, note: undefined, takenBy: 'test' };
+  const [moving, meanwhile] = await midway(warehouse, target, async (moving) => {
+    const writes = [booked(db), nameMoment(db, taken), beatProcess(db, process_id!)];
+    await vi.waitFor(async () => {
+      const { rows } = await sql`select from pg_locks where not granted`.execute(target.db);
+      expect(rows.length).toBeGreaterThan(writes.length);
+    });
+    return [moving, Promise.allSettled(writes)] as const;
+  });
+  expect(await moving.ended).toMatchObject({ code: 0 });
+  for (const write of await meanwhile)
+    expect(write).toMatchObject({
+      status: 'rejected',
+      reason: { message: expect.stringMatching(/was moved to/) },
+    });
+  expect(await everything(target.db)).toEqual(await everything(db));
+  await expectMoved(warehouse, target);
+});
+
 describe('a move that is cut off', () => {
-  /** Other sessions of a database that are in a transaction. */
-  const inTransaction = sql`from pg_stat_activity
-    where datname = current_database() and xact_start is not null and pid <> pg_backend_pid()`;
-
-  /** Does something when a move has copied headlines, and waits for a table that this test has locked. */
-  async function midway<T>(
-    from: { readonly url: string; readonly db: Warehouse },
-    to: { readonly url: string; readonly db: Warehouse },
-    then: (moving: Running) => Promise<T>,
-  ): Promise<T> {
-    let isLocked = () => {};
-    const locked = new Promise<void>((resolve) => {
-      isLocked = resolve;
-    });
-    // Before it copies, it makes partitions; before that, it looks at the size of tables, for which it would wait, too.
-    const partitions = to.db.transaction().execute(async (trx) => {
-      await sql`select gmsi.wait_for_turn('making a partition')`.execute(trx);
-      await locked;
-    });
-    const moving = startGmsi(['move', '--to', to.url], { cwd, env: { DATABASE_URL: from.url } });
-    await untilOneWaits(to.db);
-    return await from.db.transaction().execute(async (trx) => {
-      await sql`lock table gmsi.windows`.execute(trx);
-      isLocked();
-      await partitions;
-      await untilOneWaits(from.db);
-      return await then(moving);
-    });
-  }
-
   it.each([
     ['killed', 'SIGKILL', null],
     ['interrupted', 'SIGINT', 130],
@@ -297,6 +357,43 @@ describe('a move that is cut off', () => {
       expect(await everything(target.db)).toEqual(await everything(warehouse.db));
     },
   );
+
+  it('after the new warehouse was filled leaves the old one to use, and empties the new one when it is run again', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await aWarehouse();
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    const repaired = await refusing(warehouse.db, 'insert');
+    expect(await move(warehouse, target.url)).toMatchObject({ code: 1 });
+    await booked(warehouse.db);
+    await expect(booked(target.db)).rejects.toThrow(/^This warehouse is being filled from database /);
+    await repaired();
+    expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
+    expect(await everything(target.db)).toEqual(await everything(warehouse.db));
+    await expectMoved(warehouse, target);
+  });
+
+  it('after the old warehouse was marked leaves none that loads, and ends when it is run again', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await aWarehouse();
+    await using another = await aWarehouse();
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    const repaired = await refusing(target.db, 'delete');
+    expect(await move(warehouse, target.url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Everything was moved, .*\n {2}→ Run it again/),
+    });
+    await expect(booked(warehouse.db)).rejects.toThrow(/was moved to/);
+    await expect(booked(target.db)).rejects.toThrow(/being filled/);
+    expect(await move(warehouse, another.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^gmsi: This warehouse was moved to database .* UTC\.\n {2}→ Set DATABASE_URL to that one/m,
+      ),
+    });
+    await repaired();
+    expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
+    await expectMoved(warehouse, target);
+  });
 
   it('by the new server says so, and ends with 1', async () => {
     await using warehouse = await aWarehouse();
@@ -356,7 +453,12 @@ describe('a move is refused', () => {
   it("if the new server's clock is behind, so that later rows would look older", async () => {
     await using warehouse = await aWarehouse();
     await using target = await aWarehouse();
-    await using slow = await aRewritingRelay(target.url, 'answered', /(?<!\d)[12]\d{12}(?!\d)/g, '1600000000000');
+    await using slow = await aRewritingRelay(
+      target.url,
+      'answered',
+      /(?<!\d)[12]\d{12}(?!\d)/g,
+      '1600000000000',
+    );
     expect(await move(warehouse, slow.url)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/clock .* s behind/),
@@ -432,24 +534,17 @@ describe('a move is refused', () => {
     });
   });
 
-  it('while a process loads, or if one has loaded since the move began', async () => {
+  it('while a process loads', async () => {
     await using warehouse = await aWarehouse();
     await using target = await aWarehouse();
     await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
-    const refused = { code: 2, stderr: expect.stringContaining('gmsi test (test)') };
     const process = await aProcess(warehouse.db);
-    expect(await move(warehouse, target.url)).toMatchObject(refused);
-    await process[Symbol.asyncDispose]();
-
-    const running = await warehouse.db.transaction().execute(async (trx) => {
-      await sql`lock table gmsi.windows`.execute(trx);
-      const moving = startGmsi(['move', '--to', target.url], { cwd, env: { DATABASE_URL: warehouse.url } });
-      await untilOneWaits(warehouse.db);
-      await (await aProcess(warehouse.db))[Symbol.asyncDispose]();
-      return moving;
+    expect(await move(warehouse, target.url)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('gmsi test (test)'),
     });
-    expect(await running.ended).toMatchObject(refused);
-    expect(await countRows(target.db, 'headlines')).toBe(0);
+    await booked(warehouse.db);
+    await process[Symbol.asyncDispose]();
     expect(await move(warehouse, target.url)).toMatchObject({ code: 0 });
   });
 

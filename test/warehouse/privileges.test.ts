@@ -119,12 +119,15 @@ const functions = `
   from pg_proc p where p.pronamespace = 'gmsi'::regnamespace`;
 
 describe('the catalog', () => {
-  test('one function runs with its owner’s rights, with a fixed search_path; neither everybody nor a reader may run it', async () => {
+  test('two functions run with their owner’s rights, with a fixed search_path; neither everybody nor a reader may run them', async () => {
     expect(
       await rowsOf(
         `select name, settings, for_reader, for_loader, for_all from (${functions}) f where is_definer`,
       ),
-    ).toEqual(['ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false']);
+    ).toEqual([
+      'ensure_month_partition(text,date) search_path=pg_catalog, pg_temp false true false',
+      'refuse_moved() search_path=pg_catalog, pg_temp false false false',
+    ]);
   });
 
   test('everybody may run what asks with their own rights, loaders some more, and nobody a trigger’s', async () => {

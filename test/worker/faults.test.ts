@@ -102,6 +102,15 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });
 
+it('ends if its warehouse was moved to another database', async ({ warehouse, db, sandbox }) => {
+  await using worker = aWorker({ warehouse, sandbox });
+  await aRound(db);
+  await sql`insert into gmsi.warehouse_moves (move_id, direction, other) values (gen_random_uuid(), 'to', 'another')`.execute(
+    db,
+  );
+  await expect(worker.ended).rejects.toThrow(/^This warehouse was moved to another at .* UTC\.$/);
+});
+
 it('ends once the service refuses its key, and leaves the windows', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'keyless', jobFor(january, { schedule }), lastNight);
   await using worker = aWorker({ warehouse, sandbox, apiKey: 'not-a-key' });

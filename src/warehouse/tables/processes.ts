@@ -107,15 +107,14 @@ export function hasLivingProcess(owner: string, leaseSeconds: number): RawBuilde
   return sql`exists (select from gmsi.processes p where p.process_id = ${sql.ref(owner)} and ${isAlive(leaseSeconds)})`;
 }
 
-/** Returns the processes that are alive, or have been since a moment. */
+/** Returns the processes that are alive. */
 export async function livingProcesses(
   db: Kysely<Database>,
   leaseSeconds: number,
-  since: Date,
 ): Promise<Pick<ProcessIdentity, 'command' | 'run_by'>[]> {
   const { rows } = await sql<Pick<ProcessIdentity, 'command' | 'run_by'>>`
     select command, run_by from gmsi.processes p
-    where ${isAlive(leaseSeconds)} or p.heartbeat_at > ${since}
+    where ${isAlive(leaseSeconds)}
     order by started_at, run_by`.execute(db);
   return rows;
 }
