@@ -93,6 +93,12 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
       ? { ...manifest, files: [await writeSheet(duckdb, target.path, paths, plan)], changed: [] }
       : manifest;
   stop.throwIfAborted();
+  await claimed.confirm().catch((cause: Error) => {
+    throw new ExportNotWritten(`The right to write to ${out} was lost: ${cause.message}`, {
+      cause,
+      hint: 'Run it again: another export may have begun meanwhile.',
+    });
+  });
   await target.publish(published);
   return { out: target.place, manifest: published, written };
 }

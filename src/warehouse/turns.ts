@@ -157,11 +157,17 @@ function heldBy({ name, pid }: Holder, what: string): LockHeld {
 export interface Claim extends AsyncDisposable {
   /** False if another process has it. */
   readonly isOurs: boolean;
+  /** @throws if the server has ended its session, so that another process may have it */
+  confirm(): Promise<unknown>;
 }
 
+/** Milliseconds between two signs of life, well within the minute of `idle_in_transaction_session_timeout`. */
+const beatEvery = 10_000;
+
 /**
- * Tries to get the sole right to write an export to a place; never waits. An advisory lock, because users who may only read
- * export, too; if the host is lost, the server ends the session after a minute (`session-settings.ts`).
+ * Tries to get the sole right to write an export to a place; never waits. An advisory lock, not a row that names a process, because
+ * users who may only read export, too, also on a standby. The session of a process that is suspended, or whose host is lost, ends
+ * after a minute (`session-settings.ts`).
  * @throws LockHeld if a user who may not load has the lock: nobody may be exporting then
  */
 export async function claimPlace(warehouse: Warehouse, place: string): Promise<Claim> {
@@ -172,23 +178,27 @@ export async function claimPlace(warehouse: Warehouse, place: string): Promise<C
     release = done;
   });
   let held: Promise<void> = Promise.resolve();
+  let confirm: Claim['confirm'] = async () => {};
   const isOurs = await new Promise<boolean>((answer, refuse) => {
     // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
     held = warehouse.plain
       .transaction()
       .execute(async (connection) => {
-        await sql`set local idle_in_transaction_session_timeout = 0`.execute(connection);
         const ask = askIn(connection);
         const isOurs = await isTaken(ask, lock);
         const holder = isOurs ? undefined : await holderOf(ask, lock);
         if (holder?.may_load === false) throw heldBy(holder, what);
         answer(isOurs);
+        confirm = () => sql`select`.execute(connection);
+        const beating = setInterval(() => confirm().catch(() => {}), beatEvery);
         await released;
+        clearInterval(beating);
       })
       .catch(refuse);
   });
   return {
     isOurs,
+    confirm: () => confirm(),
     async [Symbol.asyncDispose]() {
       release();
       await held;

@@ -269,3 +269,22 @@ it('is read by the queries of the docs as they are printed', async () => {
     expect(await askDuckDB(printed), place).not.toHaveLength(0);
   }
 });
+
+it('is not put in place if the server has ended the session that had the right to, as of a process that was suspended', async () => {
+  await using folder = await aFolder();
+  const lost: Promise<unknown>[] = [];
+  const onRows = () => {
+    if (lost.length > 0) return;
+    const ended = sql`
+      select pg_terminate_backend(pid) from pg_locks
+      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
+    lost.push(ended.execute(db));
+  };
+  await expect(runExport({ db, folder: folder.path, onRows })).rejects.toThrow(
+    /^The right to write to .* was lost: /,
+  );
+  await Promise.all(lost);
+  expect(await readdir(folder.path)).toEqual([]);
+  await runExport({ db, folder: folder.path });
+  expect(await readdir(folder.path)).toEqual(['export']);
+});
