@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { GlobalOptions, Command as GmsiCommand } from './commands/run-command.ts';
 import { addCompletion } from './completion.ts';
-import { inPackage, version } from './package.ts';
+import { build, inPackage } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { isAtTerminal, print, printError } from './terminal/print.ts';
 import { command } from './terminal/style.ts';
@@ -13,7 +13,7 @@ export const ended = { exitCode: 0 };
 /** The command line: name, arguments and help of each command. The command's code is loaded when it is run. */
 export const program = new Command('gmsi')
   .description('Loads the Global Macro Sentiment Indices (GMSI) headline feeds into PostgreSQL.')
-  .version(version, '-V, --version', 'print the version')
+  .version(build, '-V, --version', 'print the version and the commit')
   .helpOption('-h, --help', 'print help')
   .configureHelp({ showGlobalOptions: true, sortSubcommands: false, minWidthToWrap: 20 })
   .option('--json', 'print the result as one JSON document')

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -47,6 +47,11 @@ describe('the package', () => {
     expect(options + faults).not.toMatch(/(from |import\()['"](?!\.)/);
     expect(options).toContain('perSecond?: number');
     expect(faults).toContain('ms?: number');
+  });
+
+  it.skipIf(!existsSync(`${root}.git`))('names the commit that it was built from', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [`${root}dist/cli.js`, '--version']);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+ \([0-9a-f]{7,}(-dirty)?\)\n$/);
   });
 
   it('can be run by the link that npx made before the program was built again', () => {

@@ -17,7 +17,7 @@ import { defaultServiceSettings } from '../../config/service-schema.ts';
 import { ConfigError, GmsiError, sentence } from '../../errors.ts';
 import { exitCodes } from '../../exit.ts';
 import { aheadBy, worthAWarning } from '../../load/clocks.ts';
-import { version } from '../../package.ts';
+import { build } from '../../package.ts';
 import { mostRequests } from '../../probe/ask.ts';
 import { type ProbeReport, probeService } from '../../probe/probe-service.ts';
 import type { Client } from '../../service/client.ts';
@@ -81,7 +81,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   } finally {
     await warehouse?.[Symbol.asyncDispose]();
   }
-  const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${version}`);
+  const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${build}`);
   const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
   const findings = [node, safety, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
   printFindings(session, findings, asked.report);
