@@ -23,7 +23,7 @@ import { checkServer, connect, type PatientWarehouse, type Warehouse } from './w
 import { findRemains } from './warehouse/embedded/remove.ts';
 import { useEmbeddedServer } from './warehouse/embedded/server.ts';
 import { type KeptProcess, keepProcess } from './warehouse/keep-process.ts';
-import { migrate } from './warehouse/migrate.ts';
+import { migrate, olderSchema, schemaState } from './warehouse/migrate.ts';
 import { readStandby } from './warehouse/standby.ts';
 import type { StoredLookups } from './warehouse/tables/lookups.ts';
 import { hasAnswered } from './warehouse/tables/origin.ts';
@@ -38,9 +38,18 @@ export interface Session {
   /** Whether to print the result as one JSON document instead of text. */
   readonly json: boolean;
   readonly progress: ProgressView;
+  readonly schemaUse: SchemaUse;
   /** Receives the client's events, for metrics. */
   readonly onClientEvent?: (event: ClientEvent) => void;
 }
+
+/**
+ * What a command may do to the warehouse's schema:
+ * - `reads`: it needs a current one, even if it writes rows
+ * - `makes embedded`: the same, but it makes the embedded warehouse if there is none
+ * - `upgrades`: it creates the schema, or upgrades it
+ */
+export type SchemaUse = 'reads' | 'makes embedded' | 'upgrades';
 
 export type OpenWarehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
@@ -55,13 +64,15 @@ export const usualConnections = 6;
 
 /**
  * Opens the warehouse that the environment names, or starts the embedded one.
- * @param schema `migrate` upgrades it to the newest schema first; `as-is` does not
+ * @param schema `current`: upgraded first if the command may do that, else refused if it is not current; `as-is`: not looked at
+ * @throws ConfigError if there is no warehouse, and the command may not make one
  */
 export async function openWarehouse(
   session: Session,
-  schema: 'migrate' | 'as-is' = 'migrate',
+  schema: 'current' | 'as-is' = 'current',
   connections = usualConnections,
 ) {
+  if (session.schemaUse === 'reads') refuseNoWarehouse(session);
   const { address, description, release } = await warehouseAddress(session);
   const db = connect(address, connections);
   // A connection that breaks after the first answer is a restart, not a wrong address.
@@ -73,7 +84,7 @@ export async function openWarehouse(
   try {
     const sayWaiting = () => session.log.info(waitingFor(description, undefined));
     await sayIfSlow(sayWaiting, () => checkServer(db));
-    if (schema === 'migrate') await migrate(patient, session);
+    await prepareSchema(session, patient, description, schema);
   } catch (error) {
     await close();
     throw error;
@@ -91,13 +102,33 @@ export async function openWarehouse(
   };
 }
 
-/**
- * Opens the warehouse for a command that only reads: the standby, if the environment names one.
- * @throws ConfigError if there is no warehouse, instead of making an empty one in the wrong folder
- */
-export async function openToRead(session: Session, schema: 'migrate' | 'as-is' = 'migrate') {
+/** @throws ConfigError if the schema is not current, and the command may not change that */
+async function prepareSchema(
+  { schemaUse, config, log, stop }: Session,
+  warehouse: PatientWarehouse,
+  description: string,
+  schema: 'current' | 'as-is',
+): Promise<void> {
+  const makesEmbedded = schemaUse === 'makes embedded' && config.warehouse.kind === 'embedded';
+  if (schema === 'as-is' && !makesEmbedded) return;
+  const state = await schemaState(warehouse);
+  if (state === 'current') return;
+  if (schemaUse === 'upgrades' || (makesEmbedded && state === 'absent')) {
+    const applied = await migrate(warehouse, { log, stop, leaseSeconds: config.leaseSeconds });
+    const did = state === 'absent' ? 'created' : 'upgraded';
+    // Another process may have been faster.
+    if (applied.length > 0) log.info({ migrations: applied }, `the schema was ${did} in ${description}`);
+  } else if (schema === 'current') {
+    if (state === 'older') throw await olderSchema(warehouse);
+    throw new ConfigError(`Nothing is loaded into ${description} yet.`, {
+      hint: 'Set DATABASE_URL to the database of your loads. For a first load, create the schema: gmsi migrate',
+    });
+  }
+}
+
+/** Opens the warehouse for a command that only reads: the standby, if the environment names one. */
+export async function openToRead(session: Session, schema: 'current' | 'as-is' = 'current') {
   const { standby } = session.config;
-  if (!standby) refuseNoWarehouse(session);
   const warehouse = standby
     ? await openWarehouseAt(session, standby, 'GMSI_READ_DATABASE_URL', schema)
     : await openWarehouse(session, schema);
@@ -117,7 +148,7 @@ export async function openWarehouseAt(
   session: Session,
   address: WarehouseAddress,
   name: string,
-  schema: 'migrate' | 'as-is',
+  schema: 'current' | 'as-is',
 ): Promise<OpenWarehouse> {
   const at = { ...session, config: { ...session.config, warehouse: address } };
   return await openWarehouse(at, schema).catch((error: unknown) => {
@@ -127,14 +158,11 @@ export async function openWarehouseAt(
   });
 }
 
-/**
- * Checks that there is a warehouse, before a command that only reads would make an empty one in the wrong folder.
- * @throws ConfigError if the embedded server has no data
- */
-export function refuseNoWarehouse({ config }: Session): void {
+/** Refuses if the embedded server has no data, before a command that only reads would make an empty one in the wrong folder. */
+function refuseNoWarehouse({ config }: Session): void {
   if (config.warehouse.kind !== 'embedded' || findRemains(config.home).clusters.length > 0) return;
-  throw new ConfigError(`There is no warehouse in ${config.home} yet; the first load makes it.`, {
-    hint: 'Run the command in the folder of your loads, or set GMSI_HOME or DATABASE_URL.',
+  throw new ConfigError(`Nothing is loaded yet: there is no warehouse in ${config.home}.`, {
+    hint: 'Run gmsi lookups or a load, which make it; or run the command in the folder of your loads, or set GMSI_HOME or DATABASE_URL.',
   });
 }
 

@@ -63,8 +63,9 @@ function oneOf(flags: string, description: string, values: readonly string[]): O
 function runs<Args extends unknown[]>(load: () => Promise<GmsiCommand<Args>>, { readable = false } = {}) {
   return async (...given: unknown[]) => {
     const args = given.slice(0, -1) as Args;
+    const name = (given.at(-1) as Command).name();
     const { runCommand } = await import('./commands/run-command.ts');
-    ended.exitCode = await runCommand(load, args, program.opts<GlobalOptions>(), readable);
+    ended.exitCode = await runCommand(load, args, program.opts<GlobalOptions>(), { name, readable });
   };
 }
 
@@ -420,9 +421,10 @@ const sandbox = program
   .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
-  .command('migrate', { hidden: true })
-  .description('upgrade the warehouse to the newest schema')
+  .command('migrate')
+  .description('create the schema, or upgrade it; loads do that, too')
   .argument('[what]', '"status" only shows which migrations are applied')
+  .option('--force', 'upgrade even while processes of the older program work; they end with an error')
   .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'))
   .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
 program.addHelpCommand(

@@ -18,7 +18,6 @@ import type { Warehouse } from '../warehouse/connect.ts';
 import { retried } from '../warehouse/retries.ts';
 import type { Standby } from '../warehouse/standby.ts';
 import {
-  canExport,
   type ExportScope,
   rollups,
   secondsUntilSettled,
@@ -59,11 +58,9 @@ export async function exportCommand(
   const startedAt = performance.now();
   const dated = readTimes(options, session.clock());
   const { exportTable } = await loadExporter();
-  // Not migrated, so that a read-only user can export, too.
-  await using opened = await openToRead(session, 'as-is');
+  await using opened = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };
   const warehouse = { ...opened, db: opened.patient };
-  await refuseUnmade(warehouse.db);
   const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
   await refuseUnsettled(warehouse, times.asOf);
   const since = await readSince(warehouse.db, options, session.clock());
@@ -118,13 +115,6 @@ async function loadExporter() {
       },
     );
   }
-}
-
-async function refuseUnmade(db: Warehouse): Promise<void> {
-  if (await canExport(db)) return;
-  throw new ConfigError('Nothing was ever loaded into this database, so there is nothing to export.', {
-    hint: 'Load a job first, or set DATABASE_URL to the database of your loads.',
-  });
 }
 
 async function refuseUnsettled(

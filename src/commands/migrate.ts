@@ -5,17 +5,24 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import { grantRoles, missingRoles } from '../warehouse/health.ts';
 import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
 
-/** `gmsi migrate [status]`. */
-export async function migrateCommand(session: Session, what: string | undefined): Promise<number> {
+/** `gmsi migrate [status]`; with `--force` also while older programs work. */
+export async function migrateCommand(
+  session: Session,
+  what: string | undefined,
+  { force = false }: { readonly force?: boolean },
+): Promise<number> {
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {
       hint: 'gmsi migrate upgrades the schema. To only see which migrations are applied: gmsi migrate status',
     });
   }
-  await using warehouse = await openWarehouse(session, 'as-is');
+  const schemaUse = what === 'status' ? 'reads' : session.schemaUse;
+  await using warehouse = await openWarehouse({ ...session, schemaUse }, 'as-is');
   const applied: string[] = [];
   if (what !== 'status') {
-    applied.push(...(await migrate(warehouse.patient, session)));
+    const { log, stop, config } = session;
+    const leaseSeconds = force ? undefined : config.leaseSeconds;
+    applied.push(...(await migrate(warehouse.patient, { log, stop, leaseSeconds })));
     // Even if the schema is current, because the roles may have been created since.
     await checkOwner(warehouse.patient, 'Only the owner of the schema can grant what is in it');
     await grantRoles(warehouse.patient);

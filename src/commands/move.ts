@@ -1,4 +1,4 @@
-import { openWarehouse, openWarehouseAt, refuseNoWarehouse, type Session } from '../compose.ts';
+import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
 import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
@@ -8,8 +8,7 @@ import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
 /** `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request. */
 export async function moveCommand(session: Session, { to }: { readonly to: string }): Promise<number> {
   const address = session.config.readAddress('--to', to);
-  refuseNoWarehouse(session);
-  await using old = await openWarehouse(session, 'as-is');
+  await using old = await openWarehouse(session);
   await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');
   const startedAt = performance.now();
   const moved = await moveShown(session, old, fresh);

@@ -1,4 +1,4 @@
-import { openWarehouse, refuseNoWarehouse, runBy, type Session } from '../compose.ts';
+import { openWarehouse, runBy, type Session } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -34,7 +34,6 @@ export async function snapshotCommand(
     throw new ConfigError(`"${name}" cannot be the name of a moment.`, {
       hint: 'Use up to 63 letters, digits, - _ and . and begin with a letter. For example: gmsi snapshot paper-2026',
     });
-  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const db = warehouse.patient;
   if (name === undefined) {

@@ -1,4 +1,4 @@
-import { openWarehouse, refuseNoWarehouse, type Session, today } from '../compose.ts';
+import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { exitCodes } from '../exit.ts';
@@ -14,7 +14,6 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi status --days [<job>…]`: shows every range of days that is missing, why, and what loads it; sends no request. */
 export async function statusDaysCommand(session: Session, jobs: readonly Job[]): Promise<number> {
-  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const reports = [];
   for (const job of jobs) reports.push(await missingDays(session, warehouse.db, job));

@@ -1,12 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type OpenWarehouse,
-  openWarehouse,
-  readJobs,
-  refuseNoWarehouse,
-  type Session,
-  today,
-} from '../compose.ts';
+import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
@@ -77,7 +70,6 @@ export async function statusCommand(
     const { statusDaysCommand } = await import('./status-days.ts');
     return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   }
-  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const { stop } = session;
   do {

@@ -1,4 +1,4 @@
-import { openWarehouse, refuseNoWarehouse, type Session } from '../compose.ts';
+import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { catalog } from '../feeds/catalog.ts';
@@ -13,7 +13,6 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
     throw new ConfigError(`"${id}" is not an id.`, {
       hint: 'gmsi why takes the headline_id of a row, such as 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22.',
     });
-  refuseNoWarehouse(session);
   await using warehouse = await openWarehouse(session);
   const tables = new Map([...catalog.values()].map((feed) => [feed.table.name, feed.table]));
   const found: Found[] = [];

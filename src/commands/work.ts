@@ -38,7 +38,7 @@ export async function workCommand(
   if (names.length > 0) refuseUnscheduled(jobFiles);
   if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
   // Each sync that runs holds a connection.
-  await using warehouse = await openWarehouse(session, 'migrate', usualConnections + options.concurrency);
+  await using warehouse = await openWarehouse(session, 'current', usualConnections + options.concurrency);
   const { db } = warehouse;
   await using telemetry = await watchWork(session, db, jobFiles);
   const watched = { ...session, onClientEvent: telemetry.onClientEvent };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
 import type { PatientWarehouse, Warehouse } from './connect.ts';
 import { forLog } from './errors.ts';
+import { migrationStatus } from './migrate.ts';
 import {
   beatProcess,
   forgetProcesses,
@@ -31,6 +32,7 @@ export interface KeptProcess extends Owner, AsyncDisposable {
 
 /**
  * Registers a process that owns something, and sends a heartbeat every sixth of the lease, so that a few beats may fail.
+ * @throws ConfigError, as each beat does, once a newer program has migrated the warehouse
  * @param onRestore called if the warehouse no longer knows the process, before that is registered again; may be called twice
  */
 export async function keepProcess(
@@ -48,6 +50,7 @@ export async function keepProcess(
   await forgetProcesses(warehouse);
   let lastBeat = now();
   await registerProcess(warehouse, identity);
+  await migrationStatus(warehouse);
   let silencesOver = 0;
   let beating: Promise<void> | undefined;
 
@@ -55,6 +58,7 @@ export async function keepProcess(
 
   async function beat(by: Warehouse): Promise<void> {
     const sentAt = now();
+    await migrationStatus(by);
     if (!(await beatProcess(by, processId))) {
       // Comes first, so that it is done again if it fails: the process is listed only after it.
       await onRestore?.();

@@ -9,21 +9,30 @@ import type { Database } from './database.ts';
 import { namedDatabaseError, takesNoWrites } from './errors.ts';
 import { isReadOnly, readStanding } from './health.ts';
 import { schemaDrift } from './schema-objects.ts';
+import { livingProcesses } from './tables/processes.ts';
 import { takeMigration, type Waiting } from './turns.ts';
 
 const folder = inPackage('migrations');
+
+export interface Migrating extends Waiting {
+  /** Refuses while a process has sent a heartbeat within so many seconds; without it, migrates all the same. */
+  readonly leaseSeconds?: number | undefined;
+}
 
 /**
  * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
  * others wait. Notes the checksum of each migration; of those that were applied before checksums were kept, only if the schema
  * has everything that these files make.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if another version of this program migrated the warehouse, or if it needs a migration
- * that the user may not apply; LockHeld if another session does not give back a lock that it needs
+ * @throws ConfigError if another version of this program migrated the warehouse, if it needs a migration
+ * that the user may not apply, or if older programs are working; LockHeld if another session does not give back a lock that it needs
  */
-export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Promise<readonly string[]> {
-  if (await isCurrent(warehouse)) return [];
-  await checkOwner(warehouse, "The warehouse's schema is older than this program");
+export async function migrate(
+  warehouse: Warehouse,
+  { leaseSeconds, ...waiting }: Migrating = {},
+): Promise<readonly string[]> {
+  if ((await schemaState(warehouse)) === 'current') return [];
+  await checkOwner(warehouse, isOlder);
   let last: { readonly xid: string; readonly applied: readonly string[] } | undefined;
   const work = warehouse.transaction().execute(async (trx) => {
     await takeMigration(trx, () => anApplied(trx), waiting);
@@ -34,6 +43,7 @@ export async function migrate(warehouse: Warehouse, waiting: Waiting = {}): Prom
     const status = await migrationStatus(trx);
     const missing = status.filter(({ executedAt }) => executedAt === undefined);
     const unproven = status.filter(isUnproven);
+    if (missing.length > 0 && leaseSeconds !== undefined) await refuseLiving(trx, leaseSeconds);
     try {
       for (const { name, text, checksum } of missing) {
         await sql.raw(text).execute(trx);
@@ -121,11 +131,12 @@ export async function migrationStatus(warehouse: Kysely<Database>): Promise<read
       from gmsi.kysely_migration m order by name`.execute(warehouse);
     for (const row of rows) applied.set(row.name, row);
   }
-  const ours = await migrationFiles();
+  files ??= migrationFiles();
+  const ours = await files;
   for (const theirs of applied.values()) {
     const file = ours.find(({ name }) => name === theirs.name);
     if (theirs.checksum === file?.checksum || (file && theirs.checksum === null)) continue;
-    throw otherVersion(theirs, file);
+    throw theirs.name > ours.at(-1)!.name ? newer(theirs) : otherVersion(theirs, file);
   }
   return ours.map((file) => {
     const row = applied.get(file.name);
@@ -142,6 +153,9 @@ interface AppliedMigration {
   /** Of the program that applied it. */
   readonly version: string | null;
 }
+
+/** Read once: an update may replace the files while this program runs, and then they are not its own. */
+let files: ReturnType<typeof migrationFiles> | undefined;
 
 async function migrationFiles(): Promise<readonly Pick<Migration, 'name' | 'text' | 'checksum'>[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
@@ -173,13 +187,43 @@ export async function proveSchema(db: Kysely<Database>): Promise<void> {
   if (gone.length > 0) throw otherBuild(`missing or different: ${gone.slice(0, 3).join(', ')}${more}`);
 }
 
-/** Takes no lock and creates nothing, so that `gmsi plan` and `gmsi status` need no privilege to write. */
-async function isCurrent(warehouse: Warehouse): Promise<boolean> {
+/**
+ * Compares the warehouse's schema with this program's. Takes no lock and creates nothing, so it needs no privilege to write.
+ * @throws ConfigError if the schema is newer, or another build's
+ */
+export async function schemaState(warehouse: Warehouse): Promise<'current' | 'older' | 'absent'> {
   try {
-    return (await migrationStatus(warehouse)).every(({ applied }) => applied !== undefined);
+    const status = await migrationStatus(warehouse);
+    if (status.every(({ executedAt }) => executedAt === undefined)) return 'absent';
+    return status.every(({ applied }) => applied !== undefined) ? 'current' : 'older';
   } catch (error) {
     throw namedDatabaseError(error);
   }
+}
+
+const isOlder = "The warehouse's schema is older than this program";
+
+/** Returns the error of a command that may not upgrade an older schema. */
+export async function olderSchema(warehouse: Warehouse): Promise<ConfigError> {
+  await checkOwner(warehouse, isOlder);
+  return new ConfigError(`${isOlder}.`, { hint: 'Run gmsi migrate.' });
+}
+
+/**
+ * Refuses while processes work. They have found the schema current, so their program is older. Until the migration ends, no other
+ * process can register, and one that waited for that finds the schema newer than its program (`keepProcess`).
+ */
+async function refuseLiving(trx: Kysely<Database>, leaseSeconds: number): Promise<void> {
+  const { rows } = await sql<{ yes: boolean }>`
+    select to_regclass('gmsi.processes') is not null as yes`.execute(trx);
+  if (!rows[0]!.yes) return;
+  await sql`lock table gmsi.processes in share row exclusive mode`.execute(trx);
+  const living = await livingProcesses(trx, leaseSeconds);
+  if (living.length === 0) return;
+  const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
+  throw new ConfigError(`${isOlder}, and older programs are working: ${names}.`, {
+    hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, which ends them: gmsi migrate --force`,
+  });
 }
 
 /** PostgreSQL refuses a partitioned table if `default_tablespace` names the database's own, which is the default anyway. */
@@ -218,6 +262,13 @@ function otherVersion(theirs: AppliedMigration, file: Pick<Migration, 'checksum'
   );
 }
 
+function newer({ name, version: by }: AppliedMigration): ConfigError {
+  return new ConfigError(
+    `The warehouse's schema is newer than this program: gmsi ${by ?? 'of an unknown version'} has applied ${name}, and this is gmsi ${version}.`,
+    { hint: 'Update this program.' },
+  );
+}
+
 function otherBuild(what: string, cause?: unknown): ConfigError {
   return new ConfigError(
     `The warehouse was migrated by an older build of gmsi, before checksums were kept, and its schema is not that of this one, gmsi ${version} (${what}).`,
@@ -229,7 +280,7 @@ function otherBuild(what: string, cause?: unknown): ConfigError {
 }
 
 /** Returns true if a statement names a schema, table, column, function or other object that does not exist. */
-function isMissingObject(error: unknown): boolean {
+export function isMissingObject(error: unknown): boolean {
   return ['3F000', '42P01', '42703', '42704', '42883'].includes((error as { code?: string }).code ?? '');
 }
 

@@ -11,7 +11,7 @@ import type { Log } from '../log.ts';
 import { openPool, type PatientWarehouse } from './connect.ts';
 import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
 import { databaseTime, isReadOnly, readStanding } from './health.ts';
-import { checkOwner, isUnproven, migrate, migrationStatus } from './migrate.ts';
+import { checkOwner, migrate } from './migrate.ts';
 import { schemaObjects } from './schema-objects.ts';
 import { livingProcesses } from './tables/processes.ts';
 
@@ -54,6 +54,7 @@ interface Side {
 }
 
 export interface Move {
+  /** Its schema is current. */
   readonly from: Side;
   readonly to: Side;
   readonly leaseSeconds: number;
@@ -184,16 +185,7 @@ async function openConnection(address: WarehouseAddress): Promise<Connection> {
   }
 }
 
-async function refuseUnmovable({ patient, description }: Side): Promise<void> {
-  const migrations = await migrationStatus(patient);
-  if (migrations.every(({ executedAt }) => executedAt === undefined))
-    throw new ConfigError(`There is no warehouse in ${description}, so there is nothing to move.`, {
-      hint: 'Set DATABASE_URL to the database of your loads, or unset it for the embedded warehouse.',
-    });
-  if (migrations.some((one) => one.executedAt === undefined || isUnproven(one)))
-    throw new ConfigError("The warehouse's schema is older than this program, and a move only reads it.", {
-      hint: 'Run gmsi migrate first.',
-    });
+async function refuseUnmovable({ patient }: Side): Promise<void> {
   if (await isReadOnly(patient))
     throw new ConfigError('The warehouse can only be read, so it cannot be marked as moved.', {
       hint: takesNoWrites,
@@ -322,14 +314,15 @@ async function waitForClock({ ask }: Connection, snapshotAt: string): Promise<vo
   ]);
 }
 
-async function makeReady({ patient }: Side, { log, stop }: Move): Promise<void> {
+async function makeReady({ patient, description }: Side, { log, stop, leaseSeconds }: Move): Promise<void> {
   const { owner, may_migrate, user, database } = await readStanding(patient);
   if (owner === null && !may_migrate)
     throw new ConfigError(`${user} may not create a schema in the database ${database} of --to.`, {
       hint: `Let its owner run: grant create on database ${database} to ${user};`,
     });
   await checkOwner(patient, 'Only the owner of the schema at --to can fill it');
-  await migrate(patient, { log, stop });
+  const applied = await migrate(patient, { log, stop, leaseSeconds });
+  if (applied.length > 0) log.info({ migrations: applied }, `the schema was migrated in ${description}`);
 }
 
 /** A table with rows to move. */

@@ -6,7 +6,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { cases } from '../support/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
-import { anEmptyDatabase } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Folder, program, type Setting, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
@@ -224,14 +223,6 @@ const mistakes = cases`
   rollups of a feed without | oil --rollup daily | no rollups of ticker-headlines | drop --rollup
   a folder that cannot be | --out jobs/us.yaml/export | jobs\/us\.yaml\/export cannot be written: not a directory | --out
 `;
-
-it('says of a database without the schema that nothing was ever loaded into it', async () => {
-  await using empty = await anEmptyDatabase();
-  expect(await gmsiHere(['export'], { cwd: folder.path, env: { DATABASE_URL: empty.url } })).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('Nothing was ever loaded into this database'),
-  });
-});
 
 it('refuses a moment for which the answer may still change, and says for how long', async () => {
   await setAsOfDelay(warehouse.db, 3_600_000);

@@ -526,11 +526,11 @@ describe('a move is refused', () => {
     );
     expect(await move(warehouse, empty.url)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/older than this program[\s\S]*Run gmsi migrate first/),
+      stderr: expect.stringMatching(/older than this program[\s\S]*Run gmsi migrate/),
     });
     expect(await move(empty, warehouse.url)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('nothing to move'),
+      stderr: expect.stringContaining('Nothing is loaded into'),
     });
   });
 

@@ -100,7 +100,7 @@ it('logs its progress every few seconds if there is no terminal, and not with --
       view = progress;
       return 0;
     };
-    await runCommand(async () => command, [], options, false);
+    await runCommand(async () => command, [], options, { name: 'status' });
     return view!;
   };
   const { log, lines } = aLog();

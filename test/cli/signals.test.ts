@@ -63,7 +63,7 @@ it("tells the command also if a signal comes while the command's code is importe
     process.emit('SIGTERM');
     return async ({ stop }: Session) => (stop.aborted ? 130 : 0);
   };
-  expect(await runCommand(ends, [], { quiet: true }, false)).toBe(130);
+  expect(await runCommand(ends, [], { quiet: true }, { name: 'status' })).toBe(130);
 });
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {

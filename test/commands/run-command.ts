@@ -40,6 +40,7 @@ export async function runCommand(
     stop: new AbortController().signal,
     json,
     progress: 'none',
+    schemaUse: 'reads',
   };
   let output = '';
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {

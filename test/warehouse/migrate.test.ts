@@ -1,16 +1,21 @@
 import { readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { describe, expect } from 'vitest';
+import { describe, expect, vi } from 'vitest';
+import { runCommand } from '../../src/commands/run-command.ts';
 import { ConfigError } from '../../src/errors.ts';
 import { version } from '../../src/package.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
-import { migrate, migrationStatus } from '../../src/warehouse/migrate.ts';
+import { migrate, migrationStatus, schemaState } from '../../src/warehouse/migrate.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aLogin } from '../support/a-login.ts';
+import { aWorker } from '../support/a-worker.ts';
+import { schemaOf } from '../support/empty-again.ts';
 import { it } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
+import { commandNames } from '../support/typed-commands.ts';
 
 const names = (await readdir(new URL('../../migrations', import.meta.url)))
   .filter((file) => file.endsWith('.sql'))
@@ -41,14 +46,14 @@ describe('migrating', () => {
     expect(applied.filter((list) => list.length > 0)).toHaveLength(1);
   });
 
-  it('refuses a warehouse that another version of gmsi has migrated, and changes nothing', async ({ db }) => {
+  it('refuses a warehouse that a newer version of gmsi has migrated, and changes nothing', async ({ db }) => {
     await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
       db,
     );
     const refusal = migrate(db);
     await expect(refusal).rejects.toBeInstanceOf(ConfigError);
     await expect(refusal).rejects.toThrow(
-      /another version of gmsi, and this is gmsi .*9999_of_the_future has the checksum unknown there, which is not here/,
+      /schema is newer than this program: gmsi of an unknown version has applied 9999_of_the_future, and this is gmsi /,
     );
     await expect(migrationStatus(db)).rejects.toBeInstanceOf(ConfigError);
   });
@@ -96,11 +101,6 @@ it('has every migration exactly as it landed', async ({ db }) => {
 
 describe('a warehouse whose migrations have the same names', () => {
   const withoutChecksums = sql`alter table gmsi.kysely_migration drop column checksum, drop column version`;
-
-  async function runs(url: string, ...args: string[]) {
-    await using folder = await aFolder();
-    return await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: url } });
-  }
 
   it('is refused if one of them has another checksum, with both versions and what to do', async ({
     db,
@@ -165,17 +165,14 @@ describe('a warehouse whose migrations have the same names', () => {
   ] as const)('is refused if another build made %s', async ([, change, named], { db, warehouse }) => {
     await withoutChecksums.execute(db);
     await sql.raw(change).execute(db);
-    for (const args of [['migrate'], ['check', 'demo']]) {
-      const { code, stderr } = await runs(warehouse.url, ...args);
-      expect([args[0], code, stderr]).toEqual([
-        args[0],
-        2,
-        expect.stringMatching(
-          /an older build of gmsi.*is not that of this one, gmsi [\d.]+ \(.*\n.*Use the version/,
-        ),
-      ]);
-      expect(stderr).toContain(named);
-    }
+    const { code, stderr } = await runs(warehouse.url, 'migrate');
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /an older build of gmsi.*is not that of this one, gmsi [\d.]+ \(.*\n.*Use the version/,
+      ),
+    ]);
+    expect(stderr).toContain(named);
     const { stdout } = await runs(warehouse.url, 'doctor');
     expect(stdout).toMatch(/^✗ schema +The warehouse was migrated by an older build/m);
     const { rows } = await sql`
@@ -189,6 +186,180 @@ describe('a warehouse whose migrations have the same names', () => {
     await withoutChecksums.execute(db);
     await sql`delete from gmsi.kysely_migration where name = '0007_processes'`.execute(db);
     await expect(migrate(db)).rejects.toThrow(/an older build of gmsi.*gmsi\.workers/);
+  });
+});
+
+/** Runs a command in an empty folder, as somebody with a key that no service knows. */
+async function runs(url: string | undefined, ...args: string[]) {
+  await using folder = await aFolder();
+  const env = {
+    GMSI_API_KEY: 'key-of-nobody',
+    GMSI_BASE_URL: 'http://127.0.0.1:9',
+    ...(url !== undefined && { DATABASE_URL: url }),
+  };
+  const ended = await gmsiHere(args, { cwd: folder.path, env });
+  return { ...ended, files: await readdir(folder.path) };
+}
+
+/** A database as the version before the last migration has left it. */
+async function anOlderWarehouse() {
+  const database = await anEmptyDatabase();
+  await sql`create schema gmsi`.execute(database.db);
+  await sql`create table gmsi.kysely_migration (name text primary key, timestamp text, checksum text, version text)`.execute(
+    database.db,
+  );
+  for (const { name, text, checksum } of (await migrationStatus(database.db)).slice(0, -1)) {
+    await sql.raw(text).execute(database.db);
+    await sql`insert into gmsi.kysely_migration values (${name}, '2026-01-01', ${checksum}, '0.0.9')`.execute(
+      database.db,
+    );
+  }
+  return database;
+}
+
+/** What each command is run with that only looks; `loads` for those that create and upgrade the schema. */
+const uses: Readonly<Record<string, readonly (readonly string[])[] | 'loads' | 'no warehouse'>> = {
+  init: 'loads',
+  demo: 'loads',
+  doctor: [[]],
+  lookups: [[], ['germany']],
+  jobs: [[]],
+  validate: 'no warehouse',
+  plan: [['demo']],
+  backfill: [['demo', '--dry-run']],
+  sync: 'loads',
+  import: 'loads',
+  status: [[], ['demo'], ['--days'], ['--watch']],
+  check: [['demo']],
+  why: [['5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22']],
+  serve: [
+    ['--port', '0'],
+    ['--html', '-'],
+  ],
+  psql: [['-c', 'select 1']],
+  snapshot: [[], ['name']],
+  reader: [['somebody']],
+  export: [['demo']],
+  work: 'loads',
+  repair: [['--dry-run'], ['--windows', '--dry-run']],
+  move: [['--to', 'postgres://nobody@127.0.0.1:9/none']],
+  sandbox: 'no warehouse',
+  migrate: [['status']],
+  completion: 'no warehouse',
+  complete: 'no warehouse',
+  help: 'no warehouse',
+};
+const looking = Object.entries(uses).flatMap(([name, runs]) =>
+  typeof runs === 'string' ? [] : runs.map((args) => [name, ...args]),
+);
+/** These say how the schema is, or leave it to the user's SQL. */
+const anyway = ['doctor', 'psql', 'migrate'];
+
+describe('a command that only looks', () => {
+  it('is every command that is not known to load', () => {
+    expect(Object.keys(uses)).toEqual(expect.arrayContaining(commandNames));
+  });
+
+  it('leaves an older schema as it is, and says what upgrades it', async () => {
+    await using database = await anOlderWarehouse();
+    const before = await schemaOf(database.db);
+    for (const args of looking) {
+      const { code, stderr } = await runs(database.url, ...args);
+      if (!anyway.includes(args[0]!))
+        expect([args, code, stderr]).toEqual([
+          args,
+          2,
+          expect.stringMatching(/schema is older than this program.*\n +→ Run (npx )?gmsi migrate/),
+        ]);
+      expect(await schemaOf(database.db), args.join(' ')).toBe(before);
+    }
+    const { code, stderr } = await runs(database.url, 'repair');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the schema was upgraded in database')]);
+    expect(await schemaState(database.db)).toBe('current');
+  });
+
+  it('creates nothing in a database without a schema, and says what does', async () => {
+    await using database = await anEmptyDatabase();
+    for (const args of looking) {
+      const { code, stderr } = await runs(database.url, ...args);
+      if (!anyway.includes(args[0]!))
+        expect([args, code, stderr]).toEqual([
+          args,
+          2,
+          expect.stringMatching(/Nothing is loaded into|There is no warehouse in/),
+        ]);
+      expect(await schemaState(database.db), args.join(' ')).toBe('absent');
+    }
+    const { rows } = await sql`select from pg_namespace where nspname = 'gmsi'`.execute(database.db);
+    expect(rows).toEqual([]);
+    const { code, stderr } = await runs(database.url, 'repair');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the schema was created in database')]);
+  });
+
+  it('makes no embedded warehouse, unless people run it before the first load', async () => {
+    for (const args of looking) {
+      if (['doctor', 'lookups'].includes(args[0]!)) continue;
+      const { code, stderr, files } = await runs(undefined, ...args);
+      expect([args, code, stderr, files]).toEqual([
+        args,
+        2,
+        expect.stringContaining('there is no warehouse in'),
+        [],
+      ]);
+    }
+  });
+});
+
+describe('while an older program works', () => {
+  const lastly = (by: string) =>
+    sql`insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
+      values ('older', 'work', ${by}, '0.0.9', now())`;
+
+  it('nobody upgrades the schema, unless told to', async () => {
+    await using database = await anOlderWarehouse();
+    await lastly('host 7, gmsi 0.0.9').execute(database.db);
+    for (const command of ['migrate', 'repair']) {
+      const { code, stderr } = await runs(database.url, command);
+      expect([command, code, stderr]).toEqual([
+        command,
+        2,
+        expect.stringMatching(
+          /older programs are working: gmsi work \(host 7, gmsi 0\.0\.9\)\.\n +→ Stop them.*gmsi migrate --force/,
+        ),
+      ]);
+      expect(await schemaState(database.db)).toBe('older');
+    }
+    expect(await runs(database.url, 'migrate', '--force')).toMatchObject({ code: 0 });
+    // The program is as new as the schema now, so its processes are, too.
+    expect(await runs(database.url, 'migrate')).toMatchObject({ code: 0 });
+  });
+
+  const upgraded = sql`insert into gmsi.kysely_migration (name, timestamp, version)
+    values ('9999_of_the_future', '2030-01-01', '9.9.9')`;
+  const sentence =
+    /schema is newer than this program: gmsi 9\.9\.9 has applied 9999_of_the_future, and this is gmsi /;
+
+  it('and the schema is upgraded, its worker ends and says why', async ({ warehouse, db }) => {
+    await using sandbox = await startSandbox();
+    await using worker = aWorker({ warehouse, sandbox });
+    await vi.waitFor(async () =>
+      expect(await db.selectFrom('gmsi.processes').selectAll().execute()).toHaveLength(1),
+    );
+    await upgraded.execute(db);
+    await expect(worker.ended).rejects.toThrow(sentence);
+  });
+
+  it('and the schema is upgraded, a command that misses a table says why', async ({ warehouse, db }) => {
+    vi.stubEnv('DATABASE_URL', warehouse.url);
+    const failing = async () => {
+      await sql`select from gmsi.renamed`.execute(db.patient({}));
+      return 0;
+    };
+    const run = () => runCommand(async () => failing, [], { quiet: true }, { name: 'backfill' });
+    await expect(run()).rejects.toThrow('Tables of the schema gmsi are gone');
+    await upgraded.execute(db);
+    await expect(run()).rejects.toThrow(sentence);
+    vi.unstubAllEnvs();
   });
 });
 

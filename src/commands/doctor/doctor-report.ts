@@ -108,7 +108,7 @@ async function schema(db: Warehouse): Promise<string> {
   if (!may_read) throw new NotChecked('the user may not read it; see privileges');
   const migrations = await migrationStatus(db);
   const waiting = migrations.filter(({ executedAt }) => !executedAt).length;
-  if (waiting === migrations.length) return 'none yet: the first load creates it';
+  if (waiting === migrations.length) return 'none yet: gmsi migrate creates it, or the first load';
   if (waiting === 0 && !migrations.some(isUnproven)) return currentSchema(db);
   if (waiting === 0) await proveSchema(db);
   const found =

@@ -67,9 +67,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   const ofWarehouse: Finding[] = [];
   try {
     const opened = await finding('warehouse', async () => {
-      // The embedded warehouse is the program's own; a user's database is only read.
-      const isOurs = session.config.warehouse.kind === 'embedded';
-      warehouse = await openWarehouse(session, isOurs || options.probe ? 'migrate' : 'as-is');
+      warehouse = await openWarehouse(session, 'as-is');
       return `${warehouse.description}, PostgreSQL ${(await checkServer(warehouse.db)).version}`;
     });
     ofWarehouse.push(opened);

@@ -99,13 +99,6 @@ export function inOneState<T>(
   });
 }
 
-/** Returns whether the schema exists. */
-export async function canExport(warehouse: Warehouse): Promise<boolean> {
-  const { rows } = await sql<{ yes: boolean }>`
-    select to_regprocedure('gmsi.as_of_delay()') is not null as yes`.execute(warehouse);
-  return rows[0]!.yes;
-}
-
 /**
  * Returns the seconds, by the server's clock, until the state as of a moment can no longer change; 0 if it cannot change any
  * more. A standby must also have replayed all that was written until then.

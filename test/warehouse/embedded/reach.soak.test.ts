@@ -6,8 +6,6 @@ import { aFolder, gmsi } from '../../cli/gmsi.ts';
 import { aClone, clusterElsewhere } from './clone.ts';
 
 const isRoot = process.getuid?.() === 0;
-const select = ['psql', '-c', 'select 6 * 7 as answer'];
-const answered = { code: 0, stdout: expect.stringContaining('42') };
 
 it.skipIf(!isRoot)(
   'runs from a clone that only root can enter, says where its data are, and removes them from there (skipped: only root can make it)',
@@ -21,7 +19,11 @@ it.skipIf(!isRoot)(
     expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining(cluster) });
     expect((await stat(cluster)).uid).not.toBe(0);
     const migrated = ['psql', '-c', 'select 42 as answer from gmsi.headlines right join (select) on true'];
-    expect(await gmsi(migrated, setting)).toMatchObject({ ...answered, stderr: '' });
+    expect(await gmsi(migrated, setting)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('42'),
+      stderr: '',
+    });
 
     const removed = await gmsi(['demo', '--remove', '--yes'], setting);
     expect(removed).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^Removed:\n/) });
@@ -42,9 +44,9 @@ it.skipIf(!isRoot)(
     await chown(home, nobody.uid, nobody.gid);
     const setting = { cwd: clone.root, cli: clone.cli, env: { GMSI_HOME: home }, ...nobody };
 
-    expect(await gmsi(select, setting)).toMatchObject(answered);
+    expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
     expect((await stat(join(home, 'postgres', 'data'))).uid).toBe(nobody.uid);
-    const { code, stderr } = await gmsi(['jobs'], { ...setting, env: {} });
+    const { code, stderr } = await gmsi(['migrate'], { ...setting, env: {} });
     expect(code).toBe(2);
     expect(stderr).toMatch(/^gmsi: The embedded warehouse cannot be kept in .*\n {2}→ Set GMSI_HOME /);
   },
@@ -54,6 +56,6 @@ it('runs from a path with spaces and quotes, and with a home of such a path', as
   await using clone = await aClone({ name: "it's a clone & more", mode: 0o755 });
   const home = join(clone.root, "one's home (%20)");
   const setting = { cwd: clone.root, cli: clone.cli, env: { GMSI_HOME: home } };
-  expect(await gmsi(select, setting)).toMatchObject(answered);
+  expect(await gmsi(['migrate'], setting)).toMatchObject({ code: 0 });
   expect((await stat(join(home, 'postgres', 'data', 'PG_VERSION'))).isFile()).toBe(true);
 });

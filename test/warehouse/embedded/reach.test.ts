@@ -12,8 +12,6 @@ import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { it } from '../../support/serving.ts';
 
 const isRoot = process.getuid?.() === 0;
-const select = ['psql', '-c', 'select 6 * 7 as answer'];
-const answered = { code: 0, stdout: expect.stringContaining('42') };
 
 describe.skipIf(!isRoot)('for root (skipped: only root can make what only root can enter)', () => {
   it('does not begin afresh if it can no longer reach its data', async () => {
@@ -33,7 +31,7 @@ describe.skipIf(!isRoot)('for root (skipped: only root can make what only root c
 
 it.skipIf(isRoot)('runs for an ordinary user in their own folder (skipped: this is root)', async () => {
   await using folder = await aFolder();
-  expect(await gmsi(select, { cwd: folder.path })).toMatchObject(answered);
+  expect(await gmsi(['migrate'], { cwd: folder.path })).toMatchObject({ code: 0 });
 });
 
 it.each([
