@@ -1,5 +1,5 @@
 -- check: Every settled day of the job is loaded
--- why: Averages lack the days that are not covered. gmsi backfill loads them.
+-- why: Averages lack the days that are not covered. To load them: gmsi backfill <job>
 -- feeds: all
 -- severity: warn
 

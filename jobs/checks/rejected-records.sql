@@ -1,5 +1,5 @@
 -- check: Few records are rejected
--- why: Every number lacks the records that could not be read. gmsi replay reads them again once the cause is fixed.
+-- why: Every number lacks the records that could not be read. Once the cause is fixed, read them again: gmsi repair <job>
 -- feeds: all
 -- severity: warn
 -- 0.01: share of the records of a series that may be rejected

@@ -1,3 +1,4 @@
+import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
 import { knownScope, openToRead, runBy, type Session, today } from '../compose.ts';
@@ -11,7 +12,7 @@ import { alertAfterRun } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
-import { count, daysFrom, nextStep, table } from '../terminal/table.ts';
+import { count, daysFrom, nextStep, sayingAsTyped, table } from '../terminal/table.ts';
 import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -106,7 +107,8 @@ function reportAsJson({ job, scope, results }: Report) {
     series: seriesIn(scope),
     period: { from: scope.from, to: scope.to },
     checks: results.map(({ check, ...outcome }) => {
-      const { name, path, title, why, severity } = check;
+      const { name, path, title, severity } = check;
+      const why = whyOf(check, outcome.rows, job);
       return { check: name, title, why, severity, file: path, ...outcome };
     }),
   };
@@ -130,7 +132,7 @@ function describe({ job, scope, results }: Report): string {
     `Job ${job.name}: ${count(seriesIn(scope), 'series', 'series')}, ${daysFrom(scope.from, scope.to)}`,
     overview,
     `${count(results.length, 'check')}: ${counted.join(', ')}`,
-    ...results.filter(({ findings }) => findings > 0).map(describeFindings),
+    ...results.filter(({ findings }) => findings > 0).map((one) => describeFindings(one, job)),
   ].join('\n\n');
 }
 
@@ -141,9 +143,17 @@ const styleOf: Readonly<Record<CheckResult['result'], Style>> = {
   skipped: 'dim',
 };
 
-function describeFindings({ check, result, findings, rows }: CheckResult): string {
-  const columns = Object.keys(rows[0] ?? {});
-  const title = `${check.name} ${result}: ${count(findings, 'finding')}. ${check.why}`;
+/** Returns what a finding means, with the job's name for `<job>`, and values of the first finding for the names of its columns. */
+function whyOf({ why }: Check, [first]: CheckResult['rows'], job: Job): string {
+  return why.replaceAll(/<(\w+)>/g, (all, name) =>
+    name === 'job' ? typedJob(job.path) : String(first?.[name] ?? all),
+  );
+}
+
+function describeFindings({ check, result, findings, rows }: CheckResult, job: Job): string {
+  const columns = Object.keys(rows[0] ?? {}).filter((name) => !check.why.includes(`<${name}>`));
+  const why = sayingAsTyped(whyOf(check, rows, job));
+  const title = `${check.name} ${result}: ${count(findings, 'finding')}. ${why}`;
   const cells = rows.map((row) => columns.map((name) => cell(row[name])));
   const left = findings - rows.length;
   const more = left > 0 ? `(${count(left, 'more', 'more')}; --rows shows them)` : '';

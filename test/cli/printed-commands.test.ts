@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -8,6 +8,7 @@ import { type LoadSummary, nextAfter } from '../../src/commands/load-summary.ts'
 import { typedOptions } from '../../src/config/typed.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
+import { docPages, fencesOf } from '../docs/pages.ts';
 import { test as it } from '../support/serving.ts';
 import { commandNames, nextStepOf, parseTyped } from '../support/typed-commands.ts';
 import { accessTo, aFolder } from './gmsi.ts';
@@ -133,6 +134,101 @@ describe('every command that the program prints', () => {
         check(typed);
       }
     }
+  });
+});
+
+/** The program is the subject or object of these sentences and statements, too. */
+const otherProse = [
+  ...prose,
+  'cascade',
+  'command',
+  'commits',
+  'deletes',
+  'ended',
+  'for',
+  'has',
+  'is',
+  'login',
+  'on',
+  'reads',
+  'repeats',
+  'runs',
+  'to',
+  'warehouse',
+];
+
+/** Checks, migrations, job files, documents and what is deployed; the changelog names commands that are gone. */
+function otherTexts(): { where: string; text: string }[] {
+  const folders = ['docs', 'jobs', 'migrations'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  const single = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    '.env.example',
+    'Dockerfile',
+    'docker-compose.yml',
+  ];
+  return [...single, ...folders]
+    .filter((path) => !path.endsWith('.png') && statSync(join(root, path)).isFile())
+    .map((where) => ({ where, text: readFileSync(join(root, where), 'utf8') }));
+}
+
+/** Returns the code of the documentation that runs the program. */
+function shownCommands(): { where: string; typed: string }[] {
+  return docPages().flatMap((page) => {
+    const spans = page.text.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/`((?:npx )?gmsi [a-z][^`]*)`/g);
+    const lines = fencesOf(page)
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, ' ').split('\n'))
+      .flatMap((line) => line.replace(/(?:^| )# .*/, '').match(/(?<![\w./@=-])(?:npx )?gmsi [a-z].*/) ?? []);
+    return [...[...spans].map(([, code]) => code!), ...lines]
+      .filter((code) => !/[[\]…]/.test(code))
+      .map((code) => ({
+        where: page.path,
+        typed: code.replace(/ +(?:&&|\|\|?|[<>]).*/s, '').replaceAll('*', 'x'),
+      }));
+  });
+}
+
+describe('every command that people read elsewhere', () => {
+  /** @throws if the program does not take it. It may be only named, without a value or an argument that it needs */
+  function check(typed: string, where: string): void {
+    // A shell leaves this backslash to psql.
+    if (typed.includes('"\\copy ')) return;
+    try {
+      parseTyped(typed.replaceAll(/(?<=--(?:from|to)) <[a-z]+>/g, ' 2026-01-01').replace('<shell>', 'bash'));
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (/optionMissingArgument|missingArgument|missingMandatoryOptionValue/.test(code ?? '')) return;
+      throw new Error(`${where}: ${typed}`, { cause: error });
+    }
+  }
+
+  test('in a sentence is one that the program takes', () => {
+    const found = otherTexts().flatMap(({ where, text }) =>
+      [...text.matchAll(inSentence)].map(([typed, name]) => ({ where, typed, name: name! })),
+    );
+    const named = found.filter(({ name }) => !otherProse.includes(name));
+    for (const folder of [
+      'jobs/checks/',
+      'migrations/',
+      'docs/observability/',
+      'docs/operating.md',
+      '.env.example',
+    ])
+      expect(
+        named.filter(({ where }) => where.startsWith(folder)),
+        folder,
+      ).not.toHaveLength(0);
+    for (const { where, typed } of named) check(typed, where);
+  });
+
+  test('as code is one that the program takes', () => {
+    const shown = shownCommands();
+    expect(shown.length).toBeGreaterThan(100);
+    for (const { where, typed } of shown) check(typed, where);
   });
 });
 
