@@ -2,12 +2,18 @@ import { type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import type { JobFileError } from '../config/problems.ts';
+import { feedNamed } from '../feeds/catalog.ts';
 import { type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
 import { asTyped, type Cell, count, minute, number, share, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { type EmptiedDays, emptiedDays } from '../warehouse/questions/emptied.ts';
+import { describeEmptied } from './load-summary.ts';
 
-/** A job and the path of its file. */
-export type JobOfFile = Omit<ListedJob, 'completeness'> & { readonly path: string };
+/** A job, the path of its file, and the days whose rows are gone. */
+export type JobOfFile = Omit<ListedJob, 'completeness'> & {
+  readonly path: string;
+  readonly emptied: EmptiedDays | null;
+};
 
 /** Lists jobs; those that name something that the service does not list are `unresolved`. */
 export async function listJobs(session: Session, db: Warehouse, jobs: readonly Job[]) {
@@ -25,7 +31,9 @@ export async function listJobs(session: Session, db: Warehouse, jobs: readonly J
       continue;
     }
     const { completeness: _, ...one } = await listJob(db, standing, today(session));
-    listed.push({ ...one, path: standing.job.path });
+    const { job, scope } = standing;
+    const emptied = scope && (await emptiedDays(db, feedNamed(job.feed).table, scope));
+    listed.push({ ...one, path: job.path, emptied: emptied ?? null });
   }
   return { listed, unresolved };
 }
@@ -69,6 +77,9 @@ function notesOn(jobs: readonly JobOfFile[]): string[] {
   const typed = (of: readonly JobOfFile[]) => of.map(({ path }) => typedJob(path)).join(' ');
   return [
     ...jobs.flatMap(({ late }) => late ?? []),
+    ...jobs.flatMap(({ job, path, emptied }) =>
+      emptied ? `Rows of ${job} are gone: ${describeEmptied(emptied, path)}` : [],
+    ),
     ...others.map(
       ({ job, otherVersionBy }) =>
         `Workers run another version of job ${job}, which ${otherVersionBy} has stored. The last worker to start, or to see its file change, wins.`,

@@ -25,6 +25,7 @@ import {
   ofLimit,
 } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
+import type { EmptiedDays } from '../warehouse/questions/emptied.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 
@@ -39,6 +40,8 @@ export interface LoadSummary extends LoadResult {
   readonly isElsewhere?: boolean;
   /** What of the job's period, or of the part that was named, is loaded; `undefined` if its series are not known. */
   readonly completeness: JobCompleteness | undefined;
+  /** Days of it whose rows are gone. */
+  readonly emptied: EmptiedDays | undefined;
   /** The day of the load, in UTC. */
   readonly today: Temporal.PlainDate;
   readonly budget: {
@@ -90,6 +93,7 @@ export function describeSummary(summary: LoadSummary): string {
         `${duration(seconds)}${records > 0 ? `, ${number(Math.round(records / seconds))} records/s` : ''}`,
       ],
       ['missing', missingDays(summary)],
+      ['rows gone', summary.emptied && describeEmptied(summary.emptied, job.path)],
       ['recent days', recentDays(summary)],
       ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
@@ -109,7 +113,21 @@ export function describeRejected(
   return all.length > 0 ? `${all.join(', ')}; see gmsi.rejected_records` : null;
 }
 
-export function summaryAsJson({ job, scope, error, completeness, today: _, ...rest }: LoadSummary): object {
+/** Describes days whose rows are gone, and names the command that loads them again. */
+export function describeEmptied(range: EmptiedDays, path: string): string {
+  const again = asTyped(`backfill ${typedJob(path)} --full-refresh${typedOptions(range)}`);
+  return `${daysFrom(range.from, range.to)} had rows, and has none left. To load them again: ${again}`;
+}
+
+export function summaryAsJson({
+  job,
+  scope,
+  error,
+  completeness,
+  emptied,
+  today: _,
+  ...rest
+}: LoadSummary): object {
   return {
     job: job.name,
     ...rest,
@@ -122,6 +140,7 @@ export function summaryAsJson({ job, scope, error, completeness, today: _, ...re
     complete: completeness?.complete ?? null,
     covered: completeness?.covered ?? null,
     wanted: completeness?.wanted ?? null,
+    emptied: emptied ?? null,
     error: error instanceof Error ? error.message : null,
   };
 }
@@ -217,15 +236,18 @@ function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   return lines;
 }
 
-function describeNothingToDo({ job, live, totals, budget, scope, historyLimit }: LoadSummary): string {
+function describeNothingToDo(summary: LoadSummary): string {
+  const { job, live, totals, budget, scope, historyLimit, emptied } = summary;
   const spent =
     totals.requests === 0 ? 'no request was sent' : `${count(totals.requests, 'request')} sent for lookups`;
   const used = `${ofLimit(budget.used, budget.limit)} used this month`;
   const limit = describeHistoryLimit(historyLimit);
   // A sync does not look for missing days of a period that is over.
-  const ofPeriod = live ? 'nothing to sync, because its period is over' : 'everything is covered';
+  const ofPeriod = live
+    ? 'nothing to sync, because its period is over'
+    : `everything is covered${emptied ? ', but rows are gone' : ''}`;
   const what = historyLimit && !scope ? 'nothing to request' : ofPeriod;
-  return `${styled('bold', `${job.name}:`)} ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}`;
+  return `${styled('bold', `${job.name}:`)} ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${emptied ? `rows gone: ${describeEmptied(emptied, job.path)}\n` : ''}`;
 }
 
 function windowsByState({ totals, windows }: LoadSummary): string {

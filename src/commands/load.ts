@@ -30,6 +30,7 @@ import { showProgress } from '../terminal/progress.ts';
 import { asTyped, count, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
+import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { workersByJob } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
@@ -87,7 +88,7 @@ interface JobLoader {
   readonly cap?: (permits: Permits) => Permits;
   readonly run: (
     context: LoadContext,
-  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'today' | 'budget'>>;
+  ) => Promise<Omit<LoadSummary, 'job' | 'completeness' | 'emptied' | 'today' | 'budget'>>;
 }
 
 /** Runs jobs one by one, prints a summary of each and returns the exit code. */
@@ -195,20 +196,24 @@ export async function loadJob(
       },
     });
     const budget = { used: await service.used(), limit };
-    const completeness = await completenessAfter(session, warehouse, job);
-    return { ...result, job, completeness, today: today(session), budget };
+    const after = await loadedAfter(session, warehouse, job);
+    return { ...result, job, ...after, today: today(session), budget };
   } finally {
     progress?.[Symbol.dispose]();
   }
 }
 
-/** Returns what of a job's period is loaded; `undefined` if its series are not known. */
-async function completenessAfter(session: Session, warehouse: Warehouse, job: Job) {
+/** Returns what of a job's period is loaded, and whether its rows are there; nothing if its series are not known. */
+async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
   const lookups = await readLookups(warehouse);
-  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
+  const feed = feedNamed(job.feed);
+  if (missingLists(feed, lookups).length > 0) return { completeness: undefined, emptied: undefined };
   const { job: inForce } = await withLearnedReading(warehouse, job);
   const scope = scopeOf(inForce, wantedDays(inForce, today(session))!, lookups);
-  return completenessOfJob(warehouse, inForce, scope, today(session));
+  return {
+    completeness: await completenessOfJob(warehouse, inForce, scope, today(session)),
+    emptied: await emptiedDays(warehouse, feed.table, scope),
+  };
 }
 
 /** Plans backfills and queues them for the workers: `gmsi backfill <job>… --enqueue`. */

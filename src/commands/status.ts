@@ -51,7 +51,7 @@ import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
-import { describeHistoryLimit } from './load-summary.ts';
+import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 
 const most = { gaps: 8, loads: 5 };
 
@@ -314,6 +314,7 @@ function describeJob(status: JobReport): string {
           : null,
       ],
       ['not listed', status.notListed ?? undefined],
+      ['rows gone', status.emptied ? describeEmptied(status.emptied, status.path) : undefined],
       ['next run', nextRunOf(status) || undefined],
       ['late', late ?? undefined],
     ]),

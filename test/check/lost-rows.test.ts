@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { emptiedDays } from '../../src/warehouse/questions/emptied.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { aCloneOf, type TestWarehouse } from '../support/test-warehouse.ts';
-import { busy, change, checkAll, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
+import { busy, change, checkAll, checkedJob, checkOne, loaded, ordinary, whileChanged } from './loaded.ts';
 
 const job = aJob(busy);
 const refresh = { fullRefresh: true, retryRefused: false };
@@ -21,6 +23,44 @@ const truth = { country: 'US', topic: 'Inflation-Food', from: '2024-01-01', to: 
 const inPeriod = "published_at < '2024-05-01 00:00Z'";
 
 const test = serving({ limits: null });
+
+describe('without counting, rows that are gone are found', () => {
+  const emptied = async (db: Warehouse) => {
+    const { scope } = await checkedJob(db, job);
+    return emptiedDays(db, scope.table, { ...scope.window, countries: ['US', 'NO'] });
+  };
+
+  test.each([
+    [
+      'in a month that is empty',
+      `delete from gmsi.headlines where ${day} between '2024-02-01' and '2024-02-29'`,
+      { from: '2024-02-01', to: '2024-02-29' },
+    ],
+    [
+      'in a series that is empty, beside another one',
+      `update gmsi.headlines set country = 'NO'`,
+      { from: '2024-01-01', to: '2024-04-30' },
+    ],
+  ] as const)('%s', async (_, by, days) => {
+    expect(await emptied(source.db)).toBeUndefined();
+    await whileChanged(source, by, async () => {
+      expect(await emptied(source.db)).toEqual(days);
+    });
+  });
+
+  test('of imported files, but not of days that never had rows', async ({ warehouse, db }) => {
+    await using sandbox = await startSandbox({ ...ordinary, volume: 0 });
+    await runBackfill({ job, db, sandbox });
+    expect(await emptied(db)).toBeUndefined();
+    await change(
+      warehouse,
+      `
+      insert into gmsi.imported_files (feed, country, topic, ticker, match_type, variant, content, name, archive, made_at, load_id, records_by_day, finished_at)
+      select feed, country, topic, ticker, match_type, variant, 'c', 'n', '', now(), 1, '{"2024-03-05": 7}', now() from gmsi.windows limit 1`,
+    );
+    expect(await emptied(db)).toEqual({ from: '2024-03-05', to: '2024-03-05' });
+  });
+});
 
 describe('lost-rows finds', () => {
   const losses = {

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { heldBy, servedBy } from '../support/truth.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aPlace } from './place.ts';
@@ -80,3 +82,37 @@ it('counts the days of a job alike in plan, status and jobs, without those that 
   const { stdout } = await gmsiHere(['plan', 'recent'], setting);
   expect(stdout).toMatch(/covered +24 of 24 days, over all series\nrecent days +\S+ to \S+ may still change/);
 });
+
+it.each([
+  ['a table that was emptied', 'truncate gmsi.headlines', '2024-01-01', '2024-03-31'],
+  ['a partition that was dropped', 'drop table gmsi.headlines_2024_02', '2024-02-01', '2024-02-29'],
+])(
+  'names the rows that are gone with %s, and the command that loads them again',
+  async (_, loss, from, to) => {
+    await using place = await aPlace({ volume: 0.5 });
+    const { folder, sandbox, warehouse, setting } = place;
+    await folder.write('jobs/job.yaml', jobFor(quarter));
+    const run = (...args: string[]) => gmsiHere(args, setting);
+    expect(await run('backfill', 'job')).toMatchObject({ code: 0 });
+    expect((await run('status', 'job')).stdout).not.toContain('rows gone');
+    await sql.raw(loss).execute(warehouse.db);
+
+    const again = `gmsi backfill job --full-refresh --from ${from} --to ${to}`;
+    for (const args of [
+      ['backfill', 'job'],
+      ['status', 'job'],
+      ['status'],
+      ['jobs'],
+      ['check', 'job', '--only', 'lost-rows'],
+    ])
+      expect((await run(...args)).stdout.replaceAll(/\s+/g, ' '), args.join(' ')).toContain(again);
+    const { stdout } = await run('check', 'job', '--only', 'lost-rows');
+    const later = /gmsi check job --from (\S+)/.exec(stdout)![1]!;
+    expect(later > to && later <= '2024-04-01', later).toBe(true);
+
+    expect(await run(...again.split(' ').slice(1))).toMatchObject({ code: 0 });
+    expect(await heldBy(warehouse.db, quarter)).toEqual(servedBy(sandbox, quarter));
+    expect((await run('status', 'job')).stdout).not.toContain('rows gone');
+    expect(await run('check', 'job', '--only', 'lost-rows')).toMatchObject({ code: 0 });
+  },
+);

@@ -1,0 +1,76 @@
+import { type Kysely, sql } from 'kysely';
+import type { FeedTable } from '../../feeds/feed.ts';
+import type { Database, Day } from '../database.ts';
+import {
+  askedSeries,
+  isRowOfJob,
+  isRowOfSame,
+  period,
+  sameSeries,
+  seriesOf,
+  type WindowScope,
+} from '../tables/series.ts';
+
+/** Between these days, no row of some series is left, although the ledger counts rows of them. */
+export interface EmptiedDays {
+  readonly from: Day;
+  readonly to: Day;
+}
+
+/**
+ * Looks for rows that are gone where that costs little: months without a row of the job, and series without any row, such as after a
+ * truncated table or a dropped partition. The check lost-rows counts every row.
+ * @returns `undefined` if there are none
+ */
+export async function emptiedDays(
+  db: Kysely<Database>,
+  table: FeedTable,
+  scope: WindowScope,
+): Promise<EmptiedDays | undefined> {
+  const of = sql.table(`gmsi.${table.name}`);
+  const time = sql.ref(`kept.${table.key[0]}`);
+  const { rows } = await sql<EmptiedDays>`
+    with series as materialized (
+      -- In this order, because a series without news would look into every partition.
+      select asked.*, case
+        when not exists (select from gmsi.windows w where ${sameSeries('w', 'asked')} and w.records > 0)
+          and not exists (select from gmsi.imported_files f where ${sameSeries('f', 'asked')}) then true
+        else exists (
+          select from ${of} as kept where ${isRowOfSame('kept', table, 'asked')}
+            and ${time} >= ${scope.from}::date::timestamp at time zone 'UTC'
+            and ${time} < (${scope.to}::date + 1)::timestamp at time zone 'UTC') end as has_rows
+      from ${askedSeries(scope)}
+    ), months as materialized (
+      select daterange(month::date, (month + interval '1 month')::date) * ${period(scope)} as days
+      from generate_series(date_trunc('month', ${scope.from}::date::timestamp), ${scope.to}::date, interval '1 month') as month
+      where not exists (
+        select from ${of} as kept where ${isRowOfJob('kept', table, scope)}
+          and ${time} >= month at time zone 'UTC' and ${time} < (month + interval '1 month') at time zone 'UTC')
+    ), emptied as materialized (
+      select ${seriesOf('s')}, ${period(scope)} as days from series s where not has_rows
+      union all
+      select ${seriesOf('s')}, m.days from series s cross join months m where has_rows
+    ), counted as (
+      select e.days * w.days as days
+      from emptied e
+      join gmsi.windows w on ${sameSeries('w', 'e')} and w.days && e.days and w.records > 0
+      where exists (
+        select from unnest(w.rows_met) with ordinality as met (rows, n)
+        cross join lateral (select w.first_day + (n - 1)::int as day) as at
+        where rows > 0 and e.days @> at.day and not exists (
+          select from gmsi.windows later
+          where ${sameSeries('later', 'w')} and later.state = 'drained' and later.window_id <> w.window_id
+            and later.finished_at > coalesce(case when w.state = 'drained' then w.finished_at end, w.planned_at)
+            and at.day between later.first_day and later.last_day))
+      union all
+      select daterange(met.day::date, met.day::date, '[]')
+      from emptied e
+      join gmsi.imported_files f on ${sameSeries('f', 'e')} and f.finished_at is not null
+      cross join lateral jsonb_object_keys(f.records_by_day) as met (day)
+      where e.days @> met.day::date
+    )
+    select min(lower(days))::text as from, (max(upper(days)) - 1)::text as to from counted having count(*) > 0`.execute(
+    db,
+  );
+  return rows[0];
+}
