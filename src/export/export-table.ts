@@ -93,11 +93,9 @@ export async function exportTable(context: ExportContext): Promise<Exported> {
       ? { ...manifest, files: [await writeSheet(duckdb, target.path, paths, plan)], changed: [] }
       : manifest;
   stop.throwIfAborted();
-  await claimed.confirm().catch((cause: Error) => {
-    throw new ExportNotWritten(`The right to write to ${out} was lost: ${cause.message}`, {
-      cause,
-      hint: 'Run it again: another export may have begun meanwhile.',
-    });
+  // Another export may have begun if the session has ended.
+  await claimed.confirm().catch((error) => {
+    throw namedDatabaseError(error);
   });
   await target.publish(published);
   return { out: target.place, manifest: published, written };
