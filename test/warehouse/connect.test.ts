@@ -19,6 +19,15 @@ test('a statement with parameters is prepared once a connection, one without is 
   expect(rows).toEqual([{ statement: 'select $1::int' }]);
 });
 
+test('a time that was read as a Date is refused as a parameter in tests, because it is cut to the millisecond', async ({
+  db,
+}) => {
+  const { rows } = await sql<{ at: Date }>`select now() as at`.execute(db);
+  for (const given of [rows[0]!.at, [rows[0]!.at]])
+    await expect(sql`select ${given}`.execute(db)).rejects.toThrow(/carry it as text/);
+  await sql`select ${new Date()}`.execute(db);
+});
+
 test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {
   await using warehouse = await aWarehouse({ connections: 1, isNew: true });
   const { db } = warehouse;
