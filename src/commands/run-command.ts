@@ -5,8 +5,7 @@ import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
 import { errorOutput } from '../terminal/print.ts';
 import { StatusLine } from '../terminal/status-line.ts';
-import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
-import { isMissingObject, migrationStatus } from '../warehouse/migrate.ts';
+import { namedDatabaseError } from '../warehouse/errors.ts';
 
 /** Does a command's work, prints the result and returns the exit code. */
 export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
@@ -64,8 +63,7 @@ export async function runCommand<Args extends unknown[]>(
     schemaUse: isDryRun(args) ? 'reads' : (schemaUses[name] ?? 'reads'),
   };
   const command = await load();
-  return await command(session, ...args).catch(async (error: unknown) => {
-    if (isMissingObject(error instanceof SchemaGone ? error.cause : error)) await refuseNewer(session);
+  return await command(session, ...args).catch((error: unknown) => {
     throw namedDatabaseError(error);
   });
 }
@@ -73,11 +71,4 @@ export async function runCommand<Args extends unknown[]>(
 /** Commander passes the options last. */
 function isDryRun(args: readonly unknown[]): boolean {
   return (args.at(-1) as { readonly dryRun?: boolean } | undefined)?.dryRun === true;
-}
-
-/** @throws ConfigError if a newer program has migrated the warehouse, so that something is not where this one looks for it */
-async function refuseNewer(session: Session): Promise<void> {
-  const { openWarehouse } = await import('../compose.ts');
-  await using warehouse = await openWarehouse(session, 'as-is');
-  await migrationStatus(warehouse.db);
 }

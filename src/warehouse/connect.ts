@@ -17,6 +17,7 @@ import { version } from '../package.ts';
 import type { Database } from './database.ts';
 import { isStale, namedDatabaseError } from './errors.ts';
 import { firstAnswer, postgresSocket } from './first-answer.ts';
+import { isMissingObject, migrationStatus } from './migrate.ts';
 import { type Patience, retried } from './retries.ts';
 import { prepareSession } from './session-settings.ts';
 import { tlsOptions, withoutTls } from './tls.ts';
@@ -26,11 +27,11 @@ export class Warehouse extends Kysely<Database> {
   readonly #dialect: PostgresDialect;
   readonly #driver: Driver;
 
-  constructor(
-    dialect: PostgresDialect,
-    driver: Driver,
-    connections: DefaultConnectionProvider = new DefaultConnectionProvider(driver),
-  ) {
+  constructor(dialect: PostgresDialect, driver: Driver, patience?: Patience) {
+    const explain = () => migrationStatus(this);
+    const connections = patience
+      ? new PatientConnections(driver, explain, patience)
+      : new Connections(driver, explain);
     const executor = new DefaultQueryExecutor(
       dialect.createQueryCompiler(),
       dialect.createAdapter(),
@@ -60,7 +61,7 @@ export class PatientWarehouse extends Warehouse {
   readonly #plain: Warehouse;
 
   constructor(of: Warehouse, dialect: PostgresDialect, driver: Driver, patience: Patience) {
-    super(dialect, driver, new PatientConnections(driver, patience));
+    super(dialect, driver, patience);
     this.#plain = of.plain;
   }
 
@@ -69,15 +70,34 @@ export class PatientWarehouse extends Warehouse {
   }
 }
 
-class PatientConnections extends DefaultConnectionProvider {
-  readonly #patience: Patience;
+class Connections extends DefaultConnectionProvider {
+  readonly #explain: () => Promise<unknown>;
 
-  constructor(driver: Driver, patience: Patience) {
+  /** @param explain throws if a newer program has migrated the schema: then a statement may name what is no longer there */
+  constructor(driver: Driver, explain: () => Promise<unknown>) {
     super(driver);
-    this.#patience = patience;
+    this.#explain = explain;
   }
 
   /** @param work one statement, or a whole transaction */
+  override async provideConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
+    try {
+      return await super.provideConnection(work);
+    } catch (error) {
+      if (isMissingObject(error)) await this.#explain();
+      throw error;
+    }
+  }
+}
+
+class PatientConnections extends Connections {
+  readonly #patience: Patience;
+
+  constructor(driver: Driver, explain: () => Promise<unknown>, patience: Patience) {
+    super(driver, explain);
+    this.#patience = patience;
+  }
+
   override provideConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
     return retried(() => super.provideConnection(work), this.#patience);
   }

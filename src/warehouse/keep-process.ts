@@ -17,7 +17,10 @@ import {
 export interface KeptProcess extends Owner, AsyncDisposable {
   /** Host, process and version. */
   readonly runBy: string;
-  /** Sends a heartbeat now; registers the process again if the warehouse does not know it, as after a restore. */
+  /**
+   * Sends a heartbeat now; registers the process again if the warehouse does not know it, as after a restore.
+   * @throws ConfigError once a newer program has migrated the warehouse
+   */
   beat(): Promise<void>;
   /**
    * How often it has sent no heartbeat for half of the lease, now included: suspended, or with an unreachable warehouse. While this
@@ -32,7 +35,7 @@ export interface KeptProcess extends Owner, AsyncDisposable {
 
 /**
  * Registers a process that owns something, and sends a heartbeat every sixth of the lease, so that a few beats may fail.
- * @throws ConfigError, as each beat does, once a newer program has migrated the warehouse
+ * @throws ConfigError if a newer program has migrated the warehouse
  * @param onRestore called if the warehouse no longer knows the process, before that is registered again; may be called twice
  */
 export async function keepProcess(
@@ -58,7 +61,6 @@ export async function keepProcess(
 
   async function beat(by: Warehouse): Promise<void> {
     const sentAt = now();
-    await migrationStatus(by);
     if (!(await beatProcess(by, processId))) {
       // Comes first, so that it is done again if it fails: the process is listed only after it.
       await onRestore?.();
@@ -84,7 +86,10 @@ export async function keepProcess(
     processId,
     leaseSeconds,
     runBy: about.run_by,
-    beat: () => beat(warehouse),
+    async beat() {
+      await migrationStatus(warehouse);
+      await beat(warehouse);
+    },
     get silences() {
       return silencesOver + (isSilent() ? 1 : 0);
     },

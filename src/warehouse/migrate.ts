@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { inPackage, version } from '../package.ts';
-import type { Warehouse } from './connect.ts';
 import type { Database } from './database.ts';
 import { namedDatabaseError, takesNoWrites } from './errors.ts';
 import { isReadOnly, readStanding } from './health.ts';
@@ -28,7 +27,7 @@ export interface Migrating extends Waiting {
  * that the user may not apply, or if older programs are working; LockHeld if another session does not give back a lock that it needs
  */
 export async function migrate(
-  warehouse: Warehouse,
+  warehouse: Kysely<Database>,
   { leaseSeconds, ...waiting }: Migrating = {},
 ): Promise<readonly string[]> {
   if ((await schemaState(warehouse)) === 'current') return [];
@@ -88,7 +87,7 @@ async function isCommitted(db: Kysely<Database>, xid: string): Promise<boolean> 
  * with a superuser's rights, and that user may have changed them.
  * @throws ConfigError that begins with the reason why the owner is needed
  */
-export async function checkOwner(warehouse: Warehouse, why: string): Promise<void> {
+export async function checkOwner(warehouse: Kysely<Database>, why: string): Promise<void> {
   const { user, owner, may_migrate, is_superuser, is_standby } = await readStanding(warehouse);
   if (is_standby)
     throw new ConfigError(`${why}, and this server is a standby.`, {
@@ -191,7 +190,7 @@ export async function proveSchema(db: Kysely<Database>): Promise<void> {
  * Compares the warehouse's schema with this program's. Takes no lock and creates nothing, so it needs no privilege to write.
  * @throws ConfigError if the schema is newer, or another build's
  */
-export async function schemaState(warehouse: Warehouse): Promise<'current' | 'older' | 'absent'> {
+export async function schemaState(warehouse: Kysely<Database>): Promise<'current' | 'older' | 'absent'> {
   try {
     const status = await migrationStatus(warehouse);
     if (status.every(({ executedAt }) => executedAt === undefined)) return 'absent';
@@ -204,7 +203,7 @@ export async function schemaState(warehouse: Warehouse): Promise<'current' | 'ol
 const isOlder = "The warehouse's schema is older than this program";
 
 /** Returns the error of a command that may not upgrade an older schema. */
-export async function olderSchema(warehouse: Warehouse): Promise<ConfigError> {
+export async function olderSchema(warehouse: Kysely<Database>): Promise<ConfigError> {
   await checkOwner(warehouse, isOlder);
   return new ConfigError(`${isOlder}.`, { hint: 'Run gmsi migrate.' });
 }
@@ -279,9 +278,11 @@ function otherBuild(what: string, cause?: unknown): ConfigError {
   );
 }
 
-/** Returns true if a statement names a schema, table, column, function or other object that does not exist. */
+/** Returns true if a statement names a schema, table, column, function, index or other object that does not exist. */
 export function isMissingObject(error: unknown): boolean {
-  return ['3F000', '42P01', '42703', '42704', '42883'].includes((error as { code?: string }).code ?? '');
+  return ['3F000', '42P01', '42P10', '42703', '42704', '42883'].includes(
+    (error as { code?: string }).code ?? '',
+  );
 }
 
 function explained(error: unknown): unknown {

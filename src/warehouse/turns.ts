@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CompiledQuery, sql, type Transaction } from 'kysely';
-import type { Warehouse } from './connect.ts';
+import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
 import { LockHeld } from './errors.ts';
 
@@ -88,7 +87,7 @@ async function isTaken(ask: Ask, { take, key }: Lock): Promise<boolean> {
 
 /** Runs a transaction while no other one has this turn. */
 export async function inTurn<T>(
-  warehouse: Warehouse,
+  warehouse: Kysely<Database>,
   turn: string,
   waiting: Waiting,
   work: (trx: Transaction<Database>) => Promise<T>,
@@ -170,7 +169,10 @@ const beatEvery = 10_000;
  * after a minute (`session-settings.ts`).
  * @throws LockHeld if a user who may not load has the lock: nobody may be exporting then
  */
-export async function claimPlace(warehouse: Warehouse, place: string): Promise<Claim> {
+export async function claimPlace(
+  warehouse: { readonly plain: Kysely<Database> },
+  place: string,
+): Promise<Claim> {
   const what = `exporting to ${place}`;
   const lock = advisoryLock(tryTurn, lockKey(what), what);
   let release = () => {};
