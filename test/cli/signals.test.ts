@@ -71,10 +71,12 @@ async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
 }
 
 it('SIGHUP: does not end a worker, even before its code is imported; it ends other commands', async () => {
+  // Of other tests in this process.
+  const before = process.listenerCount('SIGHUP');
   const listening: number[] = [];
   vi.doMock('../../src/commands/run-command.ts', () => ({
     runCommand: async () => {
-      listening.push(process.listenerCount('SIGHUP'));
+      listening.push(process.listenerCount('SIGHUP') - before);
       return 0;
     },
   }));
