@@ -18,13 +18,18 @@ export interface Migrating extends Waiting {
   readonly leaseSeconds?: number | undefined;
 }
 
+/** The schema is not migrated, because processes of an older program are working. A supervisor may try again. */
+export class OlderProgramsWork extends GmsiError {
+  override readonly kind = 'retryable';
+}
+
 /**
  * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
  * others wait. Notes the checksum of each migration; of those that were applied before checksums were kept, only if the schema
  * has everything that these files make.
  * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if another version of this program migrated the warehouse, if it needs a migration
- * that the user may not apply, or if older programs are working; LockHeld if another session does not give back a lock that it needs
+ * @throws ConfigError if another version of this program migrated the warehouse, or if it needs a migration
+ * that the user may not apply; OlderProgramsWork; LockHeld if another session does not give back a lock that it needs
  */
 export async function migrate(
   warehouse: Kysely<Database>,
@@ -220,7 +225,7 @@ async function refuseLiving(trx: Kysely<Database>, leaseSeconds: number): Promis
   const living = await livingProcesses(trx, leaseSeconds);
   if (living.length === 0) return;
   const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
-  throw new ConfigError(`${isOlder}, and older programs are working: ${names}.`, {
+  throw new OlderProgramsWork(`${isOlder}, and older programs are working: ${names}.`, {
     hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, which ends them: gmsi migrate --force`,
   });
 }
