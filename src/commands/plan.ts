@@ -33,11 +33,12 @@ import {
   table,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { describeHistoryLimit } from './load-summary.ts';
+import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
 /** The options of commands that load, and of `gmsi plan`. */
@@ -127,6 +128,7 @@ async function plan(
     forecast: await forecast(db, job, scope, flags, today(session).toString()),
     schedule,
     used,
+    emptied: await emptiedDays(db, feedNamed(job.feed).table, scope),
     // Only days that are loaded again can have retractions.
     retractions: flags.fullRefresh || options.acceptRetractions ? describeRetractions(options) : undefined,
   };
@@ -192,6 +194,7 @@ function describe(session: Session, planned: PlannedJob): string {
         ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load requests at most ${askedAgain} again (all with --retry-refused)`
         : undefined,
     ],
+    ['rows gone', planned.emptied && describeEmptied(planned.emptied, job.path)],
     ['retractions', planned.retractions],
     ['end_date', describeReading(planned.endDate)],
     [
@@ -237,6 +240,7 @@ function asJson(session: Session, planned: PlannedJob): object {
     historyLimit: planned.historyLimit ?? null,
     notListed: planned.notListed,
     endDate: planned.endDate,
+    emptied: planned.emptied ?? null,
     ...forecast,
     budget: { limit, used, left },
     schedule: schedule ?? null,

@@ -99,6 +99,7 @@ it.each([
 
     const again = `gmsi backfill job --full-refresh --from ${from} --to ${to}`;
     for (const args of [
+      ['plan', 'job'],
       ['backfill', 'job'],
       ['status', 'job'],
       ['status'],
