@@ -1,7 +1,7 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { WarehouseUnavailable } from '../../src/warehouse/errors.ts';
@@ -273,16 +273,20 @@ it('is read by the queries of the docs as they are printed', async () => {
 
 it('is not put in place if the server has ended the session that had the right to, as of a process that was suspended', async () => {
   await using folder = await aFolder();
-  const lost: Promise<unknown>[] = [];
-  const onRows = () => {
-    if (lost.length > 0) return;
-    const ended = sql`
-      select pg_terminate_backend(pid) from pg_locks
-      where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`;
-    lost.push(ended.execute(db));
-  };
-  await expect(runExport({ db, folder: folder.path, onRows })).rejects.toThrow(WarehouseUnavailable);
-  await Promise.all(lost);
+  const rights = sql.raw(`from pg_locks
+    where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);
+  const { exporting } = await db.transaction().execute(async (trx) => {
+    // The export waits for this table until its session has ended.
+    await sql`lock table gmsi.headlines`.execute(trx);
+    const exporting = runExport({ db, folder: folder.path });
+    exporting.catch(() => {});
+    await vi.waitFor(async () =>
+      expect((await sql`select pg_terminate_backend(pid) ${rights}`.execute(db)).rows).toHaveLength(1),
+    );
+    await vi.waitFor(async () => expect((await sql`select ${rights}`.execute(db)).rows).toEqual([]));
+    return { exporting };
+  });
+  await expect(exporting).rejects.toThrow(WarehouseUnavailable);
   expect(await readdir(folder.path)).toEqual([]);
   await runExport({ db, folder: folder.path });
   expect(await readdir(folder.path)).toEqual(['export']);

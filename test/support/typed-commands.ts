@@ -32,11 +32,16 @@ export function parseTyped(typed: string): TypedCommand {
   if (start < 0 || words.slice(0, start).some((word) => word !== 'npx' && !/^[A-Z_]+=/.test(word)))
     throw new Error(`not a command: ${typed}`);
   parsed = undefined;
+  // A worker listens before it runs.
+  const before = new Set(process.rawListeners('SIGHUP'));
   try {
     program.parse(['node', ...words.slice(start)]);
   } catch (error) {
     if ((error as CommanderError).code !== 'commander.helpDisplayed') throw error;
     parsed = { name: 'help', args: [], options: {} };
+  } finally {
+    for (const listener of process.rawListeners('SIGHUP'))
+      if (!before.has(listener)) process.off('SIGHUP', listener as () => void);
   }
   if (!parsed) throw new Error(`no command is run by: ${typed}`);
   return parsed;

@@ -225,7 +225,7 @@ const uses: Readonly<Record<string, readonly (readonly string[])[] | 'loads' | '
   jobs: [[]],
   validate: 'no warehouse',
   plan: [['demo']],
-  backfill: [['demo', '--dry-run']],
+  backfill: 'loads',
   sync: 'loads',
   import: 'loads',
   status: [[], ['demo'], ['--days'], ['--watch']],
