@@ -59,7 +59,9 @@ begin
   for held in
     select p.oid::regprocedure as name, pg_catalog.pg_get_functiondef(p.oid) as body from pg_catalog.pg_proc p
     where p.pronamespace = 'gmsi'::regnamespace and pg_has_role(p.proowner, 'usage')
-      and (p.proname = 'complete_feed_table' or p.proname ~ '_as_of$' and p.prosqlbody is null)
+      and (p.proname = 'complete_feed_table'
+        -- Not one that a user has added.
+        or p.prosqlbody is null and p.proname ~ '_as_of$' and to_regclass('gmsi.' || left(p.proname, -6)) is not null)
   loop
     body := held.body;
     foreach part slice 1 in array array[

@@ -5,6 +5,7 @@ create table gmsi.warehouse_moves (
   move_id uuid not null,
   direction text not null check (direction in ('to', 'from')),
   other text not null,
+  source text not null,
   marked_at timestamptz not null default now()
 );
 comment on table gmsi.warehouse_moves is 'One row if gmsi move has moved this warehouse to another database, or is filling it from one. As long as the row is there, every booking, claim, heartbeat and named moment is refused.';
@@ -12,6 +13,7 @@ comment on column gmsi.warehouse_moves.only_row is 'Always true, so that there i
 comment on column gmsi.warehouse_moves.move_id is 'The same in both warehouses of a move.';
 comment on column gmsi.warehouse_moves.direction is 'to: moved to the other warehouse, which is the one to use · from: filled from the other one by a move that has not ended; gmsi move ends it.';
 comment on column gmsi.warehouse_moves.other is 'The other warehouse, without a password.';
+comment on column gmsi.warehouse_moves.source is 'What identifies the old warehouse, whatever its address is: when its schema was created. Only from there may the new one be filled again.';
 comment on column gmsi.warehouse_moves.marked_at is 'When the row was written.';
 
 -- With the owner's rights, because a user who could write the mark could make the owner's next move empty another warehouse.

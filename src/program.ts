@@ -424,7 +424,10 @@ program
   .command('migrate')
   .description('create the schema, or upgrade it; loads do that, too')
   .argument('[what]', '"status" only shows which migrations are applied')
-  .option('--force', 'upgrade even while processes of the older program work; they end with an error')
+  .option(
+    '--force',
+    'upgrade even while processes of the older program work, which may fail or load days twice',
+  )
   .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'))
   .action(runs(async () => (await import('./commands/migrate.ts')).migrateCommand));
 program.addHelpCommand(

@@ -6,12 +6,12 @@ import type { Log } from './log.ts';
 import type { Secret } from './secret.ts';
 
 /**
- * The time limits of a server, in milliseconds. Node's own let a request take minutes, and Fastify's an idle connection more than
- * one; it may send its first request as late as its last header.
+ * The time limits of a server, in milliseconds. Node's own let a request take minutes. It may send its first request as late as its last header.
  */
 export const shortWaits = {
   requestTimeout: 5_000,
-  keepAliveTimeout: 5_000,
+  // Longer than proxies keep theirs, which would otherwise send a request into a connection that is being closed.
+  keepAliveTimeout: 65_000,
   // By default, Node checks for late requests only every 30 seconds.
   http: { headersTimeout: 5_000, connectionsCheckingInterval: 500, maxHeaderSize: 16_384 },
 };

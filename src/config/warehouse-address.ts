@@ -101,8 +101,8 @@ export function readAddress(
     const url = new URL(
       `postgres://${credentials && `${credentials}@`}${where}:${port ?? portInFront ?? ''}${path}`,
     );
-    if (user !== undefined) url.username = user;
-    if (password !== undefined) url.password = password;
+    if (user !== undefined) url.username = encodeURIComponent(user);
+    if (password !== undefined) url.password = encodeURIComponent(password);
     if (dbname !== undefined) url.pathname = encodeURIComponent(dbname);
     // A space as %20: for libpq and pg, a plus is a plus.
     url.search = new URLSearchParams(rest).toString().replaceAll('+', '%20');

@@ -66,7 +66,7 @@ export function fetchLive(
 function asPageSizeRefused(name: string, pageSize: number) {
   const limit = name.replace(/\W/g, '\\$&');
   const located = new RegExp(
-    `(?:^|; )(?:\\w+\\.)*${limit}:|^\\W*(?:(?:invalid|the|parameter) )*\\W?${limit}\\b(?!.*\\b(?:rate|days?|dates?)\\b)`,
+    `(?:^|; )(?:\\w+\\.)*${limit}:|^\\W*(?:(?:invalid|the|parameter) )*\\W?${limit}\\b(?!.*\\b(?:rate|days?|dates?|month(?:ly)?|quota|requests?)\\b)`,
     'i',
   );
   return (error: unknown): never => {

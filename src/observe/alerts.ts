@@ -25,6 +25,7 @@ import {
   resolveAlert,
 } from '../warehouse/tables/alerts.ts';
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
+import { forgetProcess } from '../warehouse/tables/processes.ts';
 import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
 import {
   type BudgetOutlook,
@@ -94,6 +95,8 @@ async function sendDue(receivers: ReadonlyMap<string, Secret>, options: AlertsOp
     const due = await claimDueAlerts(warehouse, job, sender);
     await Promise.all(due.map((alert) => send(alert, receivers.get(job)!, options)));
   }
+  // Not only stopped: with a webhook that does not answer, each minute would leave one in the list.
+  await forgetProcess(warehouse, sender.processId);
 }
 
 /** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */

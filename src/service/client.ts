@@ -308,13 +308,12 @@ export function createClient(options: ClientOptions) {
     const text = content.toString();
     const json = withoutKey(parsed(text));
     const note = noteIn(text, json, redact);
+    if (json !== undefined && note === undefined) return json;
     const words = note ?? serviceWords(text, redact);
     const addressFault = json === undefined ? noJson(status, words) : undefined;
     if (note !== undefined)
       throw noteInstead(`The service answered ${status} with a note in place of data`, note, addressFault);
-    if (addressFault)
-      throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
-    return json;
+    throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
   }
 
   function noteInstead(what: string, words: string, addressFault?: AddressFault): NoteInstead {

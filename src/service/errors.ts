@@ -231,6 +231,6 @@ export function outcomeOf(
   if (status !== undefined && status >= 300) return '3xx';
   if ([MalformedPage, NotText, PageTooLarge, RateLimited].some((named) => failure instanceof named))
     return 'malformed';
-  if (status !== undefined) return 'ok';
-  return aborted ? 'aborted' : 'network';
+  if (status === undefined) return aborted ? 'aborted' : 'network';
+  return failure === undefined || aborted ? 'ok' : 'malformed';
 }

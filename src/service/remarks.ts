@@ -12,6 +12,8 @@ interface Remark {
    * - `value`: a number, an id, a time, an address
    */
   readonly is: 'fault' | 'words' | 'state' | 'value';
+  /** The member, with the names that lead to it. */
+  readonly name: string;
   /** For a person; not cut. */
   readonly words: string;
   /** The same for answers that say the same, whatever numbers, ids or times they have. */
@@ -20,7 +22,7 @@ interface Remark {
 
 /**
  * Watches what answers say beside their records. That an answer has no records is news only if nothing in it says otherwise: of
- * what it says, only values pass that no answer with records had, and only if a second answer says the same.
+ * what it says, only values pass that no answer with records had, and only if a second answer has them, too.
  * @param redact removes the key
  * @param noteInstead makes the error of an answer that has words and no records
  * @returns a function to call with each answer; `doubted` has what made its request be sent again. @throws an error of
@@ -40,7 +42,7 @@ export function remarkGuard(
     const lists = new Map(recordListsOf(json).filter(([name]) => !isPage || name === 'data'));
     if (lists.size === 0 && json.data !== null) return;
     const count = [...lists.values()].reduce((sum, { length }) => sum + length, 0);
-    const remarks = remarksOf(json, count, lists, request);
+    const remarks = remarksOf(json, count, lists, request, isPage);
     const unheard = remarks.filter(({ is, sign }) => is === 'fault' || !heard.has(sign));
     const beside = count === 0 ? 'no records' : `${count} records`;
 
@@ -52,8 +54,9 @@ export function remarkGuard(
       if (count === 0) throw noteInstead('The service answered with a note and no records', words);
       throw new MalformedPage(`The service answered with an error beside ${beside}: ${words}`);
     }
-    const doubts = unheard.filter(({ is, sign }) => (count === 0 || is === 'words') && !doubted.has(sign));
-    for (const { sign } of doubts) doubted.add(sign);
+    // By name: words with an id in them are new in each answer.
+    const doubts = unheard.filter(({ is, name }) => (count === 0 || is === 'words') && !doubted.has(name));
+    for (const { name } of doubts) doubted.add(name);
     if (doubts.length > 0 && (count === 0 || json.has_more !== true))
       throw new DoubtfulAnswer(
         `The service answered with ${beside} and something new: ${wordsIn(doubts, redact)}.`,
@@ -83,24 +86,27 @@ function remarksOf(
   records: number,
   lists: ReadonlyMap<string, unknown[]>,
   request: ServiceRequest,
+  isPage: boolean,
 ): Remark[] {
-  const isWhole = json.has_more !== true && !request.isContinued;
+  const isWhole = json.has_more !== true && !json.next_token && !request.isContinued;
   const asked = new Set([
     ...request.path.split('/').map(decoded),
     ...textsIn(request.query),
     ...textsIn(request.body),
   ]);
   const others = Object.entries(json).filter(([name]) => !documented.has(name) && !lists.has(name));
-  return others.flatMap(([member, value]) =>
+  return others.slice(0, mostLeaves).flatMap(([member, value]) =>
     leavesOf(value, [member])
       .slice(0, mostLeaves)
       .flatMap(({ path, leaf }) => {
-        const is = meaningOf(path, leaf, isWhole ? records : undefined);
-        if (is === undefined || (is !== 'fault' && asked.has(leaf))) return [];
+        const meaning = meaningOf(path, leaf, isWhole ? records : undefined);
+        if (meaning === undefined || (meaning !== 'fault' && asked.has(leaf))) return [];
+        // What a list of names counts is not known.
+        const is = meaning !== 'uncounted' ? meaning : isPage ? 'fault' : 'words';
         const name = path.join('.');
         const text = String(leaf).slice(0, 300);
         const words = (isOneOf(wordFields, member) && wordsOf(value, 0)) || `${name}: ${text}`;
-        return { is, words, sign: is === 'value' ? name : `${name}=${text.replace(/\d+/g, '#')}` };
+        return { is, name, words, sign: is === 'value' ? name : `${name}=${text.replace(/\d+/g, '#')}` };
       }),
   );
 }
@@ -159,7 +165,7 @@ function meaningOf(
   path: readonly string[],
   leaf: unknown,
   whole: number | undefined,
-): Remark['is'] | undefined {
+): Remark['is'] | 'uncounted' | undefined {
   if (leaf === null || leaf === '') return undefined;
   const text = String(leaf);
   const last = path.at(-1)!;
@@ -172,7 +178,7 @@ function meaningOf(
   if (/^true$/i.test(text)) return hasPart(last, ofParts) ? 'fault' : 'state';
   const number = Number(text);
   if (statuses.includes(name) && (number >= 400 || number < 0 || bad.test(text))) return 'fault';
-  if (counts.includes(name) && whole !== undefined && number > whole) return 'fault';
+  if (counts.includes(name) && whole !== undefined && number > whole) return 'uncounted';
   if (!Number.isNaN(number)) return 'value';
   if (isOneOf(wordFields, last) || sentence.test(text)) return 'words';
   return /[\d/]/.test(text) ? 'value' : 'state';

@@ -53,7 +53,11 @@ export async function keepProcess(
   await forgetProcesses(warehouse);
   let lastBeat = now();
   await registerProcess(warehouse, identity);
-  await migrationStatus(warehouse);
+  await migrationStatus(warehouse).catch(async (error) => {
+    // Or it would count as alive until its lease is over.
+    await stopProcess(warehouse.plain, processId).catch(() => {});
+    throw error;
+  });
   let silencesOver = 0;
   let beating: Promise<void> | undefined;
 

@@ -226,7 +226,7 @@ async function refuseLiving(trx: Kysely<Database>, leaseSeconds: number): Promis
   if (living.length === 0) return;
   const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
   throw new OlderProgramsWork(`${isOlder}, and older programs are working: ${names}.`, {
-    hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, which ends them: gmsi migrate --force`,
+    hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, so that they fail or load days twice: gmsi migrate --force`,
   });
 }
 

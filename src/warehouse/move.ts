@@ -43,6 +43,8 @@ interface Mark {
   readonly move_id: string;
   readonly direction: 'to' | 'from';
   readonly other: string;
+  /** What identifies the old warehouse; see `identityOf`. */
+  readonly source: string;
 }
 
 /** A warehouse that is open. */
@@ -122,7 +124,8 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
     await refuseMarked(source);
     await refuseLiving(from, leaseSeconds);
     // Only this warehouse may fill it again: the other one of another move may refuse loads already.
-    const isBegun = begun?.direction === 'from' && begun.other === from.description;
+    const identity = await identityOf(source);
+    const isBegun = begun?.direction === 'from' && begun.source === identity;
     if (!isBegun) await refuseFilled(to, target);
     await refuseClockBehind(from, to);
     await makeReady(to, move);
@@ -137,9 +140,14 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
     for (const { relation } of tables) await target.ask(`alter table ${relation} enable trigger user`);
     await waitForClock(target, snapshotAt);
     const moveId = randomUUID();
-    await writeMark(target, { move_id: moveId, direction: 'from', other: from.description });
+    await writeMark(target, {
+      move_id: moveId,
+      direction: 'from',
+      other: from.description,
+      source: identity,
+    });
     await commit(to, target);
-    await writeMark(source, { move_id: moveId, direction: 'to', other: to.description });
+    await writeMark(source, { move_id: moveId, direction: 'to', other: to.description, source: identity });
     await commit(from, source);
     await release(to);
     return { snapshotAt, tables: moved };
@@ -217,13 +225,21 @@ async function lockAll({ ask }: Connection, tables: readonly Table[]): Promise<s
   return locked!.at;
 }
 
+/** Identifies a warehouse by when its schema was created. Its address does not: it may be written in several ways, or name another one later. */
+async function identityOf({ ask }: Connection): Promise<string> {
+  const [first] = await ask<{ at: string }>(
+    'select "timestamp" as at from gmsi.kysely_migration order by name limit 1',
+  );
+  return first!.at;
+}
+
 /** Returns the mark of a warehouse; `undefined` if it has none, or is none. */
 async function markOf({ ask }: Connection): Promise<Mark | undefined> {
   const [known] = await ask<{ yes: boolean }>(
     "select to_regclass('gmsi.warehouse_moves') is not null as yes",
   );
   if (!known!.yes) return undefined;
-  return (await ask<Mark & object>('select move_id, direction, other from gmsi.warehouse_moves'))[0];
+  return (await ask<Mark & object>('select move_id, direction, other, source from gmsi.warehouse_moves'))[0];
 }
 
 /** @throws the refusal of the warehouse itself, if it was moved or is not filled yet: a trigger of the statement */
@@ -231,12 +247,13 @@ async function refuseMarked({ ask }: Connection): Promise<void> {
   await ask('update gmsi.processes set jobs = jobs where false');
 }
 
-async function writeMark({ ask }: Connection, { move_id, direction, other }: Mark): Promise<void> {
+async function writeMark({ ask }: Connection, mark: Mark): Promise<void> {
   await ask('delete from gmsi.warehouse_moves');
-  await ask('insert into gmsi.warehouse_moves (move_id, direction, other) values ($1, $2, $3)', [
-    move_id,
-    direction,
-    other,
+  await ask('insert into gmsi.warehouse_moves (move_id, direction, other, source) values ($1, $2, $3, $4)', [
+    mark.move_id,
+    mark.direction,
+    mark.other,
+    mark.source,
   ]);
 }
 

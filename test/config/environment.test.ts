@@ -53,7 +53,8 @@ describe('the address of the warehouse', () => {
   it.each(cases`
     a socket, as libpq and Cloud SQL write it | postgres://u@/db?host=/run/postgresql | postgres://u@%2Frun%2Fpostgresql/db
     a socket without a user | postgres:///db?host=/tmp&port=5433 | postgres://%2Ftmp:5433/db
-    parameters that stand for a part of it | postgres://h/?user=u&password=a+b%20c&dbname=db | postgres://u:a+b%20c@h/db
+    parameters that stand for a part of it | postgres://h/?user=u&password=a+b%20c&dbname=db | postgres://u:a%2Bb%20c@h/db
+    a percent sign in a parameter | postgres://h/db?user=u&password=100%2541 | postgres://u:100%2541@h/db
     an IPv6 address as a parameter | postgres://u@/db?host=::1 | postgres://u@[::1]/db
     a password with an @ | postgres://u:p@ss@h/db | postgres://u:p%40ss@h/db
     a parameter twice: the last one counts | postgres://h/db?sslmode=disable&sslmode=require | postgres://h/db?sslmode=require

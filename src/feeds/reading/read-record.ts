@@ -55,7 +55,8 @@ export function createRecordReader(shape: RecordShape, overrides: FieldAliases =
     get absent() {
       const hasField = (name: string) => fieldsSeen.has(name.split('.')[0]!);
       return Object.keys(shape.fields).filter(
-        (column) => !computed.has(column) && !shape.fields[column]!.some(hasField),
+        (column) =>
+          !computed.has(column) && ![...(overrides[column] ?? []), ...shape.fields[column]!].some(hasField),
       );
     },
   };

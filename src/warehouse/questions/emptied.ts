@@ -41,17 +41,16 @@ export async function emptiedDays(
             and ${time} < (${scope.to}::date + 1)::timestamp at time zone 'UTC') end as has_rows
       from ${askedSeries(scope)}
     ), months as materialized (
-      select daterange(month::date, (month + interval '1 month')::date) * ${period(scope)} as days
+      select range_agg(daterange(month::date, (month + interval '1 month')::date) * ${period(scope)}) as days
       from generate_series(date_trunc('month', ${scope.from}::date::timestamp), ${scope.to}::date, interval '1 month') as month
       where not exists (
         select from ${of} as kept where ${isRowOfJob('kept', table, scope)}
           and ${time} >= month at time zone 'UTC' and ${time} < (month + interval '1 month') at time zone 'UTC')
     ), emptied as materialized (
-      select ${seriesOf('s')}, ${period(scope)} as days from series s where not has_rows
-      union all
-      select ${seriesOf('s')}, m.days from series s cross join months m where has_rows
+      select ${seriesOf('s')}, case when has_rows then m.days else datemultirange(${period(scope)}) end as days
+      from series s cross join months m
     ), counted as (
-      select e.days * w.days as days
+      select e.days * datemultirange(w.days) as days
       from emptied e
       join gmsi.windows w on ${sameSeries('w', 'e')} and w.days && e.days and w.records > 0
       where exists (
@@ -63,7 +62,7 @@ export async function emptiedDays(
             and later.finished_at > coalesce(case when w.state = 'drained' then w.finished_at end, w.planned_at)
             and at.day between later.first_day and later.last_day))
       union all
-      select daterange(met.day::date, met.day::date, '[]')
+      select datemultirange(daterange(met.day::date, met.day::date, '[]'))
       from emptied e
       join gmsi.imported_files f on ${sameSeries('f', 'e')} and f.finished_at is not null
       cross join lateral jsonb_object_keys(f.records_by_day) as met (day)

@@ -88,10 +88,12 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     .orderBy('code')
     .execute();
   const { rows: unlisted } = await sql<UnlistedName & { dimension: Dimension }>`
+    -- Read once, and only if a name is gone.
+    with held as materialized (
+      select feed, country, topic, ticker from gmsi.coverage union select feed, country, topic, ticker from gmsi.windows
+    )
     select dimension, name, array(
-      select feed from gmsi.coverage c where case dimension when 'country' then c.country when 'topic' then c.topic else c.ticker end = name
-      union
-      select feed from gmsi.windows w where case dimension when 'country' then w.country when 'topic' then w.topic else w.ticker end = name
+      select distinct feed from held where case dimension when 'country' then country when 'topic' then topic else ticker end = name
     ) as feeds
     from (
       select 'country' as dimension, country as name from gmsi.countries where not listed

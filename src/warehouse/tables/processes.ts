@@ -57,6 +57,11 @@ export async function registerProcess(db: Kysely<Database>, process: ProcessIden
   return isNew;
 }
 
+/** Removes one process, which must own nothing that goes on. */
+export async function forgetProcess(db: Kysely<Database>, processId: string): Promise<void> {
+  await db.deleteFrom('gmsi.processes').where('process_id', '=', processId).execute();
+}
+
 export async function stopProcess(db: Kysely<Database>, processId: string): Promise<void> {
   await db
     .updateTable('gmsi.processes')
