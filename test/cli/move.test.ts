@@ -372,6 +372,25 @@ describe('a move that is cut off', () => {
     await expectMoved(warehouse, target);
   });
 
+  it('after the new warehouse was filled is not begun again from another warehouse, even if that has its address', async () => {
+    await using warehouse = await aWarehouse();
+    await using target = await aWarehouse();
+    await using other = await aWarehouse();
+    await sql`update gmsi.kysely_migration set "timestamp" = '2026-01-01T00:00:00.000Z'`.execute(other.db);
+    const fromHere = (db: { readonly url: string }) => {
+      const { hostname, port, username, password, pathname } = new URL(db.url);
+      const env = { PGHOST: hostname, PGPORT: port, PGUSER: username, PGPASSWORD: password };
+      return gmsiHere(['move', '--to', target.url], { cwd, env: { ...env, PGDATABASE: pathname.slice(1) } });
+    };
+    await upsert(warehouse.db, [aRow({ directional_score: 0.1 })]);
+    const repaired = await refusing(warehouse.db, 'insert');
+    expect(await fromHere(warehouse)).toMatchObject({ code: 1 });
+    await repaired();
+    expect(await fromHere(other)).toMatchObject({ code: 2, stderr: expect.stringContaining('not empty') });
+    expect(await countRows(target.db, 'headlines')).toBe(1);
+    expect(await fromHere(warehouse)).toMatchObject({ code: 0 });
+  });
+
   it('after the old warehouse was marked leaves none that loads, and ends when it is run again', async () => {
     await using warehouse = await aWarehouse();
     await using target = await aWarehouse();

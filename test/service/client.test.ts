@@ -224,6 +224,16 @@ describe('what is harmless beside records', () => {
     await expect(client.getPage(request, never)).rejects.toThrow('Come back tomorrow');
   });
 
+  test('is asked about once, even if each answer has other words', async () => {
+    const nodes = ['alpha', 'beta', 'gamma'];
+    const server = await rawServer((asked, response) =>
+      json({ ...emptyPage, data: [1], notice: `Served by node ${nodes.pop()}` })(asked, response),
+    );
+    const { client } = aClient(server.url);
+    expect(await client.getPage(request, never)).toMatchObject({ records: [1] });
+    expect(server.targets).toHaveLength(2);
+  });
+
   test('of a list is, too', async () => {
     const server = await rawServer(
       inTurn(json({ countries: ['US'], total: 2 }), json({ countries: ['US', 'GB'], total: 2 })),
