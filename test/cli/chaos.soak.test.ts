@@ -107,7 +107,8 @@ it('four workers, every fault, the one that loads killed every few seconds and t
           .select('state')
           .where('state', '<>', 'drained')
           .execute();
-        if (open.length > 0) await gmsi(['backfill', job, '--enqueue'], setting);
+        // By hand: workers begin a job that has just ended only in the next minute.
+        if (open.length > 0) await gmsi(['backfill', job], setting);
         expect(open).toEqual([]);
       },
       { timeout: 60_000, interval: 1_000 },
