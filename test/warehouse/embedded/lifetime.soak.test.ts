@@ -92,11 +92,11 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
 it('comes back after the server itself was killed, with all that was committed', async () => {
   const user = await stayingUser();
   const client = await connected(user);
-  await client.query('create table kept as select 42 as answer');
+  await client.query('create table gmsi.kept as select 42 as answer');
   process.kill(Number(await postmaster()), 'SIGKILL');
 
-  const next = await gmsi(['psql', '-c', 'select answer from kept'], setting);
-  expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining('42') });
+  const next = await gmsi(['psql', '-c', 'select answer from gmsi.kept'], setting);
+  expect(next, next.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('42') });
   user.kill('SIGINT');
   expect(await user.ended).toMatchObject({ code: 0 });
   expect(await postmaster()).toBeUndefined();
@@ -126,6 +126,7 @@ it.skipIf(!hasProc)('no program that is started sees the key or an address', asy
     GMSI_REDIS_URL: `redis://:${secrets[2]}@127.0.0.1:1`,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secrets[2]}`,
   };
+  await anEmbeddedHome(home);
   const others = allProcesses();
   const user = startGmsi(['psql', '--address'], { ...setting, env: { ...setting.env, ...env } });
   const seeing = new Set<string>();
