@@ -105,9 +105,9 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
 it('ends if its warehouse was moved to another database', async ({ warehouse, db, sandbox }) => {
   await using worker = aWorker({ warehouse, sandbox });
   await aRound(db);
-  await sql`insert into gmsi.warehouse_moves (move_id, direction, other) values (gen_random_uuid(), 'to', 'another')`.execute(
-    db,
-  );
+  await sql`
+    insert into gmsi.warehouse_moves (move_id, direction, other, source)
+    values (gen_random_uuid(), 'to', 'another', 'this one')`.execute(db);
   await expect(worker.ended).rejects.toThrow(/^This warehouse was moved to another at .* UTC\.$/);
 });
 
