@@ -186,8 +186,12 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
     /** Pixels of the chart that are neither clear nor opaque, as those of a band are. */
     const shaded = () =>
       page.evaluate(`(() => {
-        const { width, height } = document.querySelector('.chart canvas');
-        const { data } = document.querySelector('.chart canvas').getContext('2d').getImageData(0, 0, width, height);
+        const chart = document.querySelector('.chart canvas');
+        const { width, height } = chart;
+        // A copy: a browser complains about a canvas that is read twice.
+        const copy = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        copy.drawImage(chart, 0, 0);
+        const { data } = copy.getImageData(0, 0, width, height);
         return data.filter((value, index) => index % 4 === 3 && value > 20 && value < 90).length;
       })()`) as Promise<number>;
     await page.getByText('More', { exact: true }).click();
