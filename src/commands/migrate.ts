@@ -1,9 +1,9 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, nextStep, table } from '../terminal/table.ts';
-import { grantRoles, missingRoles } from '../warehouse/health.ts';
-import { checkOwner, migrate, migrationStatus } from '../warehouse/migrate.ts';
+import { nextStep, table } from '../terminal/table.ts';
+import { missingRoles } from '../warehouse/health.ts';
+import { migrate, migrationStatus } from '../warehouse/migrate.ts';
 
 /** `gmsi migrate [status]`; with `--force` also while older programs work. */
 export async function migrateCommand(
@@ -18,14 +18,11 @@ export async function migrateCommand(
   }
   const schemaUse = what === 'status' ? 'reads' : session.schemaUse;
   await using warehouse = await openWarehouse({ ...session, schemaUse }, 'as-is');
-  const applied: string[] = [];
+  let lacked: readonly string[] = [];
   if (what !== 'status') {
     const { log, stop, config } = session;
     const leaseSeconds = force ? undefined : config.leaseSeconds;
-    applied.push(...(await migrate(warehouse.patient, { log, stop, leaseSeconds })));
-    // Even if the schema is current, because the roles may have been created since.
-    await checkOwner(warehouse.patient, 'Only the owner of the schema can grant what is in it');
-    await grantRoles(warehouse.patient);
+    lacked = await migrate(warehouse.patient, { log, stop, leaseSeconds, again: true });
   }
   const missing = await missingRoles(warehouse.patient);
   const migrations = (await migrationStatus(warehouse.patient)).map(({ name, executedAt }) => ({
@@ -33,7 +30,7 @@ export async function migrateCommand(
     applied_at: executedAt?.toISOString() ?? null,
   }));
   if (session.json) {
-    printJson({ warehouse: warehouse.description, applied, migrations, missing_roles: missing });
+    printJson({ warehouse: warehouse.description, applied: lacked, migrations, missing_roles: missing });
     return 0;
   }
   if (what === 'status') {
@@ -45,9 +42,9 @@ export async function migrateCommand(
     );
   } else {
     const did =
-      applied.length > 0
-        ? `applied ${count(applied.length, 'migration')} (${applied.join(', ')})`
-        : 'nothing to do, the schema is current';
+      lacked.length > 0
+        ? `applied ${lacked.join(', ')}`
+        : 'the schema is current; its functions, views and grants were made again';
     print(`${warehouse.description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`);
   }
   return 0;

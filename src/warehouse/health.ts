@@ -114,8 +114,3 @@ export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
     select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);
   return rows.map(({ name }) => name);
 }
-
-/** Grants the existing roles what they need. Only the owner of the schema may do so. */
-export async function grantRoles(db: Kysely<Database>): Promise<void> {
-  await sql`select gmsi.grant_roles()`.execute(db);
-}

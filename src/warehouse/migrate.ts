@@ -7,15 +7,19 @@ import { inPackage, version } from '../package.ts';
 import type { Database } from './database.ts';
 import { namedDatabaseError, takesNoWrites } from './errors.ts';
 import { isReadOnly, readStanding } from './health.ts';
-import { schemaDrift } from './schema-objects.ts';
 import { livingProcesses } from './tables/processes.ts';
 import { takeMigration, type Waiting } from './turns.ts';
 
 const folder = inPackage('migrations');
 
+/** What stands for all files in `migrations/repeatable/`: functions, views, triggers, comments and grants. */
+const repeatable = 'repeatable';
+
 export interface Migrating extends Waiting {
   /** Refuses while a process has sent a heartbeat within so many seconds; without it, migrates all the same. */
   readonly leaseSeconds?: number | undefined;
+  /** Runs the repeatable files even if the schema is current, which restores what somebody has changed or not granted. */
+  readonly again?: boolean;
 }
 
 /** The schema is not migrated, because processes of an older program are working. A supervisor may try again. */
@@ -24,51 +28,53 @@ export class OlderProgramsWork extends GmsiError {
 }
 
 /**
- * Migrates the warehouse to the newest schema, in one transaction. If several processes start at once, one migrates and the
- * others wait. Notes the checksum of each migration; of those that were applied before checksums were kept, only if the schema
- * has everything that these files make.
- * @returns the names of the migrations that were applied, none if the schema was current
- * @throws ConfigError if another version of this program migrated the warehouse, or if it needs a migration
+ * Migrates the warehouse to the newest schema, in one transaction: first the migrations that it lacks, then all repeatable files, if their
+ * text is not the one that was last run. If several processes start at once, one migrates and the others wait.
+ * @returns the names of what the schema lacked, none if it was current
+ * @throws ConfigError if another build of this program migrated the warehouse, or if it needs a migration
  * that the user may not apply; OlderProgramsWork; LockHeld if another session does not give back a lock that it needs
  */
 export async function migrate(
   warehouse: Kysely<Database>,
-  { leaseSeconds, ...waiting }: Migrating = {},
+  { leaseSeconds, again = false, ...waiting }: Migrating = {},
 ): Promise<readonly string[]> {
-  if ((await schemaState(warehouse)) === 'current') return [];
-  await checkOwner(warehouse, isOlder);
-  let last: { readonly xid: string; readonly applied: readonly string[] } | undefined;
+  const isCurrent = (await schemaState(warehouse)) === 'current';
+  if (isCurrent && !again) return [];
+  await checkOwner(
+    warehouse,
+    isCurrent ? 'Only the owner of the schema can define what is in it again' : isOlder,
+  );
+  let last: { readonly xid: string; readonly lacked: readonly string[] } | undefined;
+  let at: string | undefined;
   const work = warehouse.transaction().execute(async (trx) => {
     await takeMigration(trx, () => anApplied(trx), waiting);
     // The warehouse may repeat this after a lost reply.
-    if (last && (await isCommitted(trx, last.xid))) return last.applied;
+    if (last && (await isCommitted(trx, last.xid))) return last.lacked;
     await sql.raw(namesNoOwnTablespace).execute(trx);
     await sql.raw(ledger).execute(trx);
     const status = await migrationStatus(trx);
-    const missing = status.filter(({ executedAt }) => executedAt === undefined);
-    const unproven = status.filter(isUnproven);
-    if (missing.length > 0 && leaseSeconds !== undefined) await refuseLiving(trx, leaseSeconds);
-    try {
-      for (const { name, text, checksum } of missing) {
-        await sql.raw(text).execute(trx);
-        await sql.raw(regrant).execute(trx);
-        await sql`insert into gmsi.kysely_migration (name, timestamp, checksum, version)
-          values (${name}, ${new Date().toISOString()}, ${checksum}, ${version})`.execute(trx);
+    const lacked = status.flatMap(({ name, executedAt }) => (executedAt ? [] : [name]));
+    if (lacked.length > 0 && leaseSeconds !== undefined) await refuseLiving(trx, leaseSeconds);
+    for (const { name, files, checksum, executedAt } of status) {
+      const isDue = !executedAt || (name === repeatable && (again || lacked.length > 0));
+      if (!isDue) continue;
+      for (const file of files) {
+        at = file.name;
+        await sql.raw(file.text).execute(trx);
       }
-    } catch (error) {
-      // Tables that these files did not make are the likely cause.
-      if (unproven.length > 0 && isMissingObject(error)) throw otherBuild((error as Error).message, error);
-      throw error;
+      await sql`
+        insert into gmsi.kysely_migration (name, timestamp, checksum, version)
+        values (${name}, ${new Date().toISOString()}, ${checksum}, ${version})
+        on conflict (name) do update
+        set timestamp = excluded.timestamp, checksum = excluded.checksum, version = excluded.version`.execute(
+        trx,
+      );
     }
-    if (unproven.length > 0) await proveSchema(trx);
-    for (const { name, checksum } of unproven)
-      await sql`update gmsi.kysely_migration set checksum = ${checksum} where name = ${name}`.execute(trx);
-    const applied = missing.map(({ name }) => name);
-    last = { xid: await transactionId(trx), applied };
-    return applied;
+    last = { xid: await transactionId(trx), lacked };
+    return lacked;
   });
   return await work.catch((error: unknown) => {
-    throw explained(error);
+    throw explained(error, at);
   });
 }
 
@@ -108,20 +114,18 @@ export async function checkOwner(warehouse: Kysely<Database>, why: string): Prom
   });
 }
 
-/** A migration of this program. */
+/** A migration of this program, or all repeatable files. */
 export interface Migration {
   readonly name: string;
-  readonly text: string;
-  /** SHA-256 of the text. */
+  readonly files: readonly { readonly name: string; readonly text: string }[];
+  /** SHA-256 of the texts. */
   readonly checksum: string;
-  /** When it was applied to the warehouse; `undefined` if it was not. */
+  /** When this text was applied to the warehouse; `undefined` if it was not. */
   readonly executedAt: Date | undefined;
-  /** The checksum of what was applied; `undefined` if that was before checksums were kept. */
-  readonly applied: string | undefined;
 }
 
 /**
- * Returns every migration of this program, and when it was applied to the warehouse, if it was. Changes nothing.
+ * Returns every migration of this program, last the repeatable files, and when it was applied to the warehouse, if it was. Changes nothing.
  * @throws ConfigError if the warehouse has a migration that this program does not have, or has with another text
  */
 export async function migrationStatus(warehouse: Kysely<Database>): Promise<readonly Migration[]> {
@@ -129,23 +133,27 @@ export async function migrationStatus(warehouse: Kysely<Database>): Promise<read
     select to_regclass('gmsi.kysely_migration') is not null as yes`.execute(warehouse);
   const applied = new Map<string, AppliedMigration>();
   if (exists[0]!.yes) {
-    // By to_jsonb, because the table may be without the columns of checksums.
+    // By to_jsonb, because an unreleased build has made the table without these columns.
     const { rows } = await sql<AppliedMigration>`
       select name, timestamp, to_jsonb(m) ->> 'checksum' as checksum, to_jsonb(m) ->> 'version' as version
       from gmsi.kysely_migration m order by name`.execute(warehouse);
     for (const row of rows) applied.set(row.name, row);
   }
-  files ??= migrationFiles();
-  const ours = await files;
+  ours ??= readMigrations();
+  const known = await ours;
+  const newest = known.at(-2)!.name;
   for (const theirs of applied.values()) {
-    const file = ours.find(({ name }) => name === theirs.name);
-    if (theirs.checksum === file?.checksum || (file && theirs.checksum === null)) continue;
-    throw theirs.name > ours.at(-1)!.name ? newer(theirs) : otherVersion(theirs, file);
+    const checksum = known.find(({ name }) => name === theirs.name)?.checksum;
+    if (theirs.checksum === checksum) continue;
+    if (theirs.name === repeatable ? isNewer(theirs) : !checksum && theirs.name > newest) throw newer(theirs);
+    if (theirs.name !== repeatable) throw otherBuild(theirs);
   }
-  return ours.map((file) => {
-    const row = applied.get(file.name);
-    const executedAt = row && new Date(row.timestamp);
-    return { ...file, executedAt, applied: row?.checksum ?? undefined };
+  return known.map((migration) => {
+    const row = applied.get(migration.name);
+    return {
+      ...migration,
+      executedAt: row?.checksum === migration.checksum ? new Date(row.timestamp) : undefined,
+    };
   });
 }
 
@@ -158,37 +166,35 @@ interface AppliedMigration {
   readonly version: string | null;
 }
 
+/** Returns true if a newer program has run its repeatable files. */
+function isNewer(theirs: AppliedMigration): boolean {
+  return (theirs.version ?? '').localeCompare(version, 'en', { numeric: true }) > 0;
+}
+
 /** Read once: an update may replace the files while this program runs, and then they are not its own. */
-let files: ReturnType<typeof migrationFiles> | undefined;
+let ours: ReturnType<typeof readMigrations> | undefined;
 
-async function migrationFiles(): Promise<readonly Pick<Migration, 'name' | 'text' | 'checksum'>[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql'));
+async function readMigrations(): Promise<readonly Omit<Migration, 'executedAt'>[]> {
+  const migrations = (await readFiles(folder)).map((file) => ({ ...named(file.name, [file]) }));
+  return [...migrations, named(repeatable, await readFiles(join(folder, repeatable)))];
+}
+
+function named(name: string, files: Migration['files']): Omit<Migration, 'executedAt'> {
+  const hash = createHash('sha256');
+  for (const { text } of files) hash.update(text);
+  return { name, files, checksum: hash.digest('hex') };
+}
+
+/** Reads the SQL files of a folder in the order of their names. */
+async function readFiles(path: string): Promise<Migration['files']> {
+  const files = (await readdir(path)).filter((file) => file.endsWith('.sql'));
   return await Promise.all(
-    files.toSorted().map(async (file) => {
+    files.toSorted().map(async (file) => ({
+      name: file.slice(0, -'.sql'.length),
       // Git may have checked it out with the line ends of Windows.
-      const text = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
-      return {
-        name: file.slice(0, -'.sql'.length),
-        text,
-        checksum: createHash('sha256').update(text).digest('hex'),
-      };
-    }),
+      text: (await readFile(join(path, file), 'utf8')).replaceAll('\r\n', '\n'),
+    })),
   );
-}
-
-/** Returns true if a migration was applied before checksums were kept, so that its text is not known. */
-export function isUnproven({ executedAt, applied }: Migration): boolean {
-  return executedAt !== undefined && applied === undefined;
-}
-
-/**
- * Checks that the schema has everything that this program's migrations make.
- * @throws ConfigError that names what is missing or different
- */
-export async function proveSchema(db: Kysely<Database>): Promise<void> {
-  const { gone } = await schemaDrift(db);
-  const more = gone.length > 3 ? ` and ${gone.length - 3} more` : '';
-  if (gone.length > 0) throw otherBuild(`missing or different: ${gone.slice(0, 3).join(', ')}${more}`);
 }
 
 /**
@@ -199,7 +205,7 @@ export async function schemaState(warehouse: Kysely<Database>): Promise<'current
   try {
     const status = await migrationStatus(warehouse);
     if (status.every(({ executedAt }) => executedAt === undefined)) return 'absent';
-    return status.every(({ applied }) => applied !== undefined) ? 'current' : 'older';
+    return status.every(({ executedAt }) => executedAt !== undefined) ? 'current' : 'older';
   } catch (error) {
     throw namedDatabaseError(error);
   }
@@ -236,33 +242,19 @@ const namesNoOwnTablespace = `
   from pg_database d join pg_tablespace t on t.oid = d.dattablespace
   where d.datname = current_database() and t.spcname = current_setting('default_tablespace')`;
 
-/** Creates the table of migrations, or what is missing of it. Locks nothing if nothing is missing. */
+/** Creates the table of migrations. Locks nothing if it exists. */
 const ledger = `do $$ begin
   if to_regnamespace('gmsi') is null then create schema gmsi; end if;
   if to_regclass('gmsi.kysely_migration') is null then
-    create table gmsi.kysely_migration (name varchar(255) primary key, "timestamp" varchar(255) not null);
-  end if;
-  if not exists (select from pg_attribute where attrelid = 'gmsi.kysely_migration'::regclass and attname = 'checksum') then
-    alter table gmsi.kysely_migration add column checksum text, add column version text;
+    create table gmsi.kysely_migration (
+      name text primary key, "timestamp" text not null, checksum text not null, version text not null);
   end if;
 end $$`;
 
-/**
- * Grants the roles what a migration has added, in its transaction; does nothing before the migration that creates the roles.
- */
-const regrant = `do $$ begin
-  if to_regprocedure('gmsi.grant_roles()') is not null then perform gmsi.grant_roles(); end if;
-end $$`;
-
-const toDo = 'Use the version that migrated it, or set DATABASE_URL to another database.';
-
-function otherVersion(theirs: AppliedMigration, file: Pick<Migration, 'checksum'> | undefined): ConfigError {
-  const short = (checksum: string | null) => checksum?.slice(0, 12) ?? 'unknown';
-  const by = theirs.version === null ? 'another version of gmsi' : `gmsi ${theirs.version}`;
-  const here = file ? `${short(file.checksum)} here` : 'which is not here';
+function otherBuild({ name, version: by }: AppliedMigration): ConfigError {
   return new ConfigError(
-    `The warehouse was migrated by ${by}, and this is gmsi ${version}: ${theirs.name} has the checksum ${short(theirs.checksum)} there, ${here}.`,
-    { hint: toDo },
+    `The warehouse was made by another build of gmsi (${by ?? 'of an unknown version'}): its ${name} is not that of this one (${version}).`,
+    { hint: 'Use that build, or load into another database (DATABASE_URL).' },
   );
 }
 
@@ -273,16 +265,6 @@ function newer({ name, version: by }: AppliedMigration): ConfigError {
   );
 }
 
-function otherBuild(what: string, cause?: unknown): ConfigError {
-  return new ConfigError(
-    `The warehouse was migrated by an older build of gmsi, before checksums were kept, and its schema is not that of this one, gmsi ${version} (${what}).`,
-    {
-      cause,
-      hint: `${toDo} If somebody has dropped or changed these, create them again as the files in migrations/ do, and run gmsi migrate.`,
-    },
-  );
-}
-
 /** Returns true if a statement names a schema, table, column, function, index or other object that does not exist. */
 export function isMissingObject(error: unknown): boolean {
   return ['3F000', '42P01', '42P10', '42703', '42704', '42883'].includes(
@@ -290,7 +272,8 @@ export function isMissingObject(error: unknown): boolean {
   );
 }
 
-function explained(error: unknown): unknown {
+/** @param at the file that was being applied */
+function explained(error: unknown, at: string | undefined): unknown {
   const named = namedDatabaseError(error);
   if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
   if (error.name === 'AbortError') return error;
@@ -300,7 +283,7 @@ function explained(error: unknown): unknown {
       cause: error,
       hint: `Nothing was changed. Somebody's event trigger calls ${theirs}, with the search_path of gmsi. The function needs its own: alter function ${theirs} set search_path = public, pg_temp;`,
     });
-  return new ConfigError(`The warehouse could not be migrated: ${error.message}`, {
+  return new ConfigError(`The warehouse could not be migrated: ${at ? `${at}.sql: ` : ''}${error.message}`, {
     cause: error,
     hint: 'Nothing was changed. To see the statement: gmsi migrate --verbose',
   });

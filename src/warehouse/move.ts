@@ -12,7 +12,6 @@ import { openPool, type PatientWarehouse } from './connect.ts';
 import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
 import { databaseTime, isReadOnly, readStanding } from './health.ts';
 import { checkOwner, migrate } from './migrate.ts';
-import { schemaObjects } from './schema-objects.ts';
 import { livingProcesses } from './tables/processes.ts';
 
 /*
@@ -391,21 +390,37 @@ function tablesOf({ ask }: Connection): Promise<Table[]> {
   );
 }
 
-/** Warns of what somebody has added to the old schema or changed in it. @throws ConfigError if there is no place for its rows */
+/** Warns of what somebody has added to the old schema. @throws ConfigError if there is no place for its rows */
 async function compareSchemas({ from, to, log }: Move): Promise<void> {
-  const known = new Set(await schemaObjects(to.patient));
-  const others = (await schemaObjects(from.patient)).filter((object) => !known.has(object));
-  const names = others.map((object) => object.replace(/ [0-9a-f]{12}$/, ''));
-  const holding = names.filter((name) => /^(table|column) /.test(name));
-  const ofViews = new Set(names.flatMap((name) => /^view (.*)$/.exec(name)?.[1] ?? []));
-  const without = holding.filter((name) => !ofViews.has(/^column ([^.]*)\./.exec(name)?.[1] ?? ''));
-  if (without.length > 0)
-    throw new ConfigError(`Somebody has added to the schema: ${without.join(', ')}.`, {
+  const known = new Set(await objectsOf(to.patient));
+  const added = (await objectsOf(from.patient)).filter((object) => !known.has(object));
+  const holding = added.filter((object) => /^(table|column) /.test(object));
+  if (holding.length > 0)
+    throw new ConfigError(`Somebody has added to the schema: ${holding.join(', ')}.`, {
       hint: 'Make the same in the new warehouse first, or move it to another schema. The new warehouse is migrated already.',
     });
-  const added = names.filter((name) => !holding.includes(name));
   if (added.length > 0)
-    log.warn(`only rows are moved; these differ in the new warehouse or are not there: ${added.join(', ')}`);
+    log.warn(`only rows are moved; these are not in the new warehouse: ${added.join(', ')}`);
+}
+
+/** Returns the kind and the name of everything in the schema; without partitions and what belongs to them. */
+async function objectsOf(db: PatientWarehouse): Promise<string[]> {
+  const { rows } = await sql<{ object: string }>`
+    with relations as (
+      select oid, relname, relkind from pg_class where relnamespace = 'gmsi'::regnamespace and not relispartition
+    ), tables as (select * from relations where relkind in ('r', 'p'))
+    select 'table ' || relname as object from tables
+    union all
+    select format('column %s.%s %s', relname, attname, format_type(atttypid, atttypmod))
+    from tables join pg_attribute on attrelid = tables.oid where attnum > 0 and not attisdropped
+    union all
+    select case when relkind in ('v', 'm') then 'view ' else 'index ' end || relname from relations where relkind in ('v', 'm', 'i', 'I')
+    union all
+    select format('trigger %s on %s', tgname, relname) from tables join pg_trigger on tgrelid = tables.oid where not tgisinternal
+    union all
+    select 'function ' || oid::regprocedure from pg_proc where pronamespace = 'gmsi'::regnamespace
+    order by 1`.execute(db);
+  return rows.map(({ object }) => object);
 }
 
 /**

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { COUNTRIES } from '../../src/sandbox/world/countries.ts';
 import { TOPICS } from '../../src/sandbox/world/topics.ts';
 import { migrationStatus } from '../../src/warehouse/migrate.ts';
-import { schemaDrift } from '../../src/warehouse/schema-objects.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { isLoaded, type Kind, load, loseEachReply, scope, settings } from '../load/losing-replies.ts';
 import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
@@ -73,9 +72,8 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     async after({ warehouse }) {
       const status = await migrationStatus(warehouse.db);
-      expect(status.map(({ applied, checksum }) => applied === checksum)).not.toContain(false);
+      expect(status.every(({ executedAt }) => executedAt)).toBe(true);
       expect(await countRows(warehouse.db, 'kysely_migration')).toBe(status.length);
-      expect((await schemaDrift(warehouse.db)).gone).toEqual([]);
     },
   },
 };

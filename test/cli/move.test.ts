@@ -528,7 +528,7 @@ describe('a move is refused', () => {
   it('if the schema of one of the two is older or newer than this program', async () => {
     await using warehouse = await aWarehouse();
     await using target = await aWarehouse();
-    await sql`insert into gmsi.kysely_migration (name, timestamp) values ('9999_of_the_future', '2030-01-01')`.execute(
+    await sql`insert into gmsi.kysely_migration values ('9999_of_the_future', '2030-01-01', 'x', '9.9.9')`.execute(
       target.db,
     );
     expect(await move(warehouse, target.url)).toMatchObject({

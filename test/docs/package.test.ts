@@ -32,7 +32,9 @@ describe('the package', () => {
   it('holds the program, the migrations, the sandbox for other projects, and the jobs', () => {
     for (const path of ['dist/cli.js', 'dist/sandbox/index.js', 'dist/sandbox/index.d.ts', 'README.md'])
       expect(packed).toContain(path);
-    for (const name of readdirSync(`${root}migrations`)) expect(packed).toContain(`migrations/${name}`);
+    for (const folder of ['migrations', 'migrations/repeatable'])
+      for (const name of readdirSync(`${root}${folder}`).filter((name) => name.endsWith('.sql')))
+        expect(packed).toContain(`${folder}/${name}`);
     for (const folder of ['jobs', 'jobs/checks'])
       for (const { name } of readdirSync(`${root}${folder}`, { withFileTypes: true }).filter((it) =>
         it.isFile(),

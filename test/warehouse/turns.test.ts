@@ -71,7 +71,9 @@ const works = {
     warehouse: async () => {
       const warehouse = await aWarehouse();
       // Something is left to do.
-      await sql`update gmsi.kysely_migration set checksum = null`.execute(warehouse.db);
+      await sql`update gmsi.kysely_migration set checksum = 'older' where name = 'repeatable'`.execute(
+        warehouse.db,
+      );
       return warehouse;
     },
     lock: sql`select from gmsi.kysely_migration where name = '0001_service' for update`,
@@ -174,15 +176,16 @@ it('loads go on while a reader holds whatever a reader can', async () => {
   // Every lock that the program has ever taken.
   for (const name of ['migrating', 'planning gmsi-headlines']) await advisory(name).execute(reading);
   await sql`
-    select pg_advisory_xact_lock(hashtext(name)) from unnest(array['gmsi.lookups', 'gmsi.ensure_month_partition', 'gmsi.grant_roles']) as name
+    select pg_advisory_xact_lock(hashtext(name)) from unnest(array['gmsi.lookups', 'gmsi.ensure_month_partition']) as name
     union all
     select pg_advisory_xact_lock(hashtext('gmsi.roll_up'), n) from generate_series(0, 1023) as n`.execute(
     reading,
   );
-  await sql`update gmsi.kysely_migration set checksum = null`.execute(warehouse.db);
+  await sql`update gmsi.kysely_migration set checksum = 'older' where name = 'repeatable'`.execute(
+    warehouse.db,
+  );
 
   await migrate(warehouse.db);
-  await sql`select gmsi.grant_roles()`.execute(warehouse.db);
   expect(await plan(warehouse.db, {})).toBeGreaterThan(0);
   await upsert(warehouse.db, [aRow({ published_at: '2026-10-02T00:00:00Z', directional_score: 0.5 })]);
   const topic = { name: 'Trade', category: null, classificationRule: null, extra: {} };

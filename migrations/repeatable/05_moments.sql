@@ -1,53 +1,40 @@
--- When a desk could have known: what was loaded before the desk began to watch may be assumed; what came later counts from its arrival.
+-- What was known at a moment: signals, days as they were known, stories.
 
--- Since when a day is watched. The moment is kept, because before it, nobody could know that there was no other news.
-create table gmsi.watched (
-  feed text not null,
-  country text not null,
-  topic text not null,
-  ticker text not null,
-  match_type text not null,
-  variant text not null,
-  day date not null,
-  watched_from timestamptz,
-  primary key (feed, country, topic, ticker, match_type, variant, day)
-);
-comment on table gmsi.watched is 'The days (UTC) of each series that a load drained while they could still change. A row of such a day that comes later was not there then, so it counts from when it came. Rows of other days were loaded later, so they are backfilled.';
-comment on column gmsi.watched.feed is 'Feed.';
-comment on column gmsi.watched.country is 'Country of the series; empty if the feed is not by country.';
-comment on column gmsi.watched.topic is 'Topic of the series; empty if the feed is not by topic.';
-comment on column gmsi.watched.ticker is 'Ticker of the series; empty if the feed is not by ticker.';
-comment on column gmsi.watched.match_type is 'Match type of the series.';
-comment on column gmsi.watched.variant is 'Further parameters of the series, as name=value&name=value.';
-comment on column gmsi.watched.day is 'Day (UTC).';
-comment on column gmsi.watched.watched_from is 'When the first load of the day that began after its end was complete; null if there was none yet. Before that, an answer about the day may lack headlines that were published by then. -infinity for days that were over when the watch of the series began: what that load brought is backfilled.';
-insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
-select w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant, d::date,
-       -- In warehouses of before, no row of these days counts as backfilled.
-       min(w.finished_at) filter (where d::date < (w.drain_started_at at time zone 'UTC')::date)
-from gmsi.windows w
-cross join lateral generate_series(
-  greatest(w.first_day, w.first_unsettled)::timestamp, w.last_day::timestamp, interval '1 day') as d
-where w.state = 'drained' and w.first_unsettled is not null
-group by 1, 2, 3, 4, 5, 6, 7;
-alter table gmsi.coverage drop column watched;
-
-do $$
+-- Immutable, so that a query gets the moment as a constant: otherwise it would be looked up again for each row, or keep
+-- PostgreSQL from using the indexes. A name never moves, so only a session that has planned with a name since removed is wrong.
+create or replace function gmsi.moment(name text) returns timestamptz
+  language plpgsql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
-  held record;
+  found_at timestamptz := (select m.at from gmsi.moments m where m.name = moment.name);
 begin
-  for held in
-    select attrelid::regclass as relation from pg_catalog.pg_attribute
-    join pg_catalog.pg_class c on c.oid = attrelid
-    where c.relnamespace = 'gmsi'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
-      and attname = 'is_backfilled' and not attisdropped and pg_has_role(c.relowner, 'usage')
-  loop
-    execute format('comment on column %s.is_backfilled is %L', held.relation,
-      'True if the row came with the first load of its day, and nobody had watched before: the day was settled by then, or over when the first load of its series began. So first_seen_at does not show when the service published it. A row that came later counts from first_seen_at.');
-  end loop;
+  if found_at is null then
+    raise exception 'no moment is named %', moment.name using errcode = 'no_data_found', hint = 'gmsi snapshot lists them.';
+  end if;
+  return found_at;
 end $$;
+comment on function gmsi.moment(text) is 'The moment of a name (gmsi snapshot), for the functions …_as_of: gmsi.headlines_as_of(gmsi.moment(''paper-2026'')). Fails if no moment has that name.';
 
-create function gmsi.known_state(
+-- One expression of immutable functions, so that PostgreSQL inlines it. The characters are listed, because classes such as
+-- [[:punct:]] depend on the database's locale. After they are removed, the cast to bytea meets no backslash. Removes an outlet at the
+-- end, whose words begin with no small letter, so that "- rates cut" stays; points within abbreviations, and spaces before %; hyphens
+-- within words and numbers, and points that are not decimal points; then all punctuation except what distinguishes numbers: a sign
+-- before a number, a point or comma within it, % and currencies. Without lookbehind, which takes four times as long.
+create or replace function gmsi.story_key(headline text) returns uuid language sql immutable parallel safe return
+  encode(substring(sha256(nullif(btrim(
+    regexp_replace(
+      regexp_replace(
+        regexp_replace(
+          lower(regexp_replace(
+            translate(normalize(headline, NFKC), U&'\2010\2011\2012\2013\2212', '-----'),
+            '\s[-—|]\s+(?:[a-z0-9-]+(?:\.[a-z]+)+|[^-—|\s+±<>$£¥€0-9a-zß-öø-ÿα-ωа-џ]\S*'
+              || '(?:\s+(?:[^-—|\s+±<>$£¥€0-9a-zß-öø-ÿα-ωа-џ]\S*|of|and|the|for)){0,3})\s*$', '', 21)),
+          '\y([a-z])\.(?=[a-z]\y)|([0-9])\s+(?=%)', '\1\2', 'g'),
+        '([a-z0-9])-|([a-z])[.,]|[.,]{2,}', '\1\2 ', 'g'),
+      '(?:[-+±<>](?![$£¥€]?\.?[0-9])|[.,](?![0-9])|[\u0001-#&-*/:;=?@[-`{-\u00a2\u00a4\u00a6-\u00b0\u00b2-\u00bf'
+        || '\u2000-\u206f\u3000-\u3003\u3008-\u3020])+', ' ', 'g')), '')::bytea) for 16), 'hex')::uuid;
+comment on function gmsi.story_key(text) is 'Returns the same key for headlines that say the same. Ignores case, punctuation, spaces, the points of abbreviations (U.S.), the form of characters (NFKC), and the name of an outlet at the end ('' - Reuters'', '' | The Wall Street Journal'', '' - ft.com''): after at least 20 characters, up to four words that begin with a capital letter or a letter without case, or a domain. In a headline with all words capitalized, other words at the end are taken for an outlet, too. Numbers keep their signs, points, percent signs and currencies: 0.3% and -0.3% are two stories. Null if there is no text. Count distinct keys within a day, country and topic: the same words on another day can be another story.';
+
+create or replace function gmsi.known_state(
   days daterange, covered datemultirange, settling datemultirange, partial datemultirange, has_rows boolean, has_backfilled boolean,
   assume_backfilled boolean, watched bigint, is_late boolean
 ) returns text language sql immutable parallel safe return
@@ -60,7 +47,7 @@ create function gmsi.known_state(
 comment on function gmsi.known_state(daterange, datemultirange, datemultirange, datemultirange, boolean, boolean, boolean, bigint, boolean) is 'What an answer as of a moment rests on, from how many of its days are watched (gmsi.watched), and whether one that was over at the moment is so only since later (is_late). covered, settling: all of them are watched, so each headline counts from when it came. late: some were completely loaded only after the moment, or not yet, so what had been published by then may not have been known here. assumed: some headlines or days were loaded later still, and it is assumed that they were known from publication. backfilled: the same, but they do not count. partial, not loaded: as gmsi.state_of.';
 
 -- PL/pgSQL keeps its plan for the session: a plan over all months takes long to make, and each call opens only the months it needs.
-create function gmsi.signals(
+create or replace function gmsi.signals(
   moments timestamptz[], country text, topic text, over interval default null, match_type text default 'COMBINED',
   sentiment_type text default 'directional', assume_backfilled boolean default true,
   rounding text default 'second, some on the hour', half_life interval default null,
@@ -194,35 +181,15 @@ create or replace function gmsi.signal_at(
   state text, headline_count integer, witnessed_count integer, sentiment_sum double precision,
   sentiment_abs_sum double precision, sentiment_std double precision, sentiment_mean double precision,
   weighted_mean double precision)
-  language sql stable parallel safe rows 1 as $$
-  select state, headline_count, witnessed_count, sentiment_sum, sentiment_abs_sum, sentiment_std, sentiment_mean, weighted_mean
-  from gmsi.signals(array[moment], country, topic, over, match_type, sentiment_type, assume_backfilled, rounding)
-$$;
-comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment more than gmsi.as_of_delay() ago, counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster.';
+  language sql stable parallel safe rows 1
+begin atomic
+  select s.state, s.headline_count, s.witnessed_count, s.sentiment_sum, s.sentiment_abs_sum, s.sentiment_std, s.sentiment_mean,
+         s.weighted_mean
+  from gmsi.signals(array[moment], country, topic, over, match_type, sentiment_type, assume_backfilled, rounding) as s;
+end;
+comment on function gmsi.signal_at(timestamptz, text, text, interval, text, text, boolean, text) is 'Sums over the headlines of a country and topic that became known in the time "over" (a day by default) before a moment: after moment - over, up to and including moment. So moments that are "over" apart count each headline once. Each headline counts in the version that this warehouse held at that moment; headlines that were retracted by then do not count. A headline became known when it was published and stored in this warehouse; one that was stored over a year (8,784 hours) late never counts. Of headlines that were loaded before the desk began to watch (is_backfilled), it is not known when they came: they count from their publication, gmsi.published_by(published_at, rounding), or with assume_backfilled => false, not at all. witnessed_count is the number of headlines that the warehouse held at that moment. Sums and means are as in gmsi.sentiment_daily. Without headlines, headline_count is 0, the means are null, and state says why. state (gmsi.known_state): covered, settling: the days were watched (gmsi.watched), so the answer rests on what the warehouse had at the moment; what was published after its last load before the moment was not known yet. late: days that were over at the moment were completely loaded only after it. assumed: some headlines or days were loaded later, so the answer rests on the assumption. backfilled: the same, but such headlines do not count. partial, not loaded: how completely the days are loaded now. unknown topic, unknown country: never loaded, and not in gmsi.topics or gmsi.countries. series not loaded: never requested. For a moment longer ago than gmsi.as_of_delay(), counts, sums and means never change, except those that are assumed: a later load may add backfilled headlines, or a repair may complete some. For many moments, gmsi.signals is faster. The exception is gmsi import --known-at, which writes rows as of a past moment (gmsi.loads.reason keeps it), but not before one that has a name (gmsi.moments).';
 
--- Days from close to close.
-
-create table gmsi.closes (
-  market text not null,
-  day date not null,
-  at timestamptz not null,
-  primary key (market, day),
-  unique (market, at)
-);
-comment on table gmsi.closes is 'The closes of markets, for gmsi.sentiment_daily_as_known. Insert those that you decide at (docs/analysis.md); the program inserts none.';
-comment on column gmsi.closes.market is 'Name of the market, as you like.';
-comment on column gmsi.closes.day is 'Trading day, in the time of the market. Days without a close have no row.';
-comment on column gmsi.closes.at is 'When it closed: earlier on half days.';
-
-create type gmsi.sentiment_day_as_known as (
-  country text, topic text, match_type text, day date, known_at timestamptz, state text, headline_count integer,
-  witnessed_count integer, directional_count integer, directional_sum double precision, directional_mean double precision,
-  directional_probability_sum double precision, directional_weighted_sum double precision, semantic_count integer,
-  semantic_sum double precision, semantic_mean double precision, semantic_probability_sum double precision,
-  semantic_weighted_sum double precision);
-comment on type gmsi.sentiment_day_as_known is 'A row of gmsi.sentiment_daily_as_known.';
-
-create function gmsi.sentiment_daily_as_known(
+create or replace function gmsi.sentiment_daily_as_known(
   delay interval default '0', country text default null, topic text default null, from_day date default null, to_day date default null,
   match_type text default 'COMBINED', market text default null, assume_backfilled boolean default true,
   rounding text default 'second, some on the hour'
@@ -360,8 +327,46 @@ begin
 end $$;
 comment on function gmsi.sentiment_daily_as_known(interval, text, text, date, date, text, text, boolean, text) is 'Each day of each series as it was known a delay after its end, for back-tests: gmsi.sentiment_by_day shows the days as they are now, with what came and changed later. A headline belongs to the day of its publication, in the version that was known then. Without a market, days are days in UTC. With one, a day ends with its close (gmsi.closes) and begins after the close before it; days without a close have no row. state is as in gmsi.signal_at: assumed, if headlines or days were loaded later, and it is assumed that they were known from publication; with assume_backfilled => false they do not count. Days that are not that long ago have no row. witnessed_count is the number of headlines that the warehouse held by then. The other columns are as in gmsi.sentiment_by_day.';
 
-do $$ begin
-  execute replace(replace(pg_catalog.pg_get_functiondef('gmsi.grant_roles()'::regprocedure),
-    '''signal_at'',', '''signal_at'', ''signals'', ''sentiment_daily_as_known'', ''known_state'','),
-    '''learned_facts'', ''moments'',', '''learned_facts'', ''moments'', ''closes'', ''watched'',');
+-- Which headlines tell a story first, and how often it was told before, without look-ahead.
+create or replace function gmsi.novelty(
+  country text, topic text, from_day date, to_day date, lookback interval default '90 days', match_type text default 'COMBINED'
+) returns table (
+  entered_at timestamptz, published_at timestamptz, headline_id uuid, headline text, source text, directional_score double precision,
+  semantic_score double precision, is_backfilled boolean, story uuid, first_told_at timestamptz, days_since double precision,
+  tellings integer)
+  -- A plan of its own for each call, so that the series and the times are constants.
+  language plpgsql stable parallel safe rows 10000 set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan set jit = off as $$
+#variable_conflict use_column
+declare
+  begins timestamptz := from_day::timestamp at time zone 'UTC';
+  ends timestamptz := (to_day + 1)::timestamp at time zone 'UTC';
+  since timestamptz := (from_day::timestamp - lookback) at time zone 'UTC';
+begin
+  if coalesce(lookback <= interval '0', true) then
+    raise exception 'lookback is not positive: %', coalesce(lookback::text, 'null') using errcode = 'invalid_parameter_value';
+  elsif coalesce(from_day > to_day, true) then
+    raise exception 'no days from % to %', coalesce(from_day::text, 'null'), coalesce(to_day::text, 'null')
+      using errcode = 'invalid_parameter_value';
+  end if;
+  return query
+  select t.entered_at, t.published_at, t.headline_id, t.headline, t.source, t.directional_score, t.semantic_score, t.is_backfilled,
+         t.story, t.first_told_at, extract(epoch from t.entered_at - t.first_told_at)::float8 / 86400, t.tellings
+  from (
+    select k.*, min(k.entered_at) over so_far as first_told_at, (count(*) over so_far)::int as tellings
+    from (
+      select v.entered_at, v.published_at, v.headline_id, v.headline, v.source, v.directional_score, v.semantic_score, v.is_backfilled,
+             coalesce(gmsi.story_key(v.headline), v.headline_id) as story
+      from gmsi.headlines_point_in_time v
+      where v.country = novelty.country and v.topic = novelty.topic and v.match_type = novelty.match_type
+        and v.is_first and v.reason is distinct from 'read again'
+        -- The bounds of published_at choose partitions.
+        and v.published_at > since - interval '8784 hours' and v.published_at < ends
+        and v.entered_at >= since and v.entered_at < ends
+    ) as k
+    window so_far as (partition by k.story order by k.entered_at range between lookback preceding and current row)
+  ) as t
+  where t.entered_at >= begins
+  order by 1, 2, 3;
 end $$;
+comment on function gmsi.novelty(text, text, date, date, interval, text) is 'The headlines of a country and topic that became known on some days (UTC), each in its first version, with what was known of its story by then: when the same story (gmsi.story_key) was first told within the lookback before it, how many days before (0 for the first), and how many tellings there were so far, its own and those of the same moment included. What came later does not matter, so a back-test may use it. Headlines that came over a year (8,784 hours) late are omitted.';
