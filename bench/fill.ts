@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { pairOf } from '../src/sandbox/generate/headlines-of-day.ts';
-import { COUNTRIES } from '../src/sandbox/world/countries.ts';
-import { TOPICS } from '../src/sandbox/world/topics.ts';
+import { pairOf } from '../packages/sandbox/src/generate/headlines-of-day.ts';
+import { COUNTRIES } from '../packages/sandbox/src/world/countries.ts';
+import { TOPICS } from '../packages/sandbox/src/world/topics.ts';
 import { thousands } from './statistics.ts';
 
 /** Ten years, whole months and whole windows; until the day on which the examples of docs/analysis.md end. */

@@ -1,6 +1,6 @@
+import { startSandbox } from '#sandbox';
 import type { Row, Series } from '../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../src/feeds/gmsi-headlines.ts';
-import { startSandbox } from '../src/sandbox/index.ts';
 
 /** The rows of one window's pages, in the order in which the service sends them. */
 export type WindowOfPages = readonly (readonly Row[])[];

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { startSandbox } from '../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { run } from './processes.ts';
 import type { BenchServer } from './server.ts';
 import type { Verdict } from './statistics.ts';

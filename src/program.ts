@@ -438,7 +438,7 @@ addCompletion(program, examples);
 /** Adds to the help of `gmsi sandbox` what is in the code of the sandbox, which is not imported for other commands. */
 export async function completeHelpOf(args: readonly string[]): Promise<void> {
   if (!args.includes(sandbox.name())) return;
-  const { describeFaults, describeOptions } = await import('./sandbox/index.ts');
+  const { describeFaults, describeOptions } = await import('#sandbox');
   const options = describeOptions().map(([name, values, byDefault, about]) => [
     name,
     `${about} (${values}${byDefault && `; default: ${byDefault}`})`,

@@ -14,6 +14,7 @@ const dated = [
   'test/commands',
   'test/check',
   'test/config',
+  'packages/sandbox',
   'test/sandbox',
   ...['every-feed', 'cadence', 'coverage', 'sync', 'sync-days', 'revisions', 'full-refresh'].map(
     (name) => `test/load/${name}.test.ts`,

@@ -15,6 +15,7 @@ import {
   text,
 } from '@clack/prompts';
 import { stringify } from 'yaml';
+import { startSandbox } from '#sandbox';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
 import { overruled, readBaseUrl, readConfig, readWarehouse } from '../config/environment.ts';
 import { findNames, type Named } from '../config/find-names.ts';
@@ -29,7 +30,6 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { inPackage } from '../package.ts';
 import { costOfSchedule, lackingReserve } from '../plan/schedule-cost.ts';
-import { startSandbox } from '../sandbox/index.ts';
 import { day } from '../terminal/arguments.ts';
 import { createLog } from '../terminal/log.ts';
 import { output } from '../terminal/print.ts';

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '#sandbox';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -7,7 +8,6 @@ import { ConfigError, systemReason } from '../errors.ts';
 import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import type { LoadContext } from '../load/load.ts';
 import { inPackage } from '../package.ts';
-import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '../sandbox/index.ts';
 import { Secret } from '../secret.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { findChecks, onlyThese } from '../../src/check/find-checks.ts';
 import { type CheckedJob, type CheckResult, type CheckRun, runChecks } from '../../src/check/run-checks.ts';
 import type { Job } from '../../src/config/job.ts';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import { firstUnsettledDay, wantedDays } from '../../src/plan/days.ts';
 import { scopeOf } from '../../src/plan/scope.ts';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { runBackfill } from '../support/run-backfill.ts';

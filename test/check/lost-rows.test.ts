@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { emptiedDays } from '../../src/warehouse/questions/emptied.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { accessTo, aFolder } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as passing } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { startSandbox } from '#sandbox';
+import { Random } from '../../packages/sandbox/src/random.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { retried } from '../../src/warehouse/retries.ts';
 import { expectNothingLost } from '../support/lost-rows.ts';

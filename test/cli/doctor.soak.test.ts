@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { it } from '../support/serving.ts';
 import { aFolder, gmsi } from './gmsi.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { COUNTRIES } from '../../src/sandbox/world/countries.ts';
-import { TOPICS } from '../../src/sandbox/world/topics.ts';
+import { COUNTRIES } from '../../packages/sandbox/src/world/countries.ts';
+import { TOPICS } from '../../packages/sandbox/src/world/topics.ts';
 import { migrationStatus } from '../../src/warehouse/migrate.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { isLoaded, type Kind, load, loseEachReply, scope, settings } from '../load/losing-replies.ts';

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '#sandbox';
 import { movedTime } from '../support/moved-time.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as passing } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder } from './gmsi.ts';
 

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { parseAst } from 'vite';
 import { describe, expect, test } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { type LoadSummary, nextAfter } from '../../src/commands/load-summary.ts';
 import { typedOptions } from '../../src/config/typed.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
-import { docPages, fencesOf } from '../docs/pages.ts';
+import { docPages, fencesOf, sourcePaths } from '../docs/pages.ts';
 import { test as it } from '../support/serving.ts';
 import { commandNames, nextStepOf, parseTyped } from '../support/typed-commands.ts';
 import { accessTo, aFolder } from './gmsi.ts';
@@ -52,8 +52,7 @@ const whole: Readonly<Record<string, string>> = { asTyped: 'gmsi ', nextStep: 'g
 /** Returns every text in the sources in which a command may be, and whether it is nothing but a command. */
 function printedTexts(): { where: string; text: string; isWhole: boolean }[] {
   const found: { where: string; text: string; isWhole: boolean }[] = [];
-  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
-  for (const path of files.filter((name) => /\.tsx?$/.test(name))) {
+  for (const path of sourcePaths()) {
     const add = (part: Node, isWhole: boolean, prefix = '') => {
       for (const text of textsOf(part)) found.push({ where: path, text: prefix + text, isWhole });
     };
@@ -67,9 +66,7 @@ function printedTexts(): { where: string; text: string; isWhole: boolean }[] {
       if (prefix === undefined && type !== 'ImportDeclaration')
         for (const part of Object.values(node)) visit(part);
     };
-    visit(
-      parseAst(readFileSync(join(root, 'src', path), 'utf8'), { lang: path.endsWith('x') ? 'tsx' : 'ts' }),
-    );
+    visit(parseAst(readFileSync(join(root, path), 'utf8'), { lang: path.endsWith('x') ? 'tsx' : 'ts' }));
   }
   return found;
 }

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
+import type { Sandbox } from '#sandbox';
 import { runCommand } from '../../src/commands/run-command.ts';
 import type { Session } from '../../src/compose.ts';
-import type { Sandbox } from '../../src/sandbox/index.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { startGmsi } from './gmsi.ts';

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, startSandbox } from '#sandbox';
 import { loadsEnded } from '../support/a-worker.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { accessTo, aFolder, type Running, startGmsi } from './gmsi.ts';

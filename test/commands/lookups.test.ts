@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { type Sandbox, startSandbox } from '#sandbox';
 import { lookupsCommand } from '../../src/commands/lookups.ts';
-import { type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused, RequestRefused } from '../../src/service/errors.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { serving } from '../support/serving.ts';

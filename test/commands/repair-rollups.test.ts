@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { type RepairOptions, repairCommand } from '../../src/commands/repair.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { it } from '../support/serving.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';

@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
+import type { Sandbox } from '#sandbox';
 import type { Session } from '../../src/compose.ts';
 import { readConfig } from '../../src/config/environment.ts';
-import type { Sandbox } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 

@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig, settings } from '../../src/config/environment.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
+import { root, sourcePaths } from '../docs/pages.ts';
 
 const secret = 'sEcReT-k3y';
 
@@ -86,12 +87,8 @@ it('shows it to a person who runs a command', async () => {
 });
 
 it('knows every setting that the program and its examples name', () => {
-  const root = new URL('../..', import.meta.url).pathname;
-  const sources = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.ts'),
-  );
   const files = [
-    ...sources.map((path) => `src/${path}`),
+    ...sourcePaths(),
     '.env.example',
     'docker-compose.yml',
     'Dockerfile',

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, test } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { readJob } from '../../src/config/read-job.ts';
 import { feedNamed } from '../../src/feeds/catalog.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { runBackfill } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { GenericContainer, Wait } from 'testcontainers';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { accessTo, aFolder, gmsi } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 

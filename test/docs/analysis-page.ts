@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import type { SandboxOptions } from '#sandbox';
 import { root } from './pages.ts';
 
 export const analysisPage = readFileSync(join(root, 'docs/analysis.md'), 'utf8');

@@ -23,14 +23,27 @@ it('lists the rooms in an order in which imports only point downwards', async ()
     for (const [, path = ''] of source.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
       const imported = normalize(join(dirname(file), path));
       if (roomOf(imported) === roomOf(file)) continue;
-      const isUpwards = levelOf(imported) < levelOf(file);
-      const isOfSandbox =
-        roomOf(file) === 'sandbox/' || /^(?!commands)[\w-]+\/.* sandbox\//.test(`${file} ${imported}`);
-      if (isUpwards || isOfSandbox) upwards.push(`${file} imports ${imported}`);
+      if (levelOf(imported) < levelOf(file)) upwards.push(`${file} imports ${imported}`);
     }
+    if (file.includes('/') && !file.startsWith('commands/')) expect(source, file).not.toContain("'#sandbox'");
   }
   expect(upwards).toEqual([]);
 });
+
+it.each(['page', 'sandbox'])(
+  'imports nothing from elsewhere into packages/%s, but by one file of the page',
+  async (name) => {
+    const folder = join('packages', name);
+    const outside: string[] = [];
+    for (const file of await readdir(folder, { recursive: true })) {
+      if (!/\.tsx?$/.test(file)) continue;
+      const source = await readFile(join(folder, file), 'utf8');
+      for (const [, path = ''] of source.matchAll(/(?:from|import\()\s*'(\.[^']+|#.+)'/g))
+        if (path.startsWith('#') || normalize(join(dirname(file), path)).startsWith('..')) outside.push(file);
+    }
+    expect([...new Set(outside)]).toEqual(name === 'page' ? ['src/loader.ts'] : []);
+  },
+);
 
 it('names files and functions, on the way of a page, that are there', async () => {
   const rows = rowsOf('The way of a page');

@@ -43,7 +43,7 @@ function keysOf(schema: unknown): string[] {
 
 /** The names that the service uses, as the feeds and their imitations spell them. */
 function serviceWords(): string[] {
-  return ['src/feeds', 'src/sandbox/feeds'].flatMap((folder) =>
+  return ['src/feeds', 'packages/sandbox/src/feeds'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .flatMap((file) => readFileSync(join(root, folder, file), 'utf8').match(/\b[a-z]\w*_\w+\b/g) ?? []),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';

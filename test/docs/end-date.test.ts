@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { test } from '../support/serving.ts';
 import { sqlMarked } from './pages.ts';

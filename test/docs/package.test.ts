@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { root, sourcePaths } from './pages.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 let packed: Set<string>;
 
 beforeAll(async () => {
@@ -19,11 +18,8 @@ beforeAll(async () => {
 
 /** What the program's texts name, without its comments. */
 function namedInSource(pattern: RegExp): string[] {
-  const paths = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.ts'),
-  );
-  const texts = paths.map((path) =>
-    readFileSync(`${root}src/${path}`, 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, ''),
+  const texts = sourcePaths().map((path) =>
+    readFileSync(`${root}${path}`, 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, ''),
   );
   return [...new Set(texts.flatMap((text) => text.match(pattern) ?? []))];
 }

@@ -22,6 +22,15 @@ export interface Fence {
   readonly place: string;
 }
 
+/** The paths of all sources, of the program and of the packages. */
+export function sourcePaths(): string[] {
+  return ['src', 'packages/page/src', 'packages/sandbox/src'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => join(folder, path)),
+  );
+}
+
 /** The README and its like at the root, and everything in docs/. */
 export function docPages(): DocPage[] {
   const names = ['.', 'docs', 'docs/observability'].flatMap((folder) =>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { missingPrivileges } from '../../src/warehouse/health.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { forgetJob, registerJob } from '../../src/warehouse/tables/schedules.ts';

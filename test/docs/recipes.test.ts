@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TruthRecord } from '../../src/sandbox/index.ts';
+import type { TruthRecord } from '#sandbox';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { demo, later, printedUnder } from './analysis-page.ts';
 

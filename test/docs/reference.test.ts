@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { describeFaults, describeOptions } from '#sandbox';
 import { settings } from '../../src/config/environment.ts';
 import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
 import { completeHelpOf, program } from '../../src/program.ts';
-import { describeFaults, describeOptions } from '../../src/sandbox/index.ts';
 import { docPages, fencesOf, root } from './pages.ts';
 
 const pages = docPages().filter(({ path }) => path !== 'docs/data-dictionary.md');

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJobOf } from '../feeds/cases.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { aLog } from '../support/a-log.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { windowsOf } from '../support/warehouse-state.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { ApiKey, Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { BudgetSpent, capRequests, openPermits } from '../../src/service/permits.ts';

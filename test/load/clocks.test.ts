@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlace } from '../cli/place.ts';

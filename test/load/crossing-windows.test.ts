@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { connect } from '../../src/warehouse/connect.ts';

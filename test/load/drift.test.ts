@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type DriftKind, startSandbox, type TruthRecord } from '#sandbox';
 import { tooManyRejected } from '../../src/load/rejected.ts';
-import { type DriftKind, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { webServer } from '../support/other-servers.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';

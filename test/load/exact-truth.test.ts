@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';

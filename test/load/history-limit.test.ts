@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, seriesOf } from '../support/refusing.ts';

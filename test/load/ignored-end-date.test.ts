@@ -1,10 +1,10 @@
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
+import type { SandboxOptions } from '#sandbox';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { plannedDays } from '../../src/plan/days.ts';
 import { forecast } from '../../src/plan/forecast.ts';
 import { scopeOf } from '../../src/plan/scope.ts';
-import type { SandboxOptions } from '../../src/sandbox/index.ts';
 import type { Page } from '../../src/service/page.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { jumpingClock } from '../service/clocks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';

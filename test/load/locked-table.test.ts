@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, vi } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import type { Page } from '../../src/service/page.ts';
 import { aLog } from '../support/a-log.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';

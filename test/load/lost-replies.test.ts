@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { repair } from '../../src/load/repair.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';

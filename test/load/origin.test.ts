@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { ConfigError } from '../../src/errors.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { hasAnswered } from '../../src/warehouse/tables/origin.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';

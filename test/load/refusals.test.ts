@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type ScriptedFault, startSandbox } from '../../src/sandbox/index.ts';
+import { type ScriptedFault, startSandbox } from '#sandbox';
 import { KeyRefused } from '../../src/service/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';

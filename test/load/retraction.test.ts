@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { feedNamed } from '../../src/feeds/catalog.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { type ScriptedFault, type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { type ScriptedFault, type SeenRequest, startSandbox } from '#sandbox';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';

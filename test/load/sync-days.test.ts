@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
+import { startSandbox } from '#sandbox';
 import type { LoadResult } from '../../src/load/load.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';

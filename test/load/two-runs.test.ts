@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { type SeenRequest, startSandbox } from '../../src/sandbox/index.ts';
+import { type SeenRequest, startSandbox } from '#sandbox';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';

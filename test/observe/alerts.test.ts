@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import type { Job } from '../../src/config/job.ts';
 import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
 import { standingsReader } from '../../src/observe/job-standing.ts';
 import { withStoredJobs } from '../../src/plan/list-jobs.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';

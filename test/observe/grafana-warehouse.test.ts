@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { root } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import type { FeedName, Sandbox } from '#sandbox';
+import { FEEDS } from '../../packages/sandbox/src/feeds/catalog.ts';
+import { aSandbox, get, NOON } from '../../packages/sandbox/test/client.ts';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { FEEDS } from '../../src/sandbox/feeds/catalog.ts';
-import type { FeedName, Sandbox } from '../../src/sandbox/index.ts';
 import { feedCases } from '../feeds/cases.ts';
-import { aSandbox, get, NOON } from './client.ts';
 
 const HOUR = 3_600_000;
 const US_FOOD = { country: 'US', topic: 'Inflation-Food' };

@@ -1,9 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FEEDS as SERVED } from '../../src/sandbox/feeds/catalog.ts';
-import { type FeedName, type Sandbox, startSandbox } from '../../src/sandbox/index.ts';
+import { type FeedName, type Sandbox, startSandbox } from '#sandbox';
+import { FEEDS as SERVED } from '../../packages/sandbox/src/feeds/catalog.ts';
+import {
+  type Answer,
+  aSandbox,
+  drainBy,
+  get,
+  NOON,
+  post,
+  recordsOf,
+} from '../../packages/sandbox/test/client.ts';
 import { feedCases } from '../feeds/cases.ts';
-import { type Answer, aSandbox, drainBy, get, NOON, post, recordsOf } from './client.ts';
 
 const served = SERVED.filter((feed) => feed.kind === 'paged');
 

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { aWarehouse } from './test-warehouse.ts';
 
 /** A warehouse for all tests of the file that calls this at its top. */

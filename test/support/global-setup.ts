@@ -86,10 +86,12 @@ async function build(): Promise<void> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const changedAt = async (path: string) => (await stat(join(root, path))).mtimeMs;
   // Folders, too: they change if a file goes.
-  const sources = (await readdir(join(root, 'src'), { recursive: true })).map((path) => join('src', path));
-  const inputs = await Promise.all(
-    ['package.json', 'build.mjs', 'vite.config.ts', ...sources].map(changedAt),
+  const sources = await Promise.all(
+    ['src', 'packages'].map(async (folder) =>
+      (await readdir(join(root, folder), { recursive: true })).map((path) => join(folder, path)),
+    ),
   );
+  const inputs = await Promise.all(['package.json', 'build.mjs', ...sources.flat()].map(changedAt));
   // The last file that a build writes.
   const builtAt = await changedAt('dist/report/report.js').catch(() => 0);
   if (Math.max(...inputs) < builtAt) return;

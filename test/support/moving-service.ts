@@ -1,4 +1,4 @@
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox } from '#sandbox';
 import { aWarehouse } from './test-warehouse.ts';
 
 /** A warehouse, a service, and a clock that both have and that a test moves. */

@@ -1,4 +1,4 @@
-import type { Sandbox, SeenRequest } from '../../src/sandbox/index.ts';
+import type { Sandbox, SeenRequest } from '#sandbox';
 import { servedBy, type TruthScope } from './truth.ts';
 import { watchRequests } from './watch-requests.ts';
 

@@ -1,4 +1,4 @@
-import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '#sandbox';
 import { webServer } from './other-servers.ts';
 
 /** Stands before a sandbox and rewrites its pages. */

@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { Temporal } from 'temporal-polyfill';
+import type { Sandbox } from '#sandbox';
 import type { Job } from '../../src/config/job.ts';
 import { parseJob } from '../../src/config/read-job.ts';
 import { type BackfillContext, backfill } from '../../src/load/backfill.ts';
 import type { LoadContext, LoadResult } from '../../src/load/load.ts';
 import { type SyncUnlessRunning, syncUnlessRunning } from '../../src/load/sync.ts';
-import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, createClient } from '../../src/service/client.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';

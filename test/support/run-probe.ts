@@ -1,9 +1,9 @@
+import type { Sandbox } from '#sandbox';
 import type { Job } from '../../src/config/job.ts';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { mostRequests } from '../../src/probe/ask.ts';
 import type { FactName } from '../../src/probe/fact.ts';
 import { type Lesson, type ProbeReport, probeService } from '../../src/probe/probe-service.ts';
-import type { Sandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import { createClient } from '../../src/service/client.ts';
 import type { Clock } from '../../src/service/clock.ts';

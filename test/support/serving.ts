@@ -1,5 +1,5 @@
 import { test as plain } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { usualClock } from './run-backfill.ts';
 import { aWarehouse, type TestWarehouse, type Wanted } from './test-warehouse.ts';

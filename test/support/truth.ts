@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 export interface TruthScope {

@@ -1,4 +1,4 @@
-import type { Sandbox, ScriptedFault, SeenRequest } from '../../src/sandbox/index.ts';
+import type { Sandbox, ScriptedFault, SeenRequest } from '#sandbox';
 
 /**
  * Every request for a page of a feed from now on, in the order of arrival; filled while the sandbox runs.

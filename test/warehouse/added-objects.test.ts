@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { checkAll } from '../check/loaded.ts';

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
+import { startSandbox } from '#sandbox';
 import { ConfigError } from '../../src/errors.ts';
 import { exitCodeOf, exitCodes } from '../../src/exit.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { namedDatabaseError, WarehouseUnavailable } from '../../src/warehouse/errors.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startSandbox } from '#sandbox';
 import { inPackage } from '../../src/package.ts';
-import { startSandbox } from '../../src/sandbox/index.ts';
 import { Secret } from '../../src/secret.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { allEndpoints } from '../../src/web/endpoints.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { aTab, browserPath, expectGoodLooks } from './a-browser.ts';
 import { aBuiltPage } from './a-page.ts';

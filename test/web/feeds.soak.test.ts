@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { aJobOf } from '../feeds/cases.ts';
 import { runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aTab, axeFindings, browserPath, expectGoodLooks, type Look } from './a-browser.ts';

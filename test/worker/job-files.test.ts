@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
 import { markDue } from '../../src/warehouse/tables/schedules.ts';

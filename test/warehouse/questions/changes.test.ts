@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import {
   type ChangesAsked,
   type MoveAsked,

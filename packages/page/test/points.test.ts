@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { ChartAsked } from '../../../src/web/page/draw/points.ts';
+import type { ChartAsked } from '../src/draw/points.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
 const { allHeadlines, behindOf, besideNow, changeAt, chartOf, largestMove, stateWords, withDifference } =
-  await withoutBrowser(() => import('../../../src/web/page/draw/points.ts'));
+  await withoutBrowser(() => import('../src/draw/points.ts'));
 
 const us = { country: 'US', topic: 'Inflation-Food', match: 'COMBINED' };
 const series = { country: us.country, topic: us.topic, match_type: us.match };

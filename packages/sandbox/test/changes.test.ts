@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type SandboxOptions, startSandbox, type TruthRecord } from '../../src/sandbox/index.ts';
+import { type SandboxOptions, startSandbox, type TruthRecord } from '../src/index.ts';
 import { aSandbox, drain, FOOD_IN_US, recordsOf } from './client.ts';
 
 const DAY = 86_400_000;

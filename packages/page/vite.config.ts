@@ -18,13 +18,12 @@ const packed: Plugin = {
 
 // The page of `gmsi serve`: built once, served by dist/, and nothing of it comes from elsewhere.
 export default defineConfig({
-  root: 'src/web/page',
   base: './',
   plugins: [packed],
   // `npm run page` shows the page from its sources, with the data of `gmsi serve`. The host stays: another one would be refused.
   server: { proxy: { '/api/': { target: 'http://127.0.0.1:8426', changeOrigin: false } } },
   build: {
-    outDir: '../../../dist/page',
+    outDir: '../../dist/page',
     emptyOutDir: true,
     target: 'es2022',
     assetsInlineLimit: 0,

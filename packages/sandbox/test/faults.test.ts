@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Sandbox, type ScriptedFault, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, type ScriptedFault, startSandbox } from '../src/index.ts';
 import { aSandbox, get, getPage, NOON } from './client.ts';
 
 async function withFault(fault: ScriptedFault): Promise<Sandbox> {

@@ -1,4 +1,4 @@
-import type { Bucket } from '../../warehouse/questions/sentiment.ts';
+import type { Bucket } from './loader.ts';
 import { aDay, dayOf, moment, plusDays, zone } from './time.ts';
 
 /** Buckets that headlines are summed up by, and their titles. */

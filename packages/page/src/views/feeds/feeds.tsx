@@ -1,10 +1,9 @@
-import type { IndexFeed, NewsKind } from '../../../../warehouse/questions/indices.ts';
-import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen, go } from '../../address.ts';
 import { type Answer, useAnswer, useTogether } from '../../api.ts';
 import { buckets, bucketText, bucketTitle, endOf, startOf } from '../../buckets.ts';
 import { Choose } from '../../choose.tsx';
 import { type Chart, chartOf, groupedBySeries, type SentimentRow } from '../../draw/points.ts';
+import type { Bucket, IndexFeed, NewsKind } from '../../loader.ts';
 import { counted, number, score } from '../../numbers.ts';
 import {
   Answered,

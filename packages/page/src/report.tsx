@@ -1,8 +1,8 @@
 import './style.css';
 import { renderToString } from 'preact-render-to-string';
-import type { ReportPage } from '../report.ts';
 import { type Answer, addressOf, asAnswer, type Parameters, Report } from './api.ts';
 import { cellsOf, daysOf, inWords, type SeriesAsked, shownOf } from './draw/cells.ts';
+import type { ReportPage } from './loader.ts';
 import { Scroll, Section } from './parts.tsx';
 import type { Path } from './rows.ts';
 import { daysBetween, moment } from './time.ts';

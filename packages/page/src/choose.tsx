@@ -1,7 +1,7 @@
 import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
-import { findNames, type Named } from '../../config/find-names.ts';
 import { useAnswer } from './api.ts';
+import { findNames, type Named } from './loader.ts';
 import { namesOf, type Row } from './rows.ts';
 
 export interface Choice extends Named {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { allEndpoints } from '../endpoints.ts';
+import type { allEndpoints } from './loader.ts';
 
 type Endpoints = ReturnType<typeof allEndpoints>[number];
 

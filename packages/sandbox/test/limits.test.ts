@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.ts';
+import type { Sandbox, SandboxOptions } from '../src/index.ts';
 import { aSandbox, get, getPage, NOON } from './client.ts';
 
 test('a burst is let through, then as many a second as the rate says', async () => {

@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { fullOf, strengthOf } from '../../../src/web/page/draw/scales.ts';
-import { spansOf } from '../../../src/web/page/draw/states.ts';
+import { fullOf, strengthOf } from '../src/draw/scales.ts';
+import { spansOf } from '../src/draw/states.ts';
 import { machineZones, onMachineIn, withoutBrowser } from './without-browser.ts';
 
-const { calendarOf, cellOfDay, dayIn } = await withoutBrowser(
-  () => import('../../../src/web/page/draw/calendar.ts'),
-);
-const { daysBetween, plusDays } = await withoutBrowser(() => import('../../../src/web/page/time.ts'));
+const { calendarOf, cellOfDay, dayIn } = await withoutBrowser(() => import('../src/draw/calendar.ts'));
+const { daysBetween, plusDays } = await withoutBrowser(() => import('../src/time.ts'));
 
 it('reads the states of days in order', () => {
   expect(spansOf('covered 300, failed 20, never 45')).toEqual([

@@ -8,7 +8,7 @@ import {
   type Shown,
   seriesIn,
   shownOf,
-} from '../../../src/web/page/draw/cells.ts';
+} from '../src/draw/cells.ts';
 
 const feed = 'gmsi-headlines';
 const none = { covered: 0, settling: 0, running: 0, pending: 0, failed: 0, refused: 0 };

@@ -1,6 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { onTestFinished } from 'vitest';
-import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../src/index.ts';
 
 /** A Friday noon on which the sandboxes of these tests live. */
 export const NOON = new Date('2026-11-20T12:00:00Z');

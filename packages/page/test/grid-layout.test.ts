@@ -1,13 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  boxOf,
-  type Cell,
-  type CellAt,
-  layoutOf,
-  pathsOf,
-  placeAt,
-  seek,
-} from '../../../src/web/page/grid-layout.ts';
+import { boxOf, type Cell, type CellAt, layoutOf, pathsOf, placeAt, seek } from '../src/grid-layout.ts';
 
 const rows = [{ title: 'a heading', isHeading: true }, { title: 'US' }, { title: 'GB' }];
 const columns = ['Prices', 'Prices', 'Work'].map((group, index) => ({ title: `topic ${index}`, group }));

@@ -1,7 +1,7 @@
-import type { Bucket } from '../../../../warehouse/questions/sentiment.ts';
 import { address, chosen } from '../../address.ts';
 import { buckets } from '../../buckets.ts';
 import type { Model, SeriesKey } from '../../draw/points.ts';
+import type { Bucket } from '../../loader.ts';
 import { periodFor, plusDays } from '../../time.ts';
 
 export const feed = 'gmsi-headlines';

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Answer as Sent } from '../endpoint.ts';
+import type { Answer as Sent } from './loader.ts';
 import type { Path, Row } from './rows.ts';
 
 export interface Answer<Of extends Path> {

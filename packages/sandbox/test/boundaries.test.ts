@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../src/index.ts';
 
 test.each([
   [[], 'options is []; expected an object'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '../src/index.ts';
 
 // All of 127.0.0.0/8 is this machine on Linux; elsewhere only 127.0.0.1 is.
 const onLinux = test.skipIf(process.platform !== 'linux');

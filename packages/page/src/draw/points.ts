@@ -1,5 +1,5 @@
-import type { Bucket } from '../../../warehouse/questions/sentiment.ts';
 import { endOf, startsOf } from '../buckets.ts';
+import type { Bucket } from '../loader.ts';
 import { groupedBy, type Row } from '../rows.ts';
 import { aDay } from '../time.ts';
 
