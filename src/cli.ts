@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { ConfigError, namedSystemError } from './errors.ts';
 import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
-import { completeHelpOf, ended, program } from './program.ts';
+import { ended, program } from './program.ts';
 import { outputFailure, printError, printJson, snakeCased, surviveClosedOutput } from './terminal/print.ts';
 import { asTyped } from './terminal/table.ts';
 
@@ -34,7 +34,6 @@ process.on('uncaughtException', (error) => {
 });
 
 try {
-  await completeHelpOf(process.argv.slice(2));
   await program.parseAsync();
   process.exitCode = ended.exitCode;
 } catch (error) {

@@ -5,7 +5,7 @@ import { build, inPackage } from './package.ts';
 import { day, gathered, wholeNumber } from './terminal/arguments.ts';
 import { isAtTerminal, print, printError } from './terminal/print.ts';
 import { command } from './terminal/style.ts';
-import { asTyped, table } from './terminal/table.ts';
+import { asTyped } from './terminal/table.ts';
 
 /** The exit code of the command, once `program` has run it; 0 for `--help`. */
 export const ended = { exitCode: 0 };
@@ -408,7 +408,7 @@ program
   )
   .addHelpText('after', examples('gmsi move --to postgres://etl@db.example.com/gmsi'))
   .action(runs(async () => (await import('./commands/move.ts')).moveCommand));
-const sandbox = program
+program
   .command('sandbox')
   .description('run a local imitation of the service, with made-up data')
   .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
@@ -416,9 +416,15 @@ const sandbox = program
   .option('--seed <text>', 'seed of the made-up data', 'gmsi')
   .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
   .option('--unlimited', 'turn off the rate limit and the quota')
-  .option('--options <json>', 'more options as JSON: see below')
+  .option('--options <json>', 'more options as JSON: see packages/sandbox/README.md')
   .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
-  .addHelpText('after', examples('gmsi sandbox --port 0 --unlimited --seed mine'))
+  .addHelpText(
+    'after',
+    examples(
+      'gmsi sandbox --port 0 --unlimited --seed mine',
+      `gmsi sandbox --options '{"endDate":"ignored"}'`,
+    ),
+  )
   .action(runs(async () => (await import('./commands/sandbox.ts')).sandboxCommand, { readable: true }));
 program
   .command('migrate')
@@ -434,24 +440,3 @@ program.addHelpCommand(
   program.createCommand('help').argument('[command]').description('print the help of a command'),
 );
 addCompletion(program, examples);
-
-/** Adds to the help of `gmsi sandbox` what is in the code of the sandbox, which is not imported for other commands. */
-export async function completeHelpOf(args: readonly string[]): Promise<void> {
-  if (!args.includes(sandbox.name())) return;
-  const { describeFaults, describeOptions } = await import('#sandbox');
-  const options = describeOptions().map(([name, values, byDefault, about]) => [
-    name,
-    `${about} (${values}${byDefault && `; default: ${byDefault}`})`,
-  ]);
-  const faults = describeFaults().map(([kind, fields, about]) => [
-    kind,
-    fields ? `${about} (${fields})` : about,
-  ]);
-  const example = command(
-    `${asTyped('sandbox')} --options '{"endDate": "ignored", "faults": {"random": {"reset": 0.1}}}'`,
-  );
-  sandbox.addHelpText(
-    'after',
-    `\nOptions as JSON, such as\n  ${example}\n\n${table(['option', ''], options)}\n\n${table(['fault', ''], faults)}\n`,
-  );
-}

@@ -93,7 +93,7 @@ function parseOptions(text = '{}'): SandboxOptions {
     const reason = cause instanceof RangeError ? `: ${cause.message}` : ' is not JSON';
     throw new ConfigError(`--options${reason}.`, {
       cause,
-      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'. ${asTyped('sandbox --help')} lists the options.`,
+      hint: `For instance --options '{"endDate":"ignored","historyLimitDays":365}'. packages/sandbox/README.md lists the options.`,
     });
   }
 }

@@ -27,9 +27,9 @@ const mistakes = cases`
   a job left out | backfill |  | Name a job, or use --all | Jobs in jobs: good, topic, typo
   an unknown word after migrate | migrate up |  | no gmsi migrate up | migrate status
   a port that is no number | sandbox --port x |  | '--port <number>' argument 'x' is invalid\. It must be a whole number | --help
-  options of the sandbox that are a list | sandbox --options [] |  | --options: options is \[\]; expected an object\. | sandbox --help
-  options of the sandbox that are none | sandbox --options null |  | --options: options is null; expected an object\. | sandbox --help
-  an option of the sandbox in other letters | sandbox --options {"enddate":"ignored"} |  | unknown option enddate \(did you mean endDate\?\) | sandbox --help
+  options of the sandbox that are a list | sandbox --options [] |  | --options: options: Invalid input: expected object, received array\. | sandbox/README\.md
+  options of the sandbox that are none | sandbox --options null |  | --options: options: Invalid input: expected object, received null\. | sandbox/README\.md
+  an option of the sandbox in other letters | sandbox --options {"enddate":"ignored"} |  | Unrecognized key: "enddate" | sandbox/README\.md
   no request that a backfill may send | backfill good --max-requests 0 |  | '--max-requests <number>' argument '0' is invalid\. It must be a whole number of at least 1 | --help
   fewer requests than none | backfill good --max-requests=-5 |  | argument '-5' is invalid\. It must be a whole number of at least 1 | --help
   half a request | backfill good --max-requests 1.5 |  | argument '1\.5' is invalid\. It must be a whole number of at least 1 | --help

@@ -63,7 +63,7 @@ describe('the package', () => {
   });
 
   it('holds every page that a message points to', () => {
-    const named = namedInSource(/\bdocs\/[\w./-]*\w\.\w+/g);
+    const named = namedInSource(/\b(?:docs|packages)\/[\w./-]*\w\.\w+/g);
     expect(named.length).toBeGreaterThan(2);
     for (const path of named) expect(packed, path).toContain(path);
   });

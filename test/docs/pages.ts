@@ -33,7 +33,7 @@ export function sourcePaths(): string[] {
 
 /** The README and its like at the root, and everything in docs/. */
 export function docPages(): DocPage[] {
-  const names = ['.', 'docs', 'docs/observability'].flatMap((folder) =>
+  const names = ['.', 'docs', 'docs/observability', 'packages/page', 'packages/sandbox'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => name.endsWith('.md'))
       .map((name) => join(folder, name)),

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { describeFaults, describeOptions } from '#sandbox';
 import { settings } from '../../src/config/environment.ts';
 import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
-import { completeHelpOf, program } from '../../src/program.ts';
+import { program } from '../../src/program.ts';
 import { docPages, fencesOf, root } from './pages.ts';
 
 const pages = docPages().filter(({ path }) => path !== 'docs/data-dictionary.md');
@@ -64,23 +63,6 @@ test('the reference has a row for each option of each command, and for no other'
     command.options.map(({ flags }) => `gmsi ${command.name()} ${flags}`.replace('gmsi gmsi', 'gmsi')),
   );
   expect(documented.toSorted()).toEqual(options.toSorted());
-});
-
-test('the reference and the help have each option and each fault of the sandbox, in the words of the sandbox', async () => {
-  const section = reference.split('\n## Options of the sandbox\n')[1]!.split('\n## ')[0]!;
-  const rows = [...section.matchAll(/^\| `.*\|$/gm)].map(([row]) => row);
-  const code = (text: string) => text && `\`${text}\``;
-  const row = (...cells: string[]) => `| ${cells.join(' | ')} |`.replaceAll('|  |', '| |');
-  expect(rows).toEqual([
-    ...describeOptions().map(([name, values, given, about]) => row(code(name), values, code(given), about)),
-    ...describeFaults().map(([kind, fields, about]) => row(code(kind), fields, about)),
-  ]);
-  const sandbox = commands.find((command) => command.name() === 'sandbox')!;
-  let help = '';
-  sandbox.configureOutput({ writeOut: (text) => (help += text) });
-  await completeHelpOf(['sandbox', '--help']);
-  sandbox.outputHelp();
-  for (const [name] of [...describeOptions(), ...describeFaults()]) expect(help).toContain(`\n${name} `);
 });
 
 test('every option on a printed command line is one of the command', () => {
