@@ -17,11 +17,6 @@ const commit = git('ls-files', 'build.mjs') && git('describe', '--always', '--di
 if (commit) writeFileSync('dist/commit', commit);
 // npx does so once, when it first links to the program, and not after it is built again.
 chmodSync('dist/cli.js', 0o755);
+// Not what the tests' own environment says: with it, the page would have the paths of its sources.
+process.env.NODE_ENV = 'production';
 await build({ root: 'packages/page', logLevel: 'warn' });
-// The page without a browser, for `gmsi report`. Its styles are those of the page.
-await build({
-  root: 'packages/page',
-  logLevel: 'warn',
-  ssr: { noExternal: true },
-  build: { ssr: 'src/report.tsx', outDir: '../../dist/report' },
-});

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite';
 /** Packs each file once and well, so that the server need not pack it for each browser. */
 const packed: Plugin = {
   name: 'packed',
-  apply: ({ build }, { command }) => command === 'build' && !build?.ssr,
+  apply: 'build',
   // After the files are written: until then, Vite still fills in names.
   writeBundle({ dir }, bundle) {
     for (const fileName of Object.keys(bundle)) {

@@ -41,7 +41,7 @@ async function writeHtml(session: Session, file: string): Promise<number> {
   await using warehouse = await openToRead(session);
   const report = await writeReport(warehouse.db, {
     endpoints: endpointsOf(session, warehouse),
-    dist: inPackage('dist'),
+    page: inPackage('dist/page'),
     warehouse: `${warehouse.description}${warehouse.standby ? ', a standby' : ''}`,
     at: warehouse.standby?.replayedTo ?? session.clock(),
   });

@@ -1,48 +1,64 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 
-/** The exports of the page's part of a report. It is built with the page, which has other compiler settings. */
-export interface ReportPage {
-  renderReport(
-    /** Queries an endpoint; moments in its answer are texts. */
-    ask: (path: string, parameters: object) => Promise<Answer>,
-    about: { readonly warehouse: string; readonly at: Date; readonly styles: string },
-  ): Promise<string>;
-}
+/** What the page asks for Today, beside its loads; Coverage asks for each feed as well. */
+const asked = 'feeds series origin jobs failures checks fields alerts arrival requests'.split(' ');
 
-/** Returns the state of a warehouse as one HTML file that needs no script and no server. */
+/** Returns the state of a warehouse as one HTML file that needs no server: the page, with the answers of Today and Coverage. */
 export async function writeReport(
   warehouse: Warehouse,
-  {
-    endpoints,
-    dist,
-    ...about
-  }: {
+  about: {
     readonly endpoints: readonly Endpoint[];
     /** The folder of the built page. */
-    readonly dist: string;
+    readonly page: string;
     /** For a person, without a password. */
     readonly warehouse: string;
     readonly at: Date;
   },
 ): Promise<string> {
-  const page: ReportPage = await import(pathToFileURL(join(dist, 'report', 'report.js')).href);
-  const byPath = new Map(endpoints.map((one) => [one.path, one]));
-  return page.renderReport(
-    async (path, parameters) => {
-      const one = byPath.get(path)!;
-      const answer = await answerOf(warehouse, one, one.takes.parse(parameters));
-      return JSON.parse(JSON.stringify(answer));
-    },
-    { ...about, styles: await stylesOf(join(dist, 'page', 'assets')) },
-  );
+  const answers: Record<string, Answer> = {};
+  const ask = async (path: string, parameters: Readonly<Record<string, string>> = {}) => {
+    const one = about.endpoints.find((endpoint) => endpoint.path === path)!;
+    const query = new URLSearchParams(parameters);
+    const answer = await answerOf(warehouse, one, one.takes.parse(parameters));
+    answers[`api/${path}${query.size > 0 ? `?${query}` : ''}`] = answer;
+    return answer;
+  };
+  for (const path of asked) await ask(path);
+  await ask('loads', { limit: '50' });
+  const { columns, rows } = answers['api/feeds']!;
+  for (const row of rows) {
+    const { feed, match_type, oldest, newest } = Object.fromEntries(
+      columns.map((name, at) => [name, row[at]]),
+    );
+    await ask('coverage', { feed, match_type, from: oldest, to: newest } as Record<string, string>);
+  }
+  return withoutFiles(about.page, JSON.stringify({ warehouse: about.warehouse, at: about.at, answers }));
 }
 
-async function stylesOf(folder: string): Promise<string> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.css')).toSorted();
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
-  return texts.join('\n');
+/** Returns the page with its script, its styles and a report inside it. Its policy allows these, and nothing else. */
+async function withoutFiles(page: string, report: string): Promise<string> {
+  const html = await readFile(join(page, 'index.html'), 'utf8');
+  const read = async (pattern: RegExp) => readFile(join(page, pattern.exec(html)![1]!), 'utf8');
+  const [script, style] = [
+    /<script[^>]* src="(.*?)"><\/script>/,
+    /<link rel="stylesheet"[^>]* href="(.*?)">/,
+  ];
+  // No text of it can end the element that it is in.
+  const code = (await read(script)).replaceAll('</script', String.raw`<\/script`);
+  const styles = await read(style);
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(styles)}`;
+  const data = report.replaceAll('<', String.raw`\u003c`);
+  return html
+    .replace(/<link rel="icon".*>/, () => `<meta http-equiv="Content-Security-Policy" content="${policy}">`)
+    .replace(style, () => `<style>${styles}</style>`)
+    .replace(
+      script,
+      () =>
+        `<script type="application/json" id="report">${data}</script>\n    <script type="module">${code}</script>`,
+    );
 }

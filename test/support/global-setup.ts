@@ -93,7 +93,7 @@ async function build(): Promise<void> {
   );
   const inputs = await Promise.all(['package.json', 'build.mjs', ...sources.flat()].map(changedAt));
   // The last file that a build writes.
-  const builtAt = await changedAt('dist/report/report.js').catch(() => 0);
+  const builtAt = await changedAt('dist/page/index.html.br').catch(() => 0);
   if (Math.max(...inputs) < builtAt) return;
   await promisify(execFile)('npm', ['run', 'build'], { cwd: root });
 }

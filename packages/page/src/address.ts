@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { report } from './report.ts';
 
 /** The query of the page's address, which alone decides what is shown. */
 const search = signal('');
@@ -33,6 +34,11 @@ export function addressWith(values: Values): string {
 export function go(values: Values, how: 'push' | 'replace' = 'push'): void {
   const next = addressWith(values);
   if (next === search.value) return;
+  if (report) {
+    // A browser keeps no history of what a file shows.
+    search.value = next;
+    return;
+  }
   history[how === 'push' ? 'pushState' : 'replaceState'](null, '', next);
   search.value = location.search;
 }

@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
-import { createContext } from 'preact';
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Answer as Sent } from './loader.ts';
+import { report } from './report.ts';
 import type { Path, Row } from './rows.ts';
 
 export interface Answer<Of extends Path> {
@@ -38,6 +38,11 @@ export const completeTo = signal<string | null>(null);
 
 /** Queries the API. @throws Refusal, also if the server does not answer */
 export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Promise<Answer<Of>> {
+  if (report) {
+    const found = report.answers[url];
+    if (found) return asAnswer(found);
+    throw new Refusal(0, 'This report does not contain it.', 'gmsi serve shows it.');
+  }
   const response = await fetch(url, { signal: stop ?? null }).catch((error: Error) => {
     if (stop?.aborted) throw error;
     throw new Refusal(0, 'The server does not answer.', 'Is gmsi serve still running?');
@@ -53,7 +58,7 @@ export async function ask<Of extends Path>(url: string, stop?: AbortSignal): Pro
   return asAnswer(body);
 }
 
-export function asAnswer<Of extends Path>({ columns, rows }: Sent): Answer<Of> {
+function asAnswer<Of extends Path>({ columns, rows }: Sent): Answer<Of> {
   const asObject = (cells: readonly unknown[]) =>
     Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
   return { rows: rows.map(asObject) as Row<Of>[] };
@@ -77,6 +82,10 @@ const warehouseState = signal<string | undefined>(undefined);
 export const isLive = signal(false);
 
 export function followChanges(): void {
+  if (report) {
+    warehouseState.value = '';
+    return;
+  }
   effect(() => {
     if (wantsToken.value) return;
     const source = new EventSource('api/live');
@@ -91,13 +100,6 @@ export function followChanges(): void {
       });
     return () => source.close();
   });
-}
-
-/** A report's answers by address: it sends no requests, and has no buttons. `undefined` in the page of a server. */
-export const Report = createContext<ReadonlyMap<string, Answer<Path>> | undefined>(undefined);
-
-export function useIsReport(): boolean {
-  return useContext(Report) !== undefined;
 }
 
 export interface Asked<Found> {
@@ -127,11 +129,11 @@ export function useAnswer<Of extends Path>(
   secondsAtMost?: number,
 ): Answering<Of> {
   const url = parameters && addressOf(path, parameters);
-  const report = useContext(Report);
-  const [told, setTold] = useState(() => {
-    const answer = report?.get(url ?? '') as Answer<Of> | undefined;
-    return { url: answer && url, answer, error: undefined as Refusal | undefined };
-  });
+  const [told, setTold] = useState<{
+    readonly url?: string;
+    readonly answer?: Answer<Of>;
+    readonly error?: Refusal | undefined;
+  }>({});
   const [again, setAgain] = useState(0);
   const question = useRef({ stop: new AbortController(), at: 0 });
   const state = warehouseState.value;

@@ -3,6 +3,7 @@ import { address, chosen, go } from './address.ts';
 import { completeTo, isLive, showToken, useAnswer, wantsToken } from './api.ts';
 import { findSeries } from './choose.tsx';
 import { Link, Problem, Select, Swatch } from './parts.tsx';
+import { report } from './report.ts';
 import { moment, zone, zones } from './time.ts';
 import { Changes } from './views/changes/changes.tsx';
 import { Coverage } from './views/coverage/coverage.tsx';
@@ -10,9 +11,10 @@ import { Feeds } from './views/feeds/feeds.tsx';
 import { Sentiment } from './views/sentiment/sentiment.tsx';
 import { Today } from './views/today/today.tsx';
 
-const views = { today: Today, coverage: Coverage, sentiment: Sentiment, changes: Changes, feeds: Feeds };
-type View = keyof typeof views;
-const names = Object.keys(views) as View[];
+const all = { today: Today, coverage: Coverage, sentiment: Sentiment, changes: Changes, feeds: Feeds };
+type View = keyof typeof all;
+const names = (Object.keys(all) as View[]).slice(0, report ? 2 : undefined);
+const views = Object.fromEntries(names.map((name) => [name, all[name]])) as typeof all;
 
 function titleOf(view: View): string {
   return `${view[0]!.toUpperCase()}${view.slice(1)}`;
@@ -80,10 +82,16 @@ export function App() {
           values={zones.map((name) => [name, name])}
           onChange={(zone) => go({ zone })}
         />
-        <span class={`quiet small live ${isLive.value ? 'on' : ''}`} role="status">
-          <Swatch kind="round" colour={`var(--${isLive.value ? 'covered' : 'pending'})`} />
-          {isLive.value ? 'live' : 'not live'}
-        </span>
+        {report ? (
+          <span class="quiet anywhere end">
+            {report.warehouse}, as of {moment(report.at)}
+          </span>
+        ) : (
+          <span class={`quiet small live ${isLive.value ? 'on' : ''}`} role="status">
+            <Swatch kind="round" colour={`var(--${isLive.value ? 'covered' : 'pending'})`} />
+            {isLive.value ? 'live' : 'not live'}
+          </span>
+        )}
         {completeTo.value && (
           <span class="quiet" title="This page reads a standby, which has everything up to this moment.">
             standby, complete to{' '}
@@ -110,7 +118,7 @@ export function App() {
 }
 
 const keys = [
-  ['1 to 5', 'changes the view'],
+  [`1 to ${names.length}`, 'changes the view'],
   ['/', 'finds a country or a topic'],
   ['arrows, Page Up, Page Down, Home, End', 'move in a chart or a grid'],
   ['Enter', 'opens what is marked: headlines, days, a line'],

@@ -1,5 +1,4 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import { useIsReport } from './api.ts';
 import {
   bandRows,
   boxOf,
@@ -25,11 +24,8 @@ const looks = {
   hatch: { fill: 'url(#hatch)', opacity: 0.6 },
 };
 
-/** The width of a grid in a report, in CSS pixels. */
-const reportWidth = 900;
-
 /**
- * Shows cells in rows and columns. Arrow keys go from cell to cell; a report has a picture instead. For keyboards and screen
+ * Shows cells in rows and columns. Arrow keys go from cell to cell. For keyboards and screen
  * readers only the current row and cell are elements: thousands of elements would make every key slow.
  */
 export function Grid(props: {
@@ -55,12 +51,10 @@ export function Grid(props: {
 }) {
   const { label, rows, columns, cell, said, down, widest = Number.POSITIVE_INFINITY, start, open } = props;
   const { onOpen, onMove, onFold } = props;
-  const isReport = useIsReport();
   const id = useId();
   const box = useRef<HTMLDivElement>(null);
   const mark = useRef<HTMLDivElement>(null);
-  const measured = useWidth(box);
-  const width = isReport ? reportWidth : measured;
+  const width = useWidth(box);
   const [hovered, setHovered] = useState<Place>();
   const [cursor, setCursor] = useState(start);
   const [hasFocus, setFocus] = useState(false);
@@ -129,9 +123,10 @@ export function Grid(props: {
   return (
     <div class="grid">
       <div class="heads" style={{ height: `${layout.head + (layout.groups.length > 0 ? 22 : 0)}px` }}>
-        {layout.groups.map((group) => (
-          <Head key={`${group.title} ${group.left}`} group={group} onFold={onFold} />
-        ))}
+        {onFold &&
+          layout.groups.map((group) => (
+            <Head key={`${group.title} ${group.left}`} group={group} onFold={onFold} />
+          ))}
         {layout.titles !== 'none' &&
           columns.map(({ title }, column) => (
             <span
@@ -159,58 +154,50 @@ export function Grid(props: {
           </span>
         ))}
       </div>
-      {isReport ? (
-        <div class="cells" role="img" aria-label={label}>
-          {cells}
-        </div>
-      ) : (
-        // biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells
-        <div
-          ref={box}
-          class="cells"
-          style={{ height: `${layout.height}px`, cursor: hovered && onOpen && 'pointer' }}
-          role="grid"
-          tabIndex={0}
-          aria-label={label}
-          aria-rowcount={rows.length}
-          aria-colcount={columns.length}
-          aria-activedescendant={id}
-          onKeyDown={onKey}
-          onFocus={() => setFocus(true)}
-          onBlur={() => setFocus(false)}
-          onPointerMove={(event) => setHovered(find(event))}
-          onPointerLeave={() => setHovered(undefined)}
-          onClick={(event) => {
-            const place = find(event);
-            moveTo(place);
-            if (place) onOpen?.(place);
-          }}
-        >
-          {cells}
+      {/* biome-ignore lint/a11y/useSemanticElements: a table cannot contain a picture of its cells */}
+      <div
+        ref={box}
+        class="cells"
+        style={{ height: `${layout.height}px`, cursor: hovered && onOpen && 'pointer' }}
+        role="grid"
+        tabIndex={0}
+        aria-label={label}
+        aria-rowcount={rows.length}
+        aria-colcount={columns.length}
+        aria-activedescendant={id}
+        onKeyDown={onKey}
+        onFocus={() => setFocus(true)}
+        onBlur={() => setFocus(false)}
+        onPointerMove={(event) => setHovered(find(event))}
+        onPointerLeave={() => setHovered(undefined)}
+        onClick={(event) => {
+          const place = find(event);
+          moveTo(place);
+          if (place) onOpen?.(place);
+        }}
+      >
+        {cells}
+        {/* biome-ignore lint/a11y/useSemanticElements: as above */}
+        <div role="row" tabIndex={-1} class="hidden" aria-rowindex={at.row + 1}>
           {/* biome-ignore lint/a11y/useSemanticElements: as above */}
-          <div role="row" tabIndex={-1} class="hidden" aria-rowindex={at.row + 1}>
-            {/* biome-ignore lint/a11y/useSemanticElements: as above */}
-            <div role="gridcell" tabIndex={-1} id={id} aria-colindex={at.column + 1}>
-              {isCell(at) ? said(at).join(': ') : 'nothing'}
-            </div>
+          <div role="gridcell" tabIndex={-1} id={id} aria-colindex={at.column + 1}>
+            {isCell(at) ? said(at).join(': ') : 'nothing'}
           </div>
-          {isCell(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
-          {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
-          <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
-          {words && (
-            <Tip at={boxOf(layout, told!)} within={layout}>
-              <strong>{words[0]}</strong>
-              <br />
-              {words[1]}
-            </Tip>
-          )}
         </div>
-      )}
-      {!isReport && (
-        <p class="hidden" role="status">
-          {words?.join(': ')}
-        </p>
-      )}
+        {isCell(open) && <div class="frame" style={inPixels(boxOf(layout, open!))} />}
+        {told && <div class="frame cursor" style={inPixels(boxOf(layout, told))} />}
+        <div ref={mark} class="mark-cursor" style={inPixels(boxOf(layout, at))} />
+        {words && (
+          <Tip at={boxOf(layout, told!)} within={layout}>
+            <strong>{words[0]}</strong>
+            <br />
+            {words[1]}
+          </Tip>
+        )}
+      </div>
+      <p class="hidden" role="status">
+        {words?.join(': ')}
+      </p>
     </div>
   );
 }
@@ -224,19 +211,13 @@ function Hatching() {
   );
 }
 
-function Head(props: { group: Layout['groups'][number]; onFold: ((group: string) => void) | undefined }) {
+function Head(props: { group: Layout['groups'][number]; onFold: (group: string) => void }) {
   const {
     group: { title, isFolded, left, width },
     onFold,
   } = props;
   const style = { left: `${left}px`, width: `${width - 1}px` };
   const shown = (width >= 40 || title.length * letter + 4 <= width) && title;
-  if (!onFold)
-    return (
-      <span class="head" aria-hidden="true" style={style}>
-        {shown}
-      </span>
-    );
   return (
     <button
       type="button"

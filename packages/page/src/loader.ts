@@ -4,4 +4,3 @@ export type { IndexFeed, NewsKind } from '../../../src/warehouse/questions/indic
 export type { Bucket } from '../../../src/warehouse/questions/sentiment.ts';
 export type { Answer } from '../../../src/web/endpoint.ts';
 export type { allEndpoints } from '../../../src/web/endpoints.ts';
-export type { ReportPage } from '../../../src/web/report.ts';

@@ -1,7 +1,8 @@
 import type { ComponentChildren, CSSProperties, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks';
 import { address, addressWith, go } from './address.ts';
-import { type Answering, type Asked, addressOf, type Refusal, useIsReport } from './api.ts';
+import { type Answering, type Asked, addressOf, type Refusal } from './api.ts';
+import { report } from './report.ts';
 import type { Path } from './rows.ts';
 import { isDay, plusDays, today } from './time.ts';
 
@@ -137,14 +138,12 @@ export function useTitle(...parts: (string | undefined)[]): void {
 
 /** A button that copies a text and briefly says so. @param text `undefined` for the address of what is shown */
 export function Copy({ text, label, title = 'Copy' }: { text?: string; label?: string; title?: string }) {
-  const isReport = useIsReport();
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
     const timer = setTimeout(() => setCopied(false), 2000);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  if (isReport) return null;
   return (
     <button
       type="button"
@@ -166,7 +165,7 @@ export function Source(props: {
     of: { path, parameters = {} },
     chart,
   } = props;
-  if (useIsReport()) return null;
+  if (report) return null;
   return (
     <span class="source end">
       {chart && (

@@ -1,7 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import { address, go } from './address.ts';
-import { useIsReport } from './api.ts';
 import { number } from './numbers.ts';
 import { Scroll } from './parts.tsx';
 
@@ -20,7 +19,7 @@ export interface Column<Row> {
   readonly by?: ((row: Row) => number | string | null) | undefined;
 }
 
-/** Shows rows. A click on a title sorts them, and a second click turns them round; a report has no buttons. */
+/** Shows rows. A click on a title sorts them, and a second click turns them round. */
 export function Table<Row>(props: {
   label: string;
   rows: readonly Row[];
@@ -32,14 +31,13 @@ export function Table<Row>(props: {
   first?: number;
   /** Returns what is shown below a row. */
   detail?: (row: Row) => ComponentChildren;
-  /** True if that is only shown once the row is unfolded; a report shows it at once. */
+  /** True if that is only shown once the row is unfolded. */
   isFolded?: boolean;
   isCurrent?: (row: Row) => boolean;
   kind?: string;
 }) {
   const { label, rows, columns, keyOf, sort, first = Number.POSITIVE_INFINITY } = props;
   const { detail, isFolded, isCurrent, kind } = props;
-  const isReport = useIsReport();
   const [isAll, setAll] = useState(false);
   const [open, setOpen] = useState<readonly (string | number)[]>([]);
   const asked = (sort && address.value.get(sort)) || '';
@@ -60,7 +58,7 @@ export function Table<Row>(props: {
                   title={column.hint}
                   aria-sort={column === sorted ? (isDescending ? 'descending' : 'ascending') : undefined}
                 >
-                  {sort && column.by && !isReport ? (
+                  {sort && column.by ? (
                     <button
                       type="button"
                       class="flat"
@@ -82,16 +80,13 @@ export function Table<Row>(props: {
             {(isAll ? inOrder : inOrder.slice(0, first)).map((row) => {
               const key = keyOf(row);
               const isOpen = open.includes(key);
-              const below = (!isFolded || isReport || isOpen) && detail?.(row);
+              const below = (!isFolded || isOpen) && detail?.(row);
               const flip = () => setOpen(isOpen ? open.filter((one) => one !== key) : [...open, key]);
-              const unfold: Unfold = (title) =>
-                isReport ? (
-                  title
-                ) : (
-                  <button type="button" class="flat unfold" aria-expanded={isOpen} onClick={flip}>
-                    {title}
-                  </button>
-                );
+              const unfold: Unfold = (title) => (
+                <button type="button" class="flat unfold" aria-expanded={isOpen} onClick={flip}>
+                  {title}
+                </button>
+              );
               return (
                 <Fragment key={key}>
                   <tr class={below ? 'with-detail' : undefined} aria-current={isCurrent?.(row) || undefined}>

@@ -13,6 +13,7 @@ import {
 import type { Place } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Controls, Period, Select, Source, Switch, useTitle } from '../../parts.tsx';
+import { report } from '../../report.ts';
 import { daysBetween, periodFor } from '../../time.ts';
 import { Causes, failedWindows } from '../causes.tsx';
 import { Legend, Matrix } from './matrix.tsx';
@@ -74,7 +75,7 @@ function OfFeed({ feeds, listed }: { feeds: Feeds; listed: Asked<Answer<'series'
               }}
             />
           )}
-          <Period from={from} to={to} oldest={oldest} newest={newest} />
+          {!report && <Period from={from} to={to} oldest={oldest} newest={newest} />}
           {look?.hasOthers && (
             <Switch
               label="Which series"

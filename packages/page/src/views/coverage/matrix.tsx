@@ -1,5 +1,4 @@
 import { useMemo } from 'preact/hooks';
-import { useIsReport } from '../../api.ts';
 import { barOf, type Days, daysOf, inWords, type Shown } from '../../draw/cells.ts';
 import { states, stateTitles } from '../../draw/states.ts';
 import { Grid } from '../../grid.tsx';
@@ -16,9 +15,8 @@ export function Matrix(props: {
   onFold?: (group: string) => void;
 }) {
   const { shown, ...others } = props;
-  const isReport = useIsReport();
   const rows = useMemo(() => {
-    const hasNames = isReport || (innerWidth >= 700 && shown.rows.length <= 40);
+    const hasNames = innerWidth >= 700 && shown.rows.length <= 40;
     return shown.rows.map(({ code, name }) => ({
       title: [code, (hasNames || !code) && name].filter(Boolean).join('  ') || 'all',
     }));
@@ -27,15 +25,14 @@ export function Matrix(props: {
     () => shown.columns.map((_, column) => ({ ...shown.columns[column]!, title: titleOf(shown, column) })),
     [shown],
   );
-  const down = () =>
-    isReport ? 15 : Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
-  const label = isReport ? inWords(daysOf(shown)) : 'Coverage: arrow keys move, Enter opens';
+  const down = () => Math.max(11, Math.min(22, Math.floor((innerHeight - 330) / rows.length)));
+  const label = 'Coverage: arrow keys move, Enter opens';
   return (
     <div class="matrix apart">
       <Grid
         {...{ label, rows, columns, down, ...others }}
         // A single column draws time across the page.
-        widest={columns.length === 1 ? Number.POSITIVE_INFINITY : isReport ? 60 : 200}
+        widest={columns.length === 1 ? Number.POSITIVE_INFINITY : 200}
         cell={useMemo(() => (row, column) => barOf(shown, row, column), [shown])}
         said={({ row, column }) => {
           const { code, name } = shown.rows[row]!;

@@ -9,6 +9,7 @@ import { Grid } from '../../grid.tsx';
 import type { CellAt } from '../../grid-layout.ts';
 import { number } from '../../numbers.ts';
 import { Answered, Link, Source, Swatch, useEscape, useFocusBack } from '../../parts.tsx';
+import { report } from '../../report.ts';
 import { type Row, variantTitle } from '../../rows.ts';
 import { Table } from '../../table.tsx';
 import { daysBetween, moment } from '../../time.ts';
@@ -62,7 +63,7 @@ export function Series(
       </div>
       <div class="row">
         <span class="quiet">{[code, match_type].filter(Boolean).join(' · ')}</span>
-        {isHeadlines && <Link to={sentiment}>its sentiment</Link>}
+        {isHeadlines && !report && <Link to={sentiment}>its sentiment</Link>}
         <Source of={windows} />
       </div>
       {days && <Calendar days={days} label={title} match_type={match_type} />}
@@ -102,7 +103,7 @@ function Calendar({ days, label, match_type }: { days: SeriesDays; label: string
         {chosen
           ? `${chosen}: ${said(days, chosen)}`
           : days.news && 'The darker, the more headlines; hollow: none.'}{' '}
-        {chosen && days.news && (
+        {chosen && days.news && !report && (
           <Link to={{ view: 'sentiment', match_type, from: chosen, to: chosen, by: 'hour' }}>its news</Link>
         )}
       </p>
