@@ -226,7 +226,7 @@ async function commitBatch(
     of: {
       loadId,
       windowId: null,
-      of: knownAt === undefined ? { madeAt, imports } : { madeAt: new Date(knownAt), imports, knownAt },
+      file: knownAt === undefined ? { madeAt, imports } : { madeAt: new Date(knownAt), imports, knownAt },
     },
     areLikelyNew: true,
     async advance(trx, counts) {

@@ -13,8 +13,8 @@ export interface SortedRows {
   readonly times: readonly number[];
   /** The ids of their keys. */
   readonly ids: readonly string[];
-  /** All columns of the table, in its order. */
-  readonly columns: readonly ArrayParameter[];
+  /** All columns of the table, by name. */
+  readonly columns: Readonly<Record<string, ArrayParameter>>;
   /** The key columns. */
   readonly key: readonly [times: ArrayParameter, ids: ArrayParameter];
 }
@@ -34,23 +34,18 @@ export function sortedRows(table: FeedTable, rows: readonly Row[]): SortedRows {
   const isLast = keyed.map(({ time, id }, at) => time !== keyed[at + 1]?.time || id !== keyed[at + 1]!.id);
   const kept = keyed.filter((_, at) => isLast[at]);
   const others = kept.length === keyed.length ? [] : keyed.filter((_, at) => !isLast[at]);
-  const sorted = kept.map(({ row }) => row);
-  const arrays = new Map(
+  const rowsOf = (of: typeof keyed) => of.map(({ row }) => row);
+  const sorted = rowsOf(kept);
+  const columns = Object.fromEntries(
     Object.entries(table.columns).map(([column, type]) => [column, arrayParameter(sorted, column, type)]),
   );
   return {
     length: sorted.length,
-    earlier:
-      others.length === 0
-        ? undefined
-        : sortedRows(
-            table,
-            others.map(({ row }) => row),
-          ),
+    earlier: others.length === 0 ? undefined : sortedRows(table, rowsOf(others)),
     times: kept.map(({ time }) => time),
     ids: kept.map(({ id }) => id),
-    columns: [...arrays.values()],
-    key: [arrays.get(time)!, arrays.get(id)!],
+    columns,
+    key: [columns[time]!, columns[id]!],
   };
 }
 

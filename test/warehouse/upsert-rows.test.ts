@@ -101,7 +101,7 @@ describe('rows of a page', () => {
           loadId: 1,
           windowId: null,
           witnessed: '{}',
-          of: { madeAt: new Date(madeAt), imports: [1] },
+          file: { madeAt: new Date(madeAt), imports: [1] },
         }),
       );
     const two = [aRow({ headline: 'first' }), aRow({ headline: 'last' })];

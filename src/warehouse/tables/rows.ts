@@ -3,6 +3,7 @@ import { addedFields, type FeedTable, type Series } from '../../feeds/feed.ts';
 import { microsecondsADay } from '../../feeds/reading/read-time.ts';
 import type { SortedRows } from '../arrays.ts';
 import type { Warehouse } from '../connect.ts';
+import type { Day } from '../database.ts';
 import { type WriteTransaction, writeTransaction } from '../write-transaction.ts';
 import { seriesInTable } from './series.ts';
 
@@ -12,11 +13,7 @@ import { seriesInTable } from './series.ts';
  */
 
 /** When a version begins: later than the one before it, even if this transaction began before that one was committed. */
-export const changedNow = changed();
-
-function changed(by = 'now()'): string {
-  return `greatest(${by}, kept.changed_at + interval '1 microsecond')`;
-}
+export const changedNow = `greatest(now(), kept.changed_at + interval '1 microsecond')`;
 
 export interface Upserted {
   /** Rows that were new. */
@@ -36,16 +33,20 @@ export interface Provenance {
    * Rows of other days are backfilled.
    */
   readonly witnessed: string;
+  /** Rows of this day and later ones were not there before either. */
+  readonly witnessedFrom?: Day;
   /**
    * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
    * except rows that one of `imports` wrote.
    */
-  readonly of?: {
+  readonly file?: {
     readonly madeAt: Date;
     readonly imports: readonly number[];
     /** When its rows were known, as the user says. They are written as if that were now. */
     readonly knownAt?: string;
   };
+  /** True for stored rows that a repair has read again: they stay retracted, and their revisions count as no change. */
+  readonly isReadAgain?: boolean;
 }
 
 /**
@@ -62,84 +63,88 @@ export async function upsertRows(
   trx: WriteTransaction,
   table: FeedTable,
   rows: SortedRows,
-  { series, loadId, windowId, witnessed, of }: Provenance,
+  { series, file, ...from }: Provenance,
   areLikelyNew = false,
 ): Promise<Upserted> {
-  if (rows.length === 0) return { inserted: 0, changed: 0 };
-  const given = [witnessed, loadId, windowId, ...Object.values(seriesInTable(table, series))];
-  const parameters = [...given, ...rows.columns];
-  const ofFile = of ? [of.madeAt, [...of.imports], of.knownAt ?? null] : [];
-  const { insert, upsert, upsertUnlessNewer, earlier, earlierUnlessNewer } = statementsFor(table);
+  const { insert, upsert } = statementsFor(table);
+  const given = { isReadAgain: false, ...from, ...file, ...prefixed('of', seriesInTable(table, series)) };
+  if (from.isReadAgain) await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+  const last = prefixed('last', rows.columns);
   const written = { inserted: 0, changed: 0 };
-  for (const before of earliestFirst(rows)) {
-    const statement = of ? earlierUnlessNewer : earlier;
-    const values = [...given, ...before.columns, ...ofFile, ...rows.columns];
-    const [counts] = (await trx.executeQuery<Upserted>(CompiledQuery.raw(statement, values))).rows;
-    written.inserted += counts!.inserted;
-    written.changed += counts!.changed;
+  for (const part of rows.length === 0 ? [] : earliestFirst(rows)) {
+    const values = { ...given, ...prefixed('sent', part.columns) };
+    if (areLikelyNew && !rows.earlier) {
+      const { numAffectedRows } = await trx.executeQuery(insert(values));
+      if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
+    }
+    const statement = upsert(part === rows ? values : { ...values, ...last });
+    const { inserted, changed } = (await trx.executeQuery(statement)).rows[0]!;
+    written.inserted += inserted;
+    written.changed += changed;
   }
-  if (areLikelyNew && !rows.earlier && of?.knownAt === undefined) {
-    const { numAffectedRows } = await trx.executeQuery(CompiledQuery.raw(insert, parameters));
-    if (numAffectedRows! > 0n) return { inserted: Number(numAffectedRows), changed: 0 };
-  }
-  const statement = CompiledQuery.raw(of ? upsertUnlessNewer : upsert, [...parameters, ...ofFile]);
-  const { inserted, changed } = (await trx.executeQuery<Upserted>(statement)).rows[0]!;
-  return { inserted: written.inserted + inserted, changed: written.changed + changed };
+  return written;
 }
 
-/** Returns the rows that a later row of the page replaces, the oldest first. */
-function earliestFirst({ earlier }: SortedRows): SortedRows[] {
-  return earlier ? [...earliestFirst(earlier), earlier] : [];
+/** Returns the rows that later ones of the page replace, the oldest first, and then the page's own. */
+function earliestFirst(rows: SortedRows): SortedRows[] {
+  return rows.earlier ? [...earliestFirst(rows.earlier), rows] : [rows];
 }
 
-interface Statements {
-  /** Inserts the rows if none of them is here. */
-  readonly insert: string;
-  readonly upsert: string;
-  readonly upsertUnlessNewer: string;
-  /** Upserts rows that a later row of the page replaces, unless that later version is already stored. */
-  readonly earlier: string;
-  readonly earlierUnlessNewer: string;
+type Values = Readonly<Record<string, unknown>>;
+
+function prefixed(prefix: string, values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}_${name}`, value]));
 }
 
-const statements = new WeakMap<FeedTable, Statements>();
+/** Makes a statement from a text with names (`$loadId`) for its parameters; one that is not given is null. */
+function statement(text: string): (given: Values) => CompiledQuery<Upserted> {
+  const names = [...new Set(text.match(/\$[a-z]\w*/gi))];
+  const numbered = text.replace(/\$[a-z]\w*/gi, (name) => `$${names.indexOf(name) + 1}`);
+  return (given) =>
+    CompiledQuery.raw(
+      numbered,
+      names.map((name) => given[name.slice(1)] ?? null),
+    ) as CompiledQuery<Upserted>;
+}
+
+const statements = new WeakMap<FeedTable, ReturnType<typeof writeStatements>>();
 
 /** Returns the statements of a table; built once, since putting their hundred names together costs as much as a commit. */
-function statementsFor(table: FeedTable): Statements {
-  const both = statements.get(table) ?? writeStatements(table);
-  statements.set(table, both);
-  return both;
+function statementsFor(table: FeedTable): ReturnType<typeof writeStatements> {
+  const known = statements.get(table) ?? writeStatements(table);
+  statements.set(table, known);
+  return known;
 }
 
-function writeStatements({ name, columns, key, series }: FeedTable): Statements {
+/** The parameters: `Provenance`, the series (`of_…`), the rows (`sent_…`) and, for rows that later ones replace, those (`last_…`). */
+function writeStatements({ name, columns, key, series }: FeedTable) {
   const ofSeries = Object.keys(series);
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');
-  const [time, id] = key;
-  const given = [
-    `not (sent."${time}" at time zone 'UTC')::date <@ $1::datemultirange`,
-    '$2::bigint',
-    '$3::bigint',
-    ...ofSeries.map((_, i) => `$${i + 4}::text`),
-  ];
-  const arrays = Object.values(columns).map((type, i) => `$${i + 4 + ofSeries.length}::${type}[]`);
-  const into = (stamps: readonly string[] = []) => `
-      insert into gmsi."${name}" as kept (is_backfilled, load_id, window_id, ${list([...ofSeries, ...names, ...stamps])})`;
+  const array = (of: string, column: string) => `$${of}_${column}::${columns[column]}[]`;
   // In the select list, because a function in FROM would first store each column separately.
-  const sent = `select ${arrays.map((array, i) => `unnest(${array}) as "${names[i]}"`).join(', ')}`;
-  const [times, ids] = [time, id].map((column) => `(${arrays[names.indexOf(column!)]})`);
+  const rowsOf = (of: string) =>
+    `(select ${names.map((column) => `unnest(${array(of, column)}) as "${column}"`).join(', ')}) as ${of}`;
+  const [time, id] = key;
+  const times = `(${array('sent', time)})`;
+  const stamp = 'coalesce($knownAt::timestamptz, now())';
+  const into = `
+    insert into gmsi."${name}" as kept
+      (is_backfilled, load_id, window_id, first_seen_at, changed_at, ${list([...ofSeries, ...names])})
+    select not (its.day <@ $witnessed::datemultirange or coalesce(its.day >= $witnessedFrom::date, false)), $loadId::bigint,
+      $windowId::bigint, ${stamp}, ${stamp}, ${ofSeries.map((column) => `$of_${column}::text`).join(', ')}, ${list(names)}
+    from ${rowsOf('sent')} cross join lateral (select ("${time}" at time zone 'UTC')::date) as its (day)`;
   const insert = `
     with near as materialized (
       select "${id}" from gmsi."${name}"
-      where ${ofSeries.map((column, i) => `"${column}" = $${i + 4}::text`).join(' and ')}
+      where ${ofSeries.map((column) => `"${column}" = $of_${column}::text`).join(' and ')}
         -- The rows of the page are sorted by time.
         and "${time}" between ${times}[1] and ${times}[cardinality(${times})]
     )
-    ${into()}
-    select ${given.join(', ')}, ${list(names)} from (${sent}) as sent
+    ${into}
     -- Few stored rows are near, if any: rows of the page before, from the same hour.
-    where not exists (select from near where near."${id}" = any(${ids}))`;
+    where not exists (select from near where near."${id}" = any(${array('sent', id)}))`;
   // A row of a file is not another version of one from the service if their numbers are equal at 32 bits, which a file may have,
   // and if one only lacks what the import has added. The margin is also that of the difference of two such numbers. No bound
   // leaves the range of numbers, whatever was sent.
@@ -152,43 +157,32 @@ function writeStatements({ name, columns, key, series }: FeedTable): Statements 
   const margin = '1.2e-7 * greatest(1, least(abs(after), 1e200))';
   const isOfFile = (row: string) =>
     `(${row}.window_id is null and exists (select from gmsi.loads where load_id = ${row}.load_id and command = 'import'))`;
-  const isSameInFile = `${isOfFile('kept')} <> ${isOfFile('excluded')}
-          and ${othersOf('kept')} is not distinct from ${othersOf('excluded')}
-          and not exists (
-            select from unnest(array[${list(numbers, 'kept.')}]::float8[], array[${list(numbers, 'excluded.')}]::float8[]) as pair (before, after)
-            where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))`;
-  const upsert = (condition: string, by?: string) => `
-    with written as (${into(by ? ['first_seen_at', 'changed_at'] : [])}
-      select ${given.join(', ')}, ${list(names)}${by ? `, ${by}, ${by}` : ''} from (${sent}) as sent
+  const upsert = `
+    with written as (${into}
       on conflict (${list([...ofSeries, ...key])}) do update set
         ${values.map((column) => `"${column}" = excluded."${column}"`).join(', ')},
         load_id = excluded.load_id,
-        window_id = excluded.window_id,
-        retracted_at = null,
-        changed_at = ${changed(by)}
-      where (kept.retracted_at is not null
+        window_id = case when $isReadAgain::boolean then kept.window_id else excluded.window_id end,
+        retracted_at = case when $isReadAgain::boolean then kept.retracted_at end,
+        changed_at = greatest(excluded.changed_at, kept.changed_at + interval '1 microsecond')
+      where (kept.retracted_at is not null and not $isReadAgain::boolean
           or (${list(values, 'kept.')}) is distinct from (${list(values, 'excluded.')})
-          and not (${isSameInFile})) ${condition}
+          and not (${isOfFile('kept')} <> ${isOfFile('excluded')}
+            and ${othersOf('kept')} is not distinct from ${othersOf('excluded')}
+            and not exists (
+              select from unnest(array[${list(numbers, 'kept.')}]::float8[], array[${list(numbers, 'excluded.')}]::float8[])
+                as pair (before, after)
+              where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))))
+        and ($madeAt::timestamptz is null or kept.changed_at <= $madeAt::timestamptz or kept.load_id = any($imports::bigint[]))
+        -- A row that a later one of the page replaces is no version if that one is stored already.
+        and not exists (
+          select from ${rowsOf('last')}
+          where ${key.map((column) => `last."${column}" = kept."${column}"`).join(' and ')}
+            and (${list(values, 'last.')}) is not distinct from (${list(values, 'kept.')}))
       returning kept.first_seen_at = kept.changed_at as is_new
     )
     select count(*) filter (where is_new) as inserted, count(*) filter (where not is_new) as changed from written`;
-  const next = given.length + arrays.length + 1;
-  const ofFile = `coalesce($${next + 2}::timestamptz, now())`;
-  const unlessNewer = `and (kept.changed_at <= $${next}::timestamptz or kept.load_id = any($${next + 1}::bigint[]))`;
-  const unlessReplaced = (first: number) => {
-    const all = Object.values(columns).map((type, i) => `unnest($${first + i}::${type}[]) as "${names[i]}"`);
-    return `and not exists (
-        select from (select ${all.join(', ')}) as page
-        where ${key.map((column) => `page."${column}" = kept."${column}"`).join(' and ')}
-          and (${list(values, 'page.')}) is not distinct from (${list(values, 'kept.')}))`;
-  };
-  return {
-    insert,
-    upsert: upsert(''),
-    upsertUnlessNewer: upsert(unlessNewer, ofFile),
-    earlier: upsert(unlessReplaced(next)),
-    earlierUnlessNewer: upsert(`${unlessNewer} ${unlessReplaced(next + 3)}`, ofFile),
-  };
+  return { insert: statement(insert), upsert: statement(upsert) };
 }
 
 /** The days of rows that are loaded as they appear. */
