@@ -16,15 +16,15 @@ import {
   claimFile,
   type FilePosition,
   type FileToImport,
+  fileAfter,
   finishFile,
-  isFileAt,
   leaveFile,
   type RecordsByDay,
 } from '../warehouse/tables/imported-files.ts';
-import { isListed, type LoadTotals } from '../warehouse/tables/loads.ts';
+import { addPage, isListed, type LoadTotals } from '../warehouse/tables/loads.ts';
 import type { Owner } from '../warehouse/tables/processes.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
-import { keyOfSeries } from '../warehouse/tables/series.ts';
+import { bySeries } from '../warehouse/tables/series.ts';
 import type { Batch } from './batch.ts';
 import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type Placement, seriesReader } from './place-file.ts';
@@ -159,7 +159,7 @@ async function readOn(
   }
 }
 
-/** Yields the rows of each batch by series. The series have a fixed order, so that two imports do not deadlock. */
+/** Yields the rows of each batch by series. */
 async function* readGroups(
   { knownAt, listed, otherSeries }: FileLoad,
   placement: Placement,
@@ -169,34 +169,18 @@ async function* readGroups(
   const { series, feed, fromRecords } = placement;
   const seriesOf = seriesReader(placement, listed);
   for await (const batch of batches) {
-    const sorted =
-      fromRecords.length === 0 ? [{ series, records: batch.records }] : bySeries(batch, seriesOf);
-    const read = sorted.map(({ series, records }) => ({
+    const { unit, at } = batch;
+    const sorted: readonly (readonly [Series, readonly unknown[]])[] =
+      fromRecords.length === 0
+        ? [[series, batch.records]]
+        : bySeries(batch.records, (record, index) => seriesOf(record, { [unit]: at[index] }));
+    const read = sorted.map(([series, records]) => ({
       series,
       ...readPage(records, { reader, table: feed.table, series, otherSeries }),
     }));
     if (knownAt !== undefined) refuseLater(read, knownAt);
     yield read;
   }
-}
-
-function bySeries(
-  { records, unit, at }: Batch,
-  seriesOf: ReturnType<typeof seriesReader>,
-): { series: Series; records: unknown[] }[] {
-  const found = new Map<string, { series: Series; records: unknown[] }>();
-  let last: { series: Series; records: unknown[] } | undefined;
-  let index = 0;
-  for (const record of records) {
-    const series = seriesOf(record, { [unit]: at[index++] });
-    if (last?.series !== series) {
-      const key = keyOfSeries(series);
-      last = found.get(key) ?? { series, records: [] };
-      found.set(key, last);
-    }
-    last.records.push(record);
-  }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
 
 /** @throws FileRefused if a record was published after the moment at which it is said to have been known */
@@ -223,7 +207,7 @@ async function commitBatch(
     recordsByDay: withRecords(at.recordsByDay, read),
   };
   const place: Place = {
-    of: {
+    from: {
       loadId,
       windowId: null,
       file: knownAt === undefined ? { madeAt, imports } : { madeAt: new Date(knownAt), imports, knownAt },
@@ -233,14 +217,10 @@ async function commitBatch(
       await advanceFile(trx, at, after, counts);
       return counts;
     },
-    isPast: (trx) => isFileAt(trx, after),
+    position: fileAfter(after),
   };
   const counts = await commitRecords(warehouse, feed.table, read, place, partitions);
-  totals.pages++;
-  totals.records += counts.records;
-  totals.rows_inserted += counts.inserted;
-  totals.rows_changed += counts.changed;
-  totals.records_rejected += counts.rejected;
+  addPage(totals, counts);
   return after;
 }
 

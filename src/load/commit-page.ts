@@ -3,11 +3,11 @@ import { commitRecords, type PageCounts, type Place, type ReadRecords } from '..
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
-import { advanceCheckpoint, type Checkpoint, isCommitted } from '../warehouse/tables/checkpoint.ts';
+import { advanceCheckpoint, type Checkpoint, windowAfter } from '../warehouse/tables/checkpoint.ts';
 import { takeBackRefusals } from '../warehouse/tables/refusals.ts';
 import {
   balanceRetractions,
-  hasLiveRows,
+  liveAfter,
   noteLiveSightings,
   noteSightings,
   retractMoved,
@@ -45,10 +45,9 @@ export interface DrainedPage extends ReadRecords {
   readonly rowsMet: readonly number[] | null;
 }
 
-export interface PageToCommit extends DrainedPage {
+export interface PageToCommit extends DrainedPage, Pick<Provenance, 'witnessed' | 'witnessedFrom'> {
   /** True for the last page, unless too many records of the drain were rejected: then its days are not covered. */
   readonly isDrained: boolean;
-  readonly witnessed: Provenance['witnessed'];
   /** This day and later ones do not count as covered; `undefined` if the drain was resumed: it keeps its day. */
   readonly firstUnsettled: Day | undefined;
   /** The time of the pipeline's clock. */
@@ -70,24 +69,24 @@ export function commitPage(
 }
 
 function windowOf(rules: DrainRules, page: PageToCommit): Place {
-  const { series, at, nextToken, witnessed, rowsMet, firstUnsettled, isDrained, now } = page;
+  const { series, at, nextToken, witnessed, witnessedFrom, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
   return {
-    of: { loadId, windowId, witnessed },
+    from: { loadId, windowId, witnessed, witnessedFrom },
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
-      const retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
-      const counts = { ...written, retracted };
+      const rows_retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
+      const counts = { ...written, rows_retracted };
       if (at.pages === 0) await takeBackRefusals(trx, windowId);
-      await advanceCheckpoint(trx, at, nextToken, { ...counts, rowsMet, firstUnsettled, isDrained });
+      await advanceCheckpoint(trx, at, nextToken, counts, { rowsMet, firstUnsettled, isDrained });
       if (rules.countsAsNews) {
         const isPoll = isDrained && rules.reachesToday;
         await notePoll(trx, { series, loadId, at: now, isPoll, hasNews: hasNews(written) });
       }
       return counts;
     },
-    isPast: (trx) => isCommitted(trx, at, nextToken),
+    position: windowAfter(at, nextToken),
   };
 }
 
@@ -98,7 +97,7 @@ function hasRowsOfEdges({ window: { first_day, last_day } }: DrainRules, { rows 
   return dayAt(0) <= first_day || dayAt(-1) > last_day;
 }
 
-const hasNews = ({ inserted, changed }: PageCounts) => inserted + changed > 0;
+const hasNews = ({ rows_inserted, rows_changed }: PageCounts) => rows_inserted + rows_changed > 0;
 
 /**
  * Notes the rows of a page, retracts those that it has with another publication time and, with the last page, the window's rows that no
@@ -139,18 +138,17 @@ export async function commitLive(
   const { feed, series, loadId, rows, polledAt: at } = live;
   await noteLiveSightings(warehouse, feed, series, rows, at);
   const place: Place = {
-    of: { loadId, windowId: null, witnessed: everyDay },
+    from: { loadId, windowId: null, witnessed: everyDay },
     areLikelyNew: false,
     async advance(trx, counts) {
       await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });
       if (!hasNews(counts)) return counts;
       return {
         ...counts,
-        retracted: await retractMoved(trx, feed, series, rows, { loadId, windowId: null }),
+        rows_retracted: await retractMoved(trx, feed, series, rows, { loadId, windowId: null }),
       };
     },
-    // A load reads one live answer of a series. Writing one again that had no news changes nothing.
-    isPast: (trx) => hasLiveRows(trx, feed.table, series, { rows, loadId }),
+    position: liveAfter(feed.table, series, { rows, loadId }),
   };
   return commitRecords(warehouse, feed.table, [live], place, known);
 }

@@ -174,7 +174,7 @@ async function commitNext(load: Load, { rules, ...drain }: Drain, page: DrainedP
   const ready: PageToCommit = {
     ...page,
     isDrained: isLast && incomplete === undefined,
-    witnessed: witnessedDays(load, drain.window),
+    ...witnessedDays(load, drain.window),
     firstUnsettled,
     now,
   };
@@ -201,17 +201,16 @@ function firstUnsettledByClocks(
 }
 
 /**
- * Returns the days of a window that were loaded before, with those that are loaded as their rows appear: those that may still change,
- * or if the watch of the series only begins, those that are not over. By the earlier clock, because one that is ahead would make
- * the first of them too late.
+ * Returns the days of a window that were loaded before, and the first one that is loaded as its rows appear: the first that may still
+ * change, or if the watch of the series only begins, the first that is not over. By the earlier clock, because one that is ahead would
+ * make it too late.
  */
-function witnessedDays(
-  { clocks, startedAt, job }: Load,
-  { loaded_before, is_watched }: ClaimedWindow,
-): string {
+function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before, is_watched }: ClaimedWindow) {
   const lookbackDays = is_watched ? job.lookbackDays : 0;
-  const unsettled = `[${firstUnsettledDayAt(clocks.earliest(startedAt), lookbackDays)},)`;
-  return loaded_before === '{}' ? `{${unsettled}}` : `${loaded_before.slice(0, -1)},${unsettled}}`;
+  return {
+    witnessed: loaded_before,
+    witnessedFrom: firstUnsettledDayAt(clocks.earliest(startedAt), lookbackDays),
+  };
 }
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */

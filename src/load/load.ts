@@ -11,7 +11,14 @@ import type { LoadOutcome } from '../warehouse/database.ts';
 import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
-import { finishLoad, type LoadTotals, noTotals, startLoad, storeTotals } from '../warehouse/tables/loads.ts';
+import {
+  addPage,
+  finishLoad,
+  type LoadTotals,
+  noTotals,
+  startLoad,
+  storeTotals,
+} from '../warehouse/tables/loads.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
@@ -56,13 +63,7 @@ export interface Load {
 
 /** Adds a committed page, or live answer, to a load's totals. */
 export function countPage({ totals, feed }: Load, counts: PageCounts): void {
-  totals.pages++;
-  totals.records += counts.records;
-  totals.rows_inserted += counts.inserted;
-  totals.rows_changed += counts.changed;
-  totals.rows_retracted += counts.retracted;
-  totals.records_rejected += counts.rejected;
-  totals.records_outside += counts.outside;
+  addPage(totals, counts);
   published.committed.publish({ feed: feed.name, counts } satisfies CommittedPage);
 }
 

@@ -1,32 +1,31 @@
-import type { Feed, FieldAliases, RecordReader, Row } from '../feeds/feed.ts';
+import type { Kysely } from 'kysely';
+import type { Feed, FieldAliases, RecordReader, Row, Series } from '../feeds/feed.ts';
 import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
-import { microsecondsOf } from '../feeds/reading/read-time.ts';
 import { sortedRows } from '../warehouse/arrays.ts';
-import { writeOnce } from '../warehouse/commit.ts';
+import { commitRecords, type ReadRecords } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
-import type { LoadOutcome } from '../warehouse/database.ts';
+import type { Database, LoadOutcome } from '../warehouse/database.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
+  addPage,
   advanceLoad,
   finishLoad,
-  hasCommitted,
+  isListed,
   type LoadTotals,
+  loadAfter,
   noTotals,
   startLoad,
 } from '../warehouse/tables/loads.ts';
 import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
-import { rowsToRefill, type StoredRow, writeRefilled } from '../warehouse/tables/refill-rows.ts';
+import { rowsToRefill } from '../warehouse/tables/refill-rows.ts';
 import {
   findSuperseded,
+  forgetRejected,
   type Rejected,
   rejectedAfter,
-  renewReasons,
-  takeRejected,
 } from '../warehouse/tables/rejected-records.ts';
-import { ensurePartitions, upsertRows } from '../warehouse/tables/rows.ts';
-import { keyOfSeries, loadedBeforeOf, type WindowScope } from '../warehouse/tables/series.ts';
-import type { WriteTransaction } from '../warehouse/write-transaction.ts';
+import { bySeries, type WindowScope } from '../warehouse/tables/series.ts';
 import { goneBack } from './evidence.ts';
 
 export interface RepairContext {
@@ -73,7 +72,7 @@ export interface RepairResult extends RepairCounts {
 }
 
 /** A repair under way. */
-export interface Repair extends RepairContext {
+interface Repair extends RepairContext {
   readonly reader: RecordReader;
   readonly otherSeries: OtherSeries;
   readonly batchSize: number;
@@ -84,6 +83,33 @@ export interface Repair extends RepairContext {
   readonly loadId: () => Promise<number>;
 }
 
+/** Records, or rows, that were read again. */
+interface Batch<Item> {
+  /** The last of them; the next batch begins after it. */
+  readonly last: Item | undefined;
+  /** What of them changes. */
+  readonly read: readonly ReadRecords[];
+  /** Rejected records that are rows now, or older than theirs. */
+  readonly taken: readonly Rejected[];
+  readonly counts: RepairCounts;
+}
+
+/** How batches are read: of what, and whether they are rows of the table already. */
+interface Source<Item> {
+  readonly isReadAgain: boolean;
+  readonly readAfter: (db: Kysely<Database>, last: Item | undefined) => Promise<Batch<Item>>;
+}
+
+const noneRepaired = (): RepairCounts => ({
+  records: 0,
+  rows: 0,
+  superseded: 0,
+  stillRejected: {},
+  rowsFilled: 0,
+  columnsFilled: {},
+  rowsOfAnotherIdentity: 0,
+});
+
 /**
  * Reads again, with the current reader, what an earlier one could not: turns a feed's rejected records into rows, and fills
  * empty columns of its rows from `extra`. Sends no request. Each batch is one transaction, so a kill at any moment loses
@@ -92,46 +118,31 @@ export interface Repair extends RepairContext {
  */
 export async function repair(context: RepairContext): Promise<RepairResult> {
   const { feed, job, stop, warehouse, process } = context;
-  const about = {
-    command: 'repair',
-    job,
-    feed: feed.name,
-    run_by: process.runBy,
-    process_id: process.processId,
-  };
+  const { runBy: run_by, processId: process_id } = process;
   let load: Promise<number> | undefined;
   const run: Repair = {
     batchSize: 1000,
     ...context,
-    warehouse,
     reader: feed.reader(context.fields),
     otherSeries: otherSeries(feed, knownValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
-    counts: {
-      records: 0,
-      rows: 0,
-      superseded: 0,
-      stillRejected: {},
-      rowsFilled: 0,
-      columnsFilled: {},
-      rowsOfAnotherIdentity: 0,
-    },
+    counts: noneRepaired(),
     loadId: () => {
-      load ??= startLoad(warehouse, about);
+      load ??= startLoad(warehouse, { command: 'repair', job, feed: feed.name, run_by, process_id });
       return load;
     },
   };
 
   const finish = async (outcome: LoadOutcome, error: string | null) => {
-    const own = load && { loadId: await load, processId: process.processId };
+    const own = load && { loadId: await load, processId: process_id };
     if (!own) return;
-    if (outcome !== 'failed' && !(await hasCommitted(warehouse, own, run.totals.pages)))
+    if (outcome !== 'failed' && !(await isListed(warehouse, own, run.totals.pages)))
       throw goneBack('this repair');
     await finishLoad(warehouse, own, outcome, run.totals, error);
   };
   try {
-    await repairRejected(run);
-    await refillRows(run);
+    await inBatches(run, rejectedRecords(run));
+    await inBatches(run, rowsToFill(run));
   } catch (thrown) {
     const error = thrown instanceof ClaimLost ? goneBack('this repair') : thrown;
     // If this fails, too, the load looks like one that was killed; the error below says why.
@@ -143,181 +154,139 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
   return { feed: feed.name, outcome, ...run.counts };
 }
 
-/** A rejected record that can be read now; values of it perhaps not (`rejected`). */
-type Readable = Rejected & { readonly row: Row; readonly rejected: string | undefined };
-
-const nothing = { rows: 0, superseded: 0, inserted: 0, changed: 0, left: [] as readonly Readable[] };
-type Done = typeof nothing;
-
-/** Reads rejected records again, the oldest first, so that a headline ends with its newest version. */
-async function repairRejected(run: Repair): Promise<void> {
-  const { warehouse, feed, scope, stop, batchSize } = run;
-  let last: Rejected | undefined;
-  while (!stop.aborted) {
-    const batch = await rejectedAfter(warehouse, feed.name, scope, last, batchSize);
-    if (batch.length === 0) return;
-    last = batch.at(-1);
-    await repairBatch(run, batch);
-    run.onBatch?.(run.counts);
+async function inBatches<Item>(run: Repair, source: Source<Item>): Promise<void> {
+  const { warehouse, stop, dryRun, counts, onBatch } = run;
+  for (let last: Item | undefined; !stop.aborted; ) {
+    const found = await source.readAfter(warehouse, last);
+    if (found.last === undefined) return;
+    const done = found.read.length === 0 || dryRun ? found : await commit(run, source, last, found);
+    last = found.last;
+    add(counts, done.counts);
+    onBatch?.(counts);
   }
 }
 
-async function repairBatch(run: Repair, batch: readonly Rejected[]): Promise<void> {
-  const { counts, dryRun } = run;
-  const readable: Readable[] = [];
-  const renewed: Rejected[] = [];
-  const stillRejected: string[] = [];
-  for (const record of batch) {
-    const other = run.otherSeries(record.record, record);
-    const { row, rejected } = other === undefined ? run.reader.read(record.record) : { rejected: other };
-    if (row) readable.push({ ...record, row, rejected });
-    else {
-      stillRejected.push(rejected);
-      if (rejected !== record.reason) renewed.push({ ...record, reason: rejected });
-    }
-  }
-  const isKnown = ({ is_row, rejected, reason }: Readable) => is_row && rejected === reason;
-  const mayChange = renewed.length > 0 || !readable.every(isKnown);
-  const foreseen = dryRun || !mayChange ? await foresee(run, readable) : undefined;
-  const isSame = foreseen !== undefined && (dryRun || foreseen.superseded === 0);
-  const done = isSame ? foreseen : await write(run, readable, renewed);
-  for (const reason of [...stillRejected, ...done.left.map(({ rejected }) => rejected!)])
-    counts.stillRejected[reason] = (counts.stillRejected[reason] ?? 0) + 1;
-  counts.records += batch.length;
-  counts.rows += done.rows;
-  counts.superseded += done.superseded;
-}
-
-async function foresee({ warehouse, feed }: Repair, readable: readonly Readable[]) {
-  const done = { ...nothing };
-  for (const records of bySeries(readable)) {
-    const superseded = await findSuperseded(warehouse, feed.table, records[0], records);
-    const current = records.filter((_, index) => !superseded.has(index));
-    done.rows += current.filter(({ is_row }) => !is_row).length;
-    done.superseded += superseded.size;
-    done.left = [...done.left, ...current.filter(({ rejected }) => rejected !== undefined)];
-  }
-  return done;
-}
-
-/**
- * Moves records from the rejected ones to the feed's table in one transaction. Leaves those of which values still cannot be read.
- * A record that is a row already is not written: the row has its values in `extra`, from which `refillRows` fills the columns.
- */
-async function write(run: Repair, readable: readonly Readable[], renewed: readonly Rejected[]) {
-  const { warehouse, feed } = run;
-  if (readable.length + renewed.length === 0) return nothing;
-  const [time] = feed.table.key;
-  const times = readable.map(({ row }) => microsecondsOf(row[time] as string));
-  await ensurePartitions(warehouse, feed.table, times, new Set());
-  const move = async (trx: WriteTransaction, loadId: number) => {
-    const done = { ...nothing };
-    for (const records of bySeries(readable)) {
-      const series = records[0];
-      const indices = await findSuperseded(trx, feed.table, series, records);
-      const superseded = new Set(records.filter((_, index) => indices.has(index)));
-      const isLeft = (record: Readable) => record.rejected !== undefined && !superseded.has(record);
-      const left = records.filter(isLeft);
-      const others = records.filter((record) => !isLeft(record));
-      const taken = new Set(await takeRejected(trx, others));
-      const isNew = (record: Readable) => !record.is_row && (isLeft(record) || taken.has(record));
-      const current = records.filter((record) => !superseded.has(record) && isNew(record));
-      const found = current.map(({ row }) => row);
-      const rows = sortedRows(feed.table, found);
-      const witnessed = await loadedBeforeOf(trx, series, rows.times);
-      const from = { series, loadId, windowId: null, witnessed };
-      const upserted = await upsertRows(trx, feed.table, rows, from);
-      done.rows += current.length;
-      done.superseded += [...superseded].filter((record) => taken.has(record)).length;
-      done.inserted += upserted.inserted;
-      done.changed += upserted.changed;
-      done.left = [...done.left, ...left];
-    }
-    const changed = done.left.filter(({ rejected, reason, is_row }) => rejected !== reason || !is_row);
-    await renewReasons(trx, [
-      ...renewed,
-      ...changed.map((record) => ({ ...record, reason: record.rejected!, is_row: true })),
-    ]);
-    return done;
-  };
-  return commitBatch(run, move);
-}
-
-/**
- * Commits a batch with the totals of the load, by which a repetition knows that it was committed.
- * Repeatable read: if a load commits a newer version after `findSuperseded`, this attempt fails instead of replacing it.
- */
-async function commitBatch(
-  { warehouse, totals, process, loadId: beginLoad }: Repair,
-  write: (trx: WriteTransaction, loadId: number) => Promise<Done>,
-): Promise<Done> {
-  const loadId = await beginLoad();
-  const own = { loadId, processId: process.processId };
-  const pages = totals.pages + 1;
-  const isPast = (trx: WriteTransaction) => hasCommitted(trx, own, pages);
-  const after = ({ rows, superseded, inserted, changed }: Done) => ({
-    ...totals,
-    pages,
-    records: totals.records + rows + superseded,
-    rows_inserted: totals.rows_inserted + inserted,
-    rows_changed: totals.rows_changed + changed,
-  });
-  const done = await writeOnce(
+/** Commits a batch with the totals of the load. Reads it again in the transaction, because a load may have changed it meanwhile. */
+async function commit<Item>(run: Repair, source: Source<Item>, last: Item | undefined, found: Batch<Item>) {
+  const { warehouse, feed, totals, process } = run;
+  const own = { loadId: await run.loadId(), processId: process.processId };
+  const { isReadAgain } = source;
+  let batch = found;
+  const written = await commitRecords(
     warehouse,
-    { isPast },
-    async (trx) => {
-      const done = await write(trx, loadId);
-      await advanceLoad(trx, own, after(done));
-      return done;
+    feed.table,
+    found.read,
+    {
+      from: { loadId: own.loadId, windowId: null, isReadAgain },
+      areLikelyNew: false,
+      async readAgain(trx) {
+        batch = await source.readAfter(trx, last);
+        return batch.read;
+      },
+      async advance(trx, counts) {
+        await forgetRejected(trx, batch.taken);
+        const after = { ...totals };
+        addPage(after, counts);
+        await advanceLoad(trx, own, after);
+        return counts;
+      },
+      position: loadAfter(own, totals.pages + 1),
     },
-    'repeatable read',
+    new Set(),
   );
-  Object.assign(totals, after(done));
-  return done;
+  addPage(totals, written);
+  return batch;
 }
 
-/** Groups records by series. The groups have a fixed order, so that two repairs do not deadlock. */
-function bySeries(records: readonly Readable[]): [Readable, ...Readable[]][] {
-  const groups = new Map<string, [Readable, ...Readable[]]>();
-  for (const record of records) {
-    const key = keyOfSeries(record);
-    const group = groups.get(key);
-    if (group) group.push(record);
-    else groups.set(key, [record]);
-  }
-  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+function add(counts: RepairCounts, { stillRejected, columnsFilled, ...numbers }: RepairCounts): void {
+  for (const [name, many] of Object.entries(numbers) as [keyof typeof numbers, number][])
+    counts[name] += many;
+  for (const [reason, many] of Object.entries(stillRejected)) countIn(counts.stillRejected, reason, many);
+  for (const [column, many] of Object.entries(columnsFilled)) countIn(counts.columnsFilled, column, many);
 }
 
-/** Fills empty columns of a feed's rows from `extra`. */
-async function refillRows(run: Repair): Promise<void> {
-  const { warehouse, feed, scope, reader, stop, batchSize } = run;
-  const selection = { fields: reader.knownFields, scope };
-  let last: StoredRow | undefined;
-  while (!stop.aborted) {
-    const batch = await rowsToRefill(warehouse, feed.table, selection, last, batchSize);
-    if (batch.length === 0) return;
-    last = batch.at(-1);
-    await refillBatch(run, batch);
-    run.onBatch?.(run.counts);
-  }
+function countIn(counts: Record<string, number>, name: string, many = 1): void {
+  counts[name] = (counts[name] ?? 0) + many;
 }
 
-async function refillBatch(run: Repair, batch: readonly StoredRow[]): Promise<void> {
-  const { counts, feed, reader, dryRun } = run;
-  const refilled: StoredRow[] = [];
-  for (const row of batch) {
-    const result = reader.refill(row);
-    if (result.outcome === 'another identity') counts.rowsOfAnotherIdentity++;
-    if (result.outcome !== 'refilled') continue;
-    refilled.push(result.row);
-    for (const column of result.filled) {
-      counts.columnsFilled[column] = (counts.columnsFilled[column] ?? 0) + 1;
+/**
+ * Reads rejected records, the oldest first, so that a headline ends with its newest version. A record that is a row already is not
+ * written: the row has its values in `extra`, from which its columns are filled.
+ */
+function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair): Source<Rejected> {
+  const { table } = feed;
+  const readAfter = async (db: Kysely<Database>, last: Rejected | undefined): Promise<Batch<Rejected>> => {
+    const records = await rejectedAfter(db, feed.name, scope, last, batchSize);
+    const all = records.map((record) => {
+      const other = otherSeries(record.record, record);
+      const { row, rejected } =
+        other === undefined ? reader.read(record.record) : { row: undefined, rejected: other };
+      return { ...record, row, rejected };
+    });
+    const superseded = await findSuperseded(db, table, all);
+    const isTaken = (record: (typeof all)[number]) => superseded.has(record) || record.rejected === undefined;
+    const isNewRow = (record: (typeof all)[number]) =>
+      record.row !== undefined && !record.is_row && !superseded.has(record);
+    const counts = noneRepaired();
+    counts.records = all.length;
+    counts.rows = all.filter(isNewRow).length;
+    counts.superseded = superseded.size;
+    for (const record of all) if (!isTaken(record)) countIn(counts.stillRejected, record.rejected!);
+    const changed = all.filter(
+      (record) => isTaken(record) || isNewRow(record) || record.rejected !== record.reason,
+    );
+    const read = bySeries(changed, (record) => record).map(([series, records]) => ({
+      series,
+      records: records.filter((record) => isNewRow(record) || superseded.has(record)).length,
+      rows: sortedRows(
+        table,
+        records.filter(isNewRow).map(({ row }) => row!),
+      ),
+      rejected: records
+        .filter((record) => !isTaken(record))
+        .map(({ record_hash, record, row, rejected }) => ({
+          record_hash,
+          reason: rejected!,
+          is_row: row !== undefined,
+          record: JSON.stringify(record),
+        })),
+      rejectedCount: 0,
+      outside: [],
+    }));
+    return { last: records.at(-1), read, taken: changed.filter(isTaken), counts };
+  };
+  return { isReadAgain: false, readAfter };
+}
+
+/** Reads rows whose empty columns may be filled from `extra`. */
+function rowsToFill({ feed, scope, batchSize, reader }: Repair): Source<Row> {
+  const { table } = feed;
+  const seriesOf = (row: Row): Series => {
+    const parts = Object.entries(table.series).map(([column, part]) => [part, row[column]]);
+    const none = { country: '', topic: '', ticker: '', match_type: '', variant: '' };
+    return { ...none, ...Object.fromEntries(parts), feed: feed.name };
+  };
+  const readAfter = async (db: Kysely<Database>, last: Row | undefined): Promise<Batch<Row>> => {
+    const stored = await rowsToRefill(db, table, { fields: reader.knownFields, scope }, last, batchSize);
+    const counts = noneRepaired();
+    const filled: Row[] = [];
+    for (const row of stored) {
+      const result = reader.refill(row);
+      if (result.outcome === 'another identity') counts.rowsOfAnotherIdentity++;
+      if (result.outcome !== 'refilled') continue;
+      filled.push(result.row);
+      for (const column of result.filled) countIn(counts.columnsFilled, column);
     }
-  }
-  if (refilled.length === 0) return;
-  const write = async (trx: WriteTransaction, loadId: number) => ({
-    ...nothing,
-    changed: await writeRefilled(trx, feed.table, refilled, loadId),
-  });
-  counts.rowsFilled += dryRun ? refilled.length : (await commitBatch(run, write)).changed;
+    counts.rowsFilled = filled.length;
+    const read = bySeries(filled, seriesOf).map(([series, rows]) => ({
+      series,
+      records: 0,
+      rows: sortedRows(table, rows),
+      rejected: [],
+      rejectedCount: 0,
+      outside: [],
+    }));
+    return { last: stored.at(-1), read, taken: [], counts };
+  };
+  return { isReadAgain: true, readAfter };
 }

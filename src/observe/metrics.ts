@@ -69,7 +69,8 @@ export function createMetrics() {
   hearing.push(hear(published.committed, countPage));
 
   function countPage({ feed, counts }: CommittedPage): void {
-    const { inserted, changed, retracted, rejected, outside, records: all } = counts;
+    const { rows_inserted: inserted, rows_changed: changed, rows_retracted: retracted } = counts;
+    const { records_rejected: rejected, records_outside: outside, records: all } = counts;
     // A record that a page contains twice is rejected or written only once.
     const unchanged = Math.max(0, all - inserted - changed - rejected - outside);
     for (const [outcome, many] of Object.entries({

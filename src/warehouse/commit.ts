@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { FeedTable, Series } from '../feeds/feed.ts';
 import type { SortedRows } from './arrays.ts';
 import type { PatientWarehouse } from './connect.ts';
@@ -12,16 +13,16 @@ import {
 import { loadedBeforeOf } from './tables/series.ts';
 import { type WriteTransaction, writeTransaction } from './write-transaction.ts';
 
-/** What a commit has written. */
+/** What a commit has written, as the counters of windows and loads name it. */
 export interface PageCounts {
   readonly records: number;
-  readonly inserted: number;
-  readonly changed: number;
+  readonly rows_inserted: number;
+  readonly rows_changed: number;
   /** Rows that the service no longer returns. */
-  readonly retracted: number;
-  readonly rejected: number;
+  readonly rows_retracted: number;
+  readonly records_rejected: number;
   /** Records of days that were not requested. */
-  readonly outside: number;
+  readonly records_outside: number;
 }
 
 /** The records of one series, as read. */
@@ -39,29 +40,39 @@ export interface ReadRecords {
 }
 
 /**
- * Where rows come from: a window, a file, the live feed, rejected records. Its position moves in the transaction of the rows,
- * so it also tells whether they were committed.
+ * Where rows come from: a window, a file, the live feed, a repair. Its position moves in the transaction of the rows, so it also
+ * tells whether they were committed.
  */
 export interface Place {
   /** Without `witnessed`, the warehouse is asked for it. */
-  readonly of: Omit<Provenance, 'series' | 'witnessed'> & Partial<Pick<Provenance, 'witnessed'>>;
+  readonly from: Omit<Provenance, 'series' | 'witnessed'> & Partial<Pick<Provenance, 'witnessed'>>;
   /** True if the table probably has none of the rows. */
   readonly areLikelyNew: boolean;
+  /**
+   * Reads the records again, for a place whose records are in the warehouse. The transaction is at repeatable read: if a load changes
+   * a row that it has read, it fails and is repeated, instead of replacing what is newer.
+   */
+  readAgain?(trx: WriteTransaction): Promise<readonly ReadRecords[]>;
   /**
    * Moves past the rows, in their transaction.
    * @returns the counts, with what it has retracted
    * @throws ClaimLost if somebody else has the place, or it is not where it was; then nothing is written
    */
   advance(trx: WriteTransaction, counts: PageCounts): Promise<PageCounts>;
-  /**
-   * Returns true if the database shows that the rows were committed. Locks the position, so that it waits for an attempt that is
-   * still being committed.
-   */
-  isPast(trx: WriteTransaction): Promise<boolean>;
+  readonly position: Position;
+}
+
+/** The row, or rows, that a commit moves, and what they are like after it. */
+export interface Position {
+  /** A table, and the condition of the row's key. */
+  readonly row: RawBuilder<unknown>;
+  readonly isPast: RawBuilder<boolean>;
 }
 
 /**
- * Commits records in one transaction: rows, the revisions of changed ones, rejected records, and the position of their place.
+ * Commits records in one transaction: rows, the revisions of changed ones, rejected records, and the position of their place. Its
+ * reply may be lost after the server has executed it, so a repetition first asks the position. Not the number of the transaction
+ * (`pg_xact_status`): a server that has crashed gives the numbers of lost transactions to others.
  * @throws what `advance` throws; WriteGivenUp if the rows break the connection, or take too long, several times;
  * WarehouseUnavailable if the warehouse does not answer for minutes
  */
@@ -73,56 +84,55 @@ export async function commitRecords(
   known: KnownPartitions,
 ): Promise<PageCounts> {
   for (const { rows } of read) await ensurePartitions(warehouse, table, rows.times, known);
-  return writeOnce(warehouse, place, async (trx, isFirst) =>
-    place.advance(trx, await writeRecords(trx, table, read, place, isFirst)),
-  );
+  let written: PageCounts | undefined;
+  let tries = 0;
+  const write = async (trx: WriteTransaction) => {
+    if (written && (await isMoved(trx, place.position))) return written;
+    const records = place.readAgain ? await place.readAgain(trx) : read;
+    const counts = await writeRecords(trx, table, records, place, ++tries === 1);
+    written = await place.advance(trx, counts);
+    return written;
+  };
+  return writeTransaction(warehouse, write, place.readAgain ? 'repeatable read' : 'read committed');
 }
 
-/**
- * Runs a write transaction that may be repeated. If its connection broke, its commit may have been executed, with only the reply
- * lost. So a repetition first asks the place.
- * @returns what `write` returned when it was committed
- */
-export function writeOnce<Written>(
-  warehouse: PatientWarehouse,
-  { isPast }: Pick<Place, 'isPast'>,
-  write: (trx: WriteTransaction, isFirst: boolean) => Promise<Written>,
-  isolation?: 'read committed' | 'repeatable read',
-): Promise<Written> {
-  let tries = 0;
-  let last: { readonly written: Written } | undefined;
-  return writeTransaction(
-    warehouse,
-    async (trx) => {
-      if (last && (await isPast(trx))) return last.written;
-      const written = await write(trx, ++tries === 1);
-      last = { written };
-      return written;
-    },
-    isolation,
-  );
+/** Returns true if a position is past a commit. Locks its rows, so that it waits for an attempt that is still being committed. */
+export async function isMoved(trx: WriteTransaction, { row, isPast }: Position): Promise<boolean> {
+  const { rows } = await sql<{
+    is_past: boolean;
+  }>`select ${isPast} as is_past from ${row} for update`.execute(trx);
+  return rows.some(({ is_past }) => is_past);
 }
 
 async function writeRecords(
   trx: WriteTransaction,
   table: FeedTable,
   read: readonly ReadRecords[],
-  { of, areLikelyNew }: Place,
+  place: Place,
   isFirst: boolean,
 ): Promise<PageCounts> {
-  const counts = { records: 0, inserted: 0, changed: 0, retracted: 0, rejected: 0, outside: 0 };
+  const counts = { ...noCounts };
   for (const { series, records, rows, rejected, rejectedCount, outside } of read) {
     if (!isFirst) await ensurePartitionsAgain(trx, table, rows.times);
+    const witnessed = place.from.witnessed ?? (await loadedBeforeOf(trx, series, rows.times));
+    const from = { ...place.from, witnessed, series };
     // If rows that should be new meet others after all, the second attempt upserts.
-    const witnessed = of.witnessed ?? (await loadedBeforeOf(trx, series, rows.times));
-    const from = { ...of, witnessed, series };
-    const upserted = await upsertRows(trx, table, rows, from, areLikelyNew && isFirst);
+    const { inserted, changed } = await upsertRows(trx, table, rows, from, place.areLikelyNew && isFirst);
     await keepRejected(trx, rejected, from);
     counts.records += records;
-    counts.inserted += upserted.inserted;
-    counts.changed += upserted.changed;
-    counts.rejected += rejectedCount;
-    counts.outside += outside.length;
+    counts.rows_inserted += inserted;
+    counts.rows_changed += changed;
+    counts.records_rejected += rejectedCount;
+    counts.records_outside += outside.length;
   }
   return counts;
 }
+
+export const noCounts: PageCounts = {
+  records: 0,
+  rows_inserted: 0,
+  rows_changed: 0,
+  rows_retracted: 0,
+  records_rejected: 0,
+  records_outside: 0,
+};

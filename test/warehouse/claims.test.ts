@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { planWindows } from '../../src/plan/plan-windows.ts';
+import { isMoved } from '../../src/warehouse/commit.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { isCommitted } from '../../src/warehouse/tables/checkpoint.ts';
+import { windowAfter } from '../../src/warehouse/tables/checkpoint.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, type Leaving, leaveWindow } from '../../src/warehouse/tables/windows.ts';
+import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
@@ -58,9 +60,9 @@ describe('a load that has lost its window to another one', () => {
     const { windowId, first, second } = await taken(db);
     await sql`update gmsi.windows set pages = 1, next_token = 'two'`.execute(db);
     const committedBy = (loadId: number) =>
-      db
-        .transaction()
-        .execute((trx) => isCommitted(trx, { windowId, loadId, pages: 0, nextToken: null }, 'two'));
+      writeTransaction(db, (trx) =>
+        isMoved(trx, windowAfter({ windowId, loadId, pages: 0, nextToken: null }, 'two')),
+      );
     expect(await committedBy(first)).toBe(false);
     expect(await committedBy(second)).toBe(true);
   });

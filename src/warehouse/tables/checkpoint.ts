@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely';
-import type { PageCounts } from '../commit.ts';
+import type { PageCounts, Position } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { isWatched, sameSeries, seriesColumns } from './series.ts';
@@ -12,8 +12,8 @@ export interface Checkpoint {
   readonly nextToken: string | null;
 }
 
-/** The progress that a page adds to its window. */
-export interface PageProgress extends PageCounts {
+/** The progress that a page adds to its window, beside what it counts. */
+export interface PageProgress {
   /** Distinct rows of the drain so far on each day of the window, with this page; `null` if it is not known. */
   readonly rowsMet: readonly number[] | null;
   /** First day that does not count as covered; ignored if the window has an earlier one. */
@@ -32,7 +32,8 @@ export async function advanceCheckpoint(
   trx: Transaction<Database>,
   at: Checkpoint,
   nextToken: string | null,
-  counts: PageProgress,
+  counts: PageCounts,
+  { rowsMet, firstUnsettled, isDrained }: PageProgress,
 ): Promise<void> {
   const advanced = trx
     .updateTable('gmsi.windows')
@@ -41,16 +42,16 @@ export async function advanceCheckpoint(
       refused_with: null,
       pages: eb('pages', '+', 1),
       records: eb('records', '+', counts.records),
-      rows_inserted: eb('rows_inserted', '+', counts.inserted),
-      rows_changed: eb('rows_changed', '+', counts.changed),
-      rows_retracted: eb('rows_retracted', '+', counts.retracted),
-      records_rejected: eb('records_rejected', '+', counts.rejected),
-      records_outside: eb('records_outside', '+', counts.outside),
-      rows_met: sql<number[] | null>`${counts.rowsMet && [...counts.rowsMet]}::integer[]`,
-      ...(counts.firstUnsettled === undefined
+      rows_inserted: eb('rows_inserted', '+', counts.rows_inserted),
+      rows_changed: eb('rows_changed', '+', counts.rows_changed),
+      rows_retracted: eb('rows_retracted', '+', counts.rows_retracted),
+      records_rejected: eb('records_rejected', '+', counts.records_rejected),
+      records_outside: eb('records_outside', '+', counts.records_outside),
+      rows_met: sql<number[] | null>`${rowsMet && [...rowsMet]}::integer[]`,
+      ...(firstUnsettled === undefined
         ? {}
-        : { first_unsettled: sql<Day>`least(first_unsettled, ${counts.firstUnsettled}::date)` }),
-      ...(counts.isDrained
+        : { first_unsettled: sql<Day>`least(first_unsettled, ${firstUnsettled}::date)` }),
+      ...(isDrained
         ? {
             state: 'drained' as const,
             // Not the beginning of the transaction: rows that others wrote while it waited are older than the page.
@@ -85,23 +86,16 @@ export async function advanceCheckpoint(
     with advanced as (
       ${advanced} returning ${seriesColumns}, days, days * daterange(null, first_unsettled) as settled,
         first_day, last_day, first_unsettled, drain_started_at, load_id
-    )${counts.isDrained ? covered : sql``}
+    )${isDrained ? covered : sql``}
     select from advanced
   `.execute(trx);
   if (rows.length === 0) throw new ClaimLost(`Another load has taken over window ${at.windowId}.`);
 }
 
-/** Returns true if this load has committed the page after `at`. Locks the window. */
-export async function isCommitted(
-  trx: Transaction<Database>,
-  at: Checkpoint,
-  nextToken: string | null,
-): Promise<boolean> {
-  const row = await trx
-    .selectFrom('gmsi.windows')
-    .where('window_id', '=', at.windowId)
-    .select(['load_id', 'pages', 'next_token'])
-    .forUpdate()
-    .executeTakeFirst();
-  return row?.load_id === at.loadId && row.pages === at.pages + 1 && row.next_token === nextToken;
+/** Returns the position of a window once this load has committed the page after `at`. */
+export function windowAfter({ windowId, loadId, pages }: Checkpoint, nextToken: string | null): Position {
+  return {
+    row: sql`gmsi.windows where window_id = ${windowId}`,
+    isPast: sql`load_id = ${loadId} and pages = ${pages + 1} and next_token is not distinct from ${nextToken}`,
+  };
 }

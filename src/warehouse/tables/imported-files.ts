@@ -1,5 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
+import type { PageCounts, Position } from '../commit.ts';
 import type { Database, Day } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { mayTake, type Owner } from './processes.ts';
@@ -68,25 +69,24 @@ export async function advanceFile(
   trx: Transaction<Database>,
   { fileId, processId, records }: FilePosition,
   after: FilePosition,
-  batch: { readonly inserted: number; readonly changed: number },
+  batch: PageCounts,
 ): Promise<void> {
   const { numAffectedRows } = await sql`
     update gmsi.imported_files
     set records = ${after.records}::bigint, records_rejected = ${after.rejected}::bigint,
         records_by_day = ${JSON.stringify(after.recordsByDay)}::jsonb,
-        rows_inserted = rows_inserted + ${batch.inserted}::bigint, rows_changed = rows_changed + ${batch.changed}::bigint
+        rows_inserted = rows_inserted + ${batch.rows_inserted}::bigint, rows_changed = rows_changed + ${batch.rows_changed}::bigint
     where file_id = ${fileId} and process_id = ${processId} and records = ${records}::bigint and finished_at is null
   `.execute(trx);
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
 }
 
-/** Returns true if this process has a file at exactly this position. Locks the file. */
-export async function isFileAt(trx: Transaction<Database>, at: FilePosition): Promise<boolean> {
-  const { rows } = await sql<{ is_at: boolean }>`
-    select process_id = ${at.processId} and records = ${at.records}::bigint as is_at
-    from gmsi.imported_files where file_id = ${at.fileId} for update
-  `.execute(trx);
-  return rows[0]?.is_at ?? false;
+/** Returns the position of a file once this process has committed the batch that ends there. */
+export function fileAfter({ fileId, processId, records }: FilePosition): Position {
+  return {
+    row: sql`gmsi.imported_files where file_id = ${fileId}`,
+    isPast: sql`process_id = ${processId} and records = ${records}::bigint`,
+  };
 }
 
 /**

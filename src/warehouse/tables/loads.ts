@@ -1,35 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { type Kysely, sql, type Transaction } from 'kysely';
+import { noCounts, type PageCounts, type Position } from '../commit.ts';
 import type { Database, LoadOutcome } from '../database.ts';
 import { ClaimLost } from '../errors.ts';
 import { leaveWindows } from './windows.ts';
 
 /** The totals of a load so far. */
-export interface LoadTotals {
-  requests: number;
-  windows_drained: number;
-  windows_failed: number;
-  pages: number;
-  records: number;
-  rows_inserted: number;
-  rows_changed: number;
-  rows_retracted: number;
-  records_rejected: number;
-  records_outside: number;
-}
+export type LoadTotals = Record<
+  'requests' | 'windows_drained' | 'windows_failed' | 'pages' | keyof PageCounts,
+  number
+>;
 
 export const noTotals: Readonly<LoadTotals> = {
   requests: 0,
   windows_drained: 0,
   windows_failed: 0,
   pages: 0,
-  records: 0,
-  rows_inserted: 0,
-  rows_changed: 0,
-  rows_retracted: 0,
-  records_rejected: 0,
-  records_outside: 0,
+  ...noCounts,
 };
+
+/** Adds a committed page, live answer or batch to the totals. */
+export function addPage(totals: LoadTotals, counts: PageCounts): void {
+  totals.pages++;
+  for (const name of Object.keys(noCounts) as (keyof PageCounts)[]) totals[name] += counts[name];
+}
 
 /** Registers a load. A repetition after a lost reply finds the same load, and registers no second one. */
 export async function startLoad(
@@ -83,32 +77,38 @@ export async function storeTotals(
  */
 export async function advanceLoad(
   trx: Transaction<Database>,
-  load: OwnLoad,
+  { loadId, processId }: OwnLoad,
   totals: LoadTotals,
 ): Promise<void> {
-  if (!(await hasCommitted(trx, load, totals.pages - 1)))
-    throw new ClaimLost('The warehouse does not list what this load has committed.');
-  await storeTotals(trx, load, totals);
-}
-
-/** Returns true if the warehouse lists a load as the one of a process. */
-export async function isListed(db: Kysely<Database>, { loadId, processId }: OwnLoad): Promise<boolean> {
-  const load = db
-    .selectFrom('gmsi.loads')
-    .select('load_id')
+  const { numUpdatedRows } = await trx
+    .updateTable('gmsi.loads')
+    .set({ ...totals, updated_at: sql<Date>`now()` })
     .where('load_id', '=', loadId)
-    .where('process_id', '=', processId);
-  return (await load.executeTakeFirst()) !== undefined;
+    .where('process_id', '=', processId)
+    .where('pages', '=', totals.pages - 1)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new ClaimLost('The warehouse does not list what this load has committed.');
 }
 
-/** Returns true if a load has stored so many committed pages. Locks the load. */
-export async function hasCommitted(
+/** Returns the position of a load that counts its pages as it commits them. */
+export function loadAfter({ loadId, processId }: OwnLoad, pages: number): Position {
+  return {
+    row: sql`gmsi.loads where load_id = ${loadId} and process_id = ${processId}`,
+    isPast: sql`pages = ${pages}`,
+  };
+}
+
+/** Returns true if the warehouse lists a load as the one of a process; if `pages` is given, with so many committed pages. */
+export async function isListed(
   db: Kysely<Database>,
   { loadId, processId }: OwnLoad,
-  pages: number,
+  pages?: number,
 ): Promise<boolean> {
-  const load = db.selectFrom('gmsi.loads').select('pages').where('load_id', '=', loadId);
-  return (await load.where('process_id', '=', processId).forUpdate().executeTakeFirst())?.pages === pages;
+  const { rows } = await sql`
+    select from gmsi.loads
+    where load_id = ${loadId} and process_id = ${processId} and pages = coalesce(${pages ?? null}::bigint, pages)
+  `.execute(db);
+  return rows.length > 0;
 }
 
 /** Ends a load: stores its final totals, and leaves its windows. */

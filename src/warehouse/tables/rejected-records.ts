@@ -1,11 +1,10 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { FeedTable, Row, Series } from '../../feeds/feed.ts';
 import { arrayParameter } from '../arrays.ts';
-import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import {
   isOfJob,
-  isRowOfSeries,
+  isRowOfSame,
   sameSeries,
   seriesArrays,
   seriesColumns,
@@ -24,7 +23,7 @@ export type RejectedRecord = {
   readonly record: string;
 };
 
-/** Stores records that could not be read, or not whole, once each. */
+/** Stores records that could not be read, or not whole, once each, with the reason as of now. */
 export async function keepRejected(
   db: Kysely<Database>,
   records: readonly RejectedRecord[],
@@ -34,13 +33,15 @@ export async function keepRejected(
   const { series, windowId, loadId } = from;
   const texts = records.map(({ is_row: _, ...texts }) => texts);
   await sql`
-    insert into gmsi.rejected_records (${seriesColumns}, window_id, load_id, record_hash, reason, is_row, record)
+    insert into gmsi.rejected_records as kept (${seriesColumns}, window_id, load_id, record_hash, reason, is_row, record)
     select ${seriesValues(series)}, ${windowId}::bigint, ${loadId}::bigint,
            unnest(${arrayParameter(texts, 'record_hash', 'uuid')}::uuid[]),
            unnest(${arrayParameter(texts, 'reason', 'text')}::text[]),
            unnest(${records.map(({ is_row }) => is_row)}::boolean[]),
            unnest(${arrayParameter(texts, 'record', 'jsonb')}::jsonb[])
-    on conflict do nothing
+    on conflict (${seriesColumns}, record_hash) do update
+      set reason = excluded.reason, is_row = kept.is_row or excluded.is_row
+      where (kept.reason, kept.is_row) is distinct from (excluded.reason, kept.is_row or excluded.is_row)
   `.execute(db);
 }
 
@@ -59,9 +60,10 @@ const order = sql`r.rejected_at, r.record_hash, ${seriesOf('r')}`;
  * Returns the rejected records of a feed in the order in which they came.
  * @param scope only those of a job's series
  * @param after only those that came after this one
+ * @param db in a transaction, locks them
  */
 export async function rejectedAfter(
-  warehouse: Warehouse,
+  db: Kysely<Database>,
   feed: string,
   scope: WindowScope | undefined,
   after: Rejected | undefined,
@@ -74,70 +76,50 @@ export async function rejectedAfter(
   const { rows } = await sql<Rejected>`
     select ${seriesOf('r')}, r.record_hash, r.record, r.reason, r.is_row, r.rejected_at::text
     from gmsi.rejected_records r where r.feed = ${feed} ${ofJob} ${onwards}
-    order by ${order} limit ${limit}
-  `.execute(warehouse);
+    order by ${order} limit ${limit} ${db.isTransaction ? sql`for update` : sql``}
+  `.execute(db);
   return rows;
 }
 
-/** Removes rejected records. @returns those that still existed */
-export async function takeRejected<Taken extends Rejected>(
+/** Removes rejected records. */
+export async function forgetRejected(
   trx: Transaction<Database>,
-  records: readonly Taken[],
-): Promise<Taken[]> {
-  if (records.length === 0) return [];
-  const { rows } = await sql<{ position: number }>`
-    delete from gmsi.rejected_records r using ${sent(records)} where ${isSent} returning sent.position
-  `.execute(trx);
-  const taken = new Set(rows.map(({ position }) => position));
-  return records.filter((_, index) => taken.has(index + 1));
-}
-
-/** Stores why records still cannot be read, or values of them. */
-export async function renewReasons(trx: Transaction<Database>, records: readonly Rejected[]): Promise<void> {
+  records: readonly Rejected[],
+): Promise<void> {
   if (records.length === 0) return;
   await sql`
-    update gmsi.rejected_records r set reason = sent.reason, is_row = sent.is_row from ${sent(records)} where ${isSent}
+    delete from gmsi.rejected_records r
+    using unnest(${seriesArrays(records)}, ${records.map(({ record_hash }) => record_hash)}::uuid[])
+      as sent (${seriesColumns}, record_hash)
+    where ${sameSeries('r', 'sent')} and r.record_hash = sent.record_hash
   `.execute(trx);
 }
 
 /**
- * Finds rows whose stored version is newer than their rejected record, which must not replace it. Versions from repairs do not
- * count, because repairs go by the age of the records.
- * @returns indices of `rows`
+ * Finds records that are rows now, but whose row is stored in a newer version, which must not be replaced. Versions from repairs do not count, because repairs
+ * go by the age of the records.
  */
-export async function findSuperseded(
+export async function findSuperseded<Found extends Rejected & { readonly row: Row | undefined }>(
   db: Kysely<Database>,
   table: FeedTable,
-  series: Series,
-  rows: readonly { readonly row: Row; readonly rejected_at: string }[],
-): Promise<Set<number>> {
-  const found = rows.map(({ row }) => row);
-  const keys = table.key.map(
-    (column) => sql`${arrayParameter(found, column, table.columns[column]!)}::${type(table, column)}[]`,
-  );
-  const ofKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
-  const names = [...table.key, 'rejected_at', 'position'].map((column) => sql.ref(column));
+  all: readonly Found[],
+): Promise<Set<Found>> {
+  const records = all.filter(({ row }) => row !== undefined);
+  const found = records.map(({ row }) => row!);
+  const keys = table.key.map((column) => {
+    const type = table.columns[column]!;
+    return sql`${arrayParameter(found, column, type)}::${sql.raw(type)}[]`;
+  });
+  const names = sql.join([...table.key, 'rejected_at', 'position'].map((column) => sql.ref(column)));
+  const isOfKey = table.key.map((column) => sql`kept.${sql.ref(column)} = sent.${sql.ref(column)}`);
   const { rows: superseded } = await sql<{ position: number }>`
     select sent.position
-    from unnest(${sql.join(keys)}, ${rows.map(({ rejected_at }) => rejected_at)}::timestamptz[])
-      with ordinality as sent (${sql.join(names)})
-    join ${sql.table(`gmsi.${table.name}`)} kept on ${sql.join([isRowOfSeries('kept', table, series), ...ofKey], sql` and `)}
+    from unnest(${seriesArrays(records)}, ${sql.join(keys)}, ${records.map(({ rejected_at }) => rejected_at)}::timestamptz[])
+      with ordinality as sent (${seriesColumns}, ${names})
+    join ${sql.table(`gmsi.${table.name}`)} kept
+      on ${sql.join([isRowOfSame('kept', table, 'sent'), ...isOfKey], sql` and `)}
     left join gmsi.loads l on l.load_id = kept.load_id
     where kept.changed_at > sent.rejected_at and l.command is distinct from 'repair'
   `.execute(db);
-  return new Set(superseded.map(({ position }) => position - 1));
+  return new Set(superseded.map(({ position }) => records[position - 1]!));
 }
-
-function type(table: FeedTable, column: string): RawBuilder<unknown> {
-  return sql.raw(table.columns[column]!);
-}
-
-/** Rejected records as rows `sent`, with a `position` counted from 1. */
-function sent(records: readonly Rejected[]): RawBuilder<unknown> {
-  const column = (name: 'record_hash' | 'reason' | 'is_row') => records.map((record) => record[name]);
-  return sql`unnest(${seriesArrays(records)}, ${column('record_hash')}::uuid[], ${column('reason')}::text[],
-      ${column('is_row')}::boolean[])
-    with ordinality as sent (${seriesColumns}, record_hash, reason, is_row, position)`;
-}
-
-const isSent = sql<boolean>`(${sameSeries('r', 'sent')} and r.record_hash = sent.record_hash)`;

@@ -3,6 +3,7 @@ import { GmsiError } from '../../errors.ts';
 import type { Feed, FeedTable, Series } from '../../feeds/feed.ts';
 import { isStampedAtEnd } from '../../feeds/hourly-index.ts';
 import type { SortedRows } from '../arrays.ts';
+import type { Position } from '../commit.ts';
 import type { Database } from '../database.ts';
 import type { WriteTransaction } from '../write-transaction.ts';
 import { changedNow } from './rows.ts';
@@ -49,20 +50,19 @@ export async function noteLiveSightings(
   `.execute(db);
 }
 
-/** Returns true if a load has written any of these rows from the live feed. */
-export async function hasLiveRows(
-  db: Kysely<Database>,
+/** Returns the position of a live answer: rows of it that its load has written. One that had no news has none, and may be written again. */
+export function liveAfter(
   table: FeedTable,
   series: Series,
   { rows, loadId }: { readonly rows: SortedRows; readonly loadId: number },
-): Promise<boolean> {
+): Position {
   const [times, ids] = rows.key;
-  const found = await sql`
-    select from (select unnest(${times}::timestamptz[]) as row_time, unnest(${ids}::uuid[]) as row_id) as sent
-    join ${sql.table(`gmsi.${table.name}`)} as kept on ${isRowOfSeries('kept', table, series)} and ${isSame(table, 'sent')}
-    where kept.load_id = ${loadId}::bigint and kept.window_id is null limit 1
-  `.execute(db);
-  return found.rows.length > 0;
+  return {
+    row: sql`${sql.table(`gmsi.${table.name}`)} as kept
+      where ${isRowOfSeries('kept', table, series)} and (${sql.join(timeAndId(table))})
+        in (select unnest(${times}::timestamptz[]), unnest(${ids}::uuid[]))`,
+    isPast: sql`load_id = ${loadId}::bigint and window_id is null`,
+  };
 }
 
 /** A drain ended without most rows of its days. Probably the service failed, rather than withdrew them all. */

@@ -34,7 +34,7 @@ export interface Provenance {
    */
   readonly witnessed: string;
   /** Rows of this day and later ones were not there before either. */
-  readonly witnessedFrom?: Day;
+  readonly witnessedFrom?: Day | undefined;
   /**
    * For a file, which may be older than the rows in the table. Does not replace rows that were written after it was made,
    * except rows that one of `imports` wrote.

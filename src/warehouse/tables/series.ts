@@ -45,6 +45,26 @@ export function keyOfSeries(row: Series): string {
   return JSON.stringify(Object.values(seriesOnly(row)));
 }
 
+/** Groups what belongs to series. The groups have a fixed order, so that two writers do not deadlock. */
+export function bySeries<Item>(
+  items: readonly Item[],
+  seriesOf: (item: Item, index: number) => Series,
+): [Series, Item[]][] {
+  const groups = new Map<string, [Series, Item[]]>();
+  let last: [Series, Item[]] | undefined;
+  for (const [index, item] of items.entries()) {
+    const series = seriesOf(item, index);
+    // Neighbours often share the object, and to make its key takes longer than the rest.
+    if (last?.[0] !== series) {
+      const key = keyOfSeries(series);
+      last = groups.get(key) ?? [series, []];
+      groups.set(key, last);
+    }
+    last[1].push(item);
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
+}
+
 /** The columns that name the series of a row in the tables of loads (windows, coverage and others). */
 const columns: readonly (keyof Series)[] = ['feed', 'country', 'topic', 'ticker', 'match_type', 'variant'];
 
