@@ -6,8 +6,10 @@ import { getSystemErrorMap } from 'node:util';
  * - `skippable`: this window (or record) cannot be loaded; the load continues without it and says so
  * - `budget`: no further request may be sent; the load ends normally, and a later run continues it
  * - `fatal`: nothing else can succeed either; the load ends and must not be retried as it is
+ * - `warehouse`: the warehouse does not answer or takes no writes; the load ends as incomplete, and a rerun continues it
+ * - `job`: the job and the service do not match in some part; the load continues without that part, and a person looks at it
  */
-export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal';
+export type ErrorKind = 'retryable' | 'skippable' | 'budget' | 'fatal' | 'warehouse' | 'job';
 
 /** `hint` is one line that says what to do; `cause` keeps the error that was caught, for `--verbose`. */
 export interface ErrorDetails {
@@ -43,6 +45,13 @@ export function systemReason(error: unknown): string {
 /** A wrong setting, argument, job file or address, which a person has to correct. */
 export class ConfigError extends GmsiError {
   override readonly kind = 'fatal';
+}
+
+/** A part of a job that does not match the service. */
+export abstract class JobMismatch extends GmsiError {
+  override readonly kind = 'job';
+  /** Returns the command that a person runs next, by the job's name. */
+  abstract readonly step: (job: string) => string;
 }
 
 /** What to do about errors of the machine, by their code or call. Other errors of the operating system may be a bug. */

@@ -51,6 +51,8 @@ const byKind: Record<ErrorKind, number> = {
   skippable: exitCodes.incomplete,
   budget: exitCodes.budget,
   fatal: exitCodes.doNotRetry,
+  warehouse: exitCodes.incomplete,
+  job: exitCodes.incomplete,
 };
 
 export function exitCodeOfOutcome(outcome: LoadOutcome): number {

@@ -3,14 +3,13 @@ import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import type { JobPart } from '../config/part-of-job.ts';
 import { typedOptions } from '../config/typed.ts';
+import { JobMismatch, kindOf } from '../errors.ts';
 import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
-import { WrongDays } from '../load/other-days.ts';
 import type { SyncResult } from '../load/sync.ts';
 import { type JobCompleteness, lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
-import { NotListed } from '../plan/not-listed.ts';
 import { settlingPart } from '../plan/scope.ts';
 import { type Style, styled } from '../terminal/style.ts';
 import {
@@ -172,8 +171,7 @@ function stepAfter(
 ): string | undefined {
   if (outcome === 'failed' || isElsewhere) return undefined;
   const name = typedJob(job.path);
-  if (error instanceof NotListed) return 'lookups';
-  if (error instanceof WrongDays) return `doctor --probe --job ${name}`;
+  if (error instanceof JobMismatch) return error.step(name);
   if (outcome === 'budget') return `plan ${name}${options.load}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
   // A sync does not load days before its first one.
@@ -221,7 +219,7 @@ function reasonOf({ outcome, error }: LoadSummary): string[] {
 
 function advice({ job, windows, outcome, error }: LoadSummary): string[] {
   const lines: string[] = [];
-  if (outcome === 'incomplete' && windows.failed > 0 && !(error instanceof WrongDays)) {
+  if (outcome === 'incomplete' && windows.failed > 0 && kindOf(error) !== 'job') {
     lines.push(
       `Run it again to load the failed windows. Why they failed: ${asTyped(`status ${typedJob(job.path)}`)}`,
     );

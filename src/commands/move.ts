@@ -1,9 +1,10 @@
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
+import { kindOf } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
-import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+import { type Moved, MoveFailed, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
 
 /** `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request. */
 export async function moveCommand(session: Session, { to }: { readonly to: string }): Promise<number> {
@@ -30,7 +31,7 @@ type Opened = Awaited<ReturnType<typeof openWarehouse>>;
 async function moveShown({ config, log, progress, stop }: Session, from: Opened, to: Opened): Promise<Moved> {
   using steps = showSteps(log, progress);
   let shownAt = 0;
-  return await moveWarehouse({
+  const moving = moveWarehouse({
     ...{ from, to, log, stop, leaseSeconds: config.leaseSeconds },
     onStep: (step) => {
       const now = performance.now();
@@ -38,6 +39,12 @@ async function moveShown({ config, log, progress, stop }: Session, from: Opened,
       shownAt = now;
       steps.show(line(step));
     },
+  });
+  return await moving.catch((cause: Error) => {
+    // Its hint names DATABASE_URL, and says that a rerun continues.
+    if (kindOf(cause) !== 'warehouse') throw cause;
+    const hint = 'Nothing was moved, and the old warehouse is the one to use. Run it again.';
+    throw new MoveFailed(`The move ended early: ${cause.message}`, { cause, hint });
   });
 }
 

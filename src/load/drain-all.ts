@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { kindOf } from '../errors.ts';
 import { RequestRefused } from '../service/errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { claimWindow, countByState, countOpen, leaveWindows } from '../warehouse/tables/windows.ts';
@@ -6,7 +7,6 @@ import { drainWindow } from './drain.ts';
 import { type LoadEnd, moreSevere, type UnderWay } from './ends.ts';
 import type { LeftWindow } from './leave-window.ts';
 import type { Load } from './load.ts';
-import { WrongDays } from './other-days.ts';
 
 /** Milliseconds between two looks for windows that another load has claimed. */
 const pollInterval = 500;
@@ -22,7 +22,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
   const { concurrency } = load.job.service;
   const streak = failureStreak(concurrency);
   let ended: LoadEnd | undefined;
-  let otherDays: WrongDays | undefined;
+  let mismatch: unknown;
 
   function endLoad(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = moreSevere(ended ?? { outcome, error }, { outcome, error });
@@ -40,7 +40,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
       }
       const left = await drainWindow(load, window);
       if (left.is === 'pending' && left.end) endLoad(left.end.outcome, left.end.error, left.end.underWay);
-      if ('error' in left && left.error instanceof WrongDays) otherDays ??= left.error;
+      if ('error' in left && kindOf(left.error) === 'job') mismatch ??= left.error;
       if (streak.count(left) && 'error' in left) endLoad('incomplete', left.error, 'abort soon');
     }
   }
@@ -84,7 +84,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
   // Counts windows that failed in another load, too: they are not loaded either.
   const { failed, refused } = await countByState(load.warehouse, load.scope);
   return failed + refused > 0
-    ? { outcome: 'incomplete', error: otherDays }
+    ? { outcome: 'incomplete', error: mismatch }
     : { outcome: 'done', error: undefined };
 }
 

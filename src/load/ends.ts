@@ -1,6 +1,5 @@
 import { kindOf } from '../errors.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 
 /** How a load ended, with the error if one ended it early. */
 export interface LoadEnd {
@@ -34,9 +33,8 @@ export function moreSevere(first: LoadEnd, second: LoadEnd): LoadEnd {
 
 /** Returns how an error ends the whole load; `undefined` if it concerns only one window or series. */
 export function endOf(error: unknown): (LoadEnd & { readonly underWay: UnderWay }) | undefined {
-  if (error instanceof WarehouseUnavailable || error instanceof WarehouseFull)
-    return { outcome: 'incomplete', error, underWay: 'abort' };
   const kind = kindOf(error);
+  if (kind === 'warehouse') return { outcome: 'incomplete', error, underWay: 'abort' };
   if (kind === 'budget') return { outcome: 'budget', error, underWay: 'finish' };
   if (kind === 'fatal') return { outcome: 'failed', error, underWay: 'abort' };
   return undefined;

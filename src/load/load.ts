@@ -1,5 +1,6 @@
 import { addAbortListener, setMaxListeners } from 'node:events';
 import type { Job } from '../config/job.ts';
+import { kindOf } from '../errors.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import type { OtherSeries } from '../feeds/reading/other-series.ts';
 import type { Log } from '../log.ts';
@@ -8,7 +9,7 @@ import type { Client } from '../service/client.ts';
 import type { PageCounts } from '../warehouse/commit.ts';
 import type { PatientWarehouse, Warehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { forLog, WarehouseUnavailable } from '../warehouse/errors.ts';
+import { forLog } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
 import {
@@ -200,7 +201,7 @@ async function close(load: Load, end: LoadEnd): Promise<void> {
   const { loadId, log, totals, feed, reader, process } = load;
   const own = { loadId, processId: process.processId };
   // Whoever has waited for minutes does not wait again.
-  const warehouse = end.error instanceof WarehouseUnavailable ? load.warehouse.plain : load.warehouse;
+  const warehouse = kindOf(end.error) === 'warehouse' ? load.warehouse.plain : load.warehouse;
   const error = end.error instanceof Error ? end.error.message : null;
   const finish = (by: Warehouse) => finishLoad(by, own, end.outcome, totals, error);
   if (reader.rejectedValues.size > 0)

@@ -1,5 +1,5 @@
 import { longestRequestDays } from '../config/job.ts';
-import { GmsiError } from '../errors.ts';
+import { JobMismatch } from '../errors.ts';
 import type { Series } from '../feeds/feed.ts';
 import { daysFrom } from '../terminal/table.ts';
 import type { WindowRequest } from './fetch-page.ts';
@@ -31,8 +31,8 @@ function beginOf(date: string): number {
 }
 
 /** Most records of a page are of days that were not requested. Its window fails before more pages waste requests. */
-export class WrongDays extends GmsiError {
-  override readonly kind = 'skippable';
+export class WrongDays extends JobMismatch {
+  override readonly step = (job: string) => `doctor --probe --job ${job}`;
 }
 
 /**

@@ -1,11 +1,11 @@
-import { GmsiError } from '../errors.ts';
+import { JobMismatch } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { coverageOf } from '../warehouse/questions/status.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** Names of a job have left the service's lists. Their series are not loaded; the others are. */
-export class NotListed extends GmsiError {
-  override readonly kind = 'skippable';
+export class NotListed extends JobMismatch {
+  override readonly step = () => 'lookups';
   readonly names: readonly string[];
 
   constructor(names: readonly string[]) {

@@ -3,12 +3,14 @@ import { tlsProblem } from './tls.ts';
 
 /** The warehouse did not answer, or takes no writes: a restart, a failover, a cut connection, too many connections. */
 export class WarehouseUnavailable extends GmsiError {
-  override readonly kind = 'retryable';
+  override readonly kind = 'warehouse';
+  /** False if trying again at once does not help. */
+  readonly mayPass: boolean = true;
 }
 
-/** The warehouse's disk is full. Trying again at once does not help; once there is space, a rerun loses nothing. */
-export class WarehouseFull extends GmsiError {
-  override readonly kind = 'retryable';
+/** The warehouse's disk is full. Once there is space, a rerun loses nothing. */
+export class WarehouseFull extends WarehouseUnavailable {
+  override readonly mayPass = false;
 }
 
 /** A write of rows that is tried again in a new transaction. */
@@ -153,7 +155,7 @@ const toCorrect: Readonly<Record<string, readonly [what: string, hint: string]>>
 };
 
 /**
- * Turns an error of `pg` into one with a kind. `retryable`: the same transaction may succeed on a new connection; `fatal`:
+ * Turns an error of `pg` into one with a kind. `warehouse`: the same transaction may succeed on a new connection; `fatal`:
  * the address, the password or the privileges have to be corrected. Returns anything else unchanged.
  */
 export function namedDatabaseError(error: unknown): unknown {

@@ -35,7 +35,7 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
         return await work();
       } catch (error) {
         const named = namedDatabaseError(error);
-        if (!(named instanceof WarehouseUnavailable)) throw named;
+        if (!mayPass(named)) throw named;
         if (named instanceof WriteFailed && ++failed[named.why] === triesOf[named.why]) throw givenUp(named);
         // The next try finds the rows of the other session, so there is nothing to log.
         const isCrossed = named instanceof WriteFailed && named.why === 'crossed';
@@ -50,9 +50,13 @@ export function retried<T>(work: () => Promise<T>, { log, signal }: Patience = {
       factor: 1.6,
       maxTimeout: 5_000,
       randomize: true,
-      shouldRetry: ({ error }) => error instanceof WarehouseUnavailable && !signal?.aborted,
+      shouldRetry: ({ error }) => mayPass(error) && !signal?.aborted,
     },
   );
+}
+
+function mayPass(error: unknown): error is WarehouseUnavailable {
+  return error instanceof WarehouseUnavailable && error.mayPass;
 }
 
 function givenUp({ why, message, hint, cause }: WriteFailed): unknown {

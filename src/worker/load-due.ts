@@ -3,13 +3,10 @@ import { JobFileError } from '../config/problems.ts';
 import { kindOf } from '../errors.ts';
 import { backfill } from '../load/backfill.ts';
 import type { LoadContext, LoadResult } from '../load/load.ts';
-import { WrongDays } from '../load/other-days.ts';
 import { sync } from '../load/sync.ts';
-import { NotListed } from '../plan/not-listed.ts';
 import { startOfNextMonth } from '../service/budget.ts';
 import { LookupUnreadable } from '../service/errors.ts';
 import type { JobCommand } from '../warehouse/database.ts';
-import { WarehouseFull, WarehouseUnavailable } from '../warehouse/errors.ts';
 import { resolveAlert } from '../warehouse/tables/alerts.ts';
 import { refreshReason } from '../warehouse/tables/loads.ts';
 import { type DueJob, endDue, leaveJob, markExportDue, type Pause } from '../warehouse/tables/schedules.ts';
@@ -83,7 +80,7 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
   }
   if (result.outcome === 'interrupted') return { is: 'left' };
   const { error } = result;
-  const endedEarly = error !== undefined && !(error instanceof WrongDays || error instanceof NotListed);
+  const endedEarly = error !== undefined && kindOf(error) !== 'job';
   return endedEarly ? judge(context, result.error) : { is: 'loaded', job, result };
 }
 
@@ -102,11 +99,10 @@ function loadAs(command: JobCommand, given: LoadContext): Promise<LoadResult> {
 function judge({ stop, clock }: WorkerContext, error: unknown): Verdict {
   if (stop.aborted) return { is: 'left' };
   if (error instanceof JobFileError || error instanceof LookupUnreadable) return { is: 'refused', error };
-  const concernsAll =
-    kindOf(error) === 'fatal' || error instanceof WarehouseUnavailable || error instanceof WarehouseFull;
-  if (concernsAll) return { is: 'fatal', error };
+  const kind = kindOf(error);
+  if (kind === 'fatal' || kind === 'warehouse') return { is: 'fatal', error };
   const message = error instanceof Error ? error.message : String(error);
-  if (kindOf(error) !== 'budget') return { is: 'paused', pause: { because: 'failures', error: message } };
+  if (kind !== 'budget') return { is: 'paused', pause: { because: 'failures', error: message } };
   // Only shown: the pause ends when requests are left (mark-due.ts).
   const resumesAt = startOfNextMonth(clock());
   return { is: 'paused', pause: { because: 'budget', error: message, resumesAt } };

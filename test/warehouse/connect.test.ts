@@ -139,7 +139,7 @@ test.each(possible)('a connection that %s is worth another try', async (_, lose)
 test('a server without a free connection is not one that does not run', () => {
   const refused = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
   expect(namedDatabaseError(refused)).toMatchObject({
-    kind: 'retryable',
+    kind: 'warehouse',
     message: 'The warehouse has no free connection: sorry, too many clients already',
     hint: expect.stringContaining('max_connections'),
   });

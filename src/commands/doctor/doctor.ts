@@ -27,7 +27,6 @@ import { capRequests } from '../../service/permits.ts';
 import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
-import { WarehouseUnavailable } from '../../warehouse/errors.ts';
 import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
@@ -170,7 +169,7 @@ async function readItsDescription(
   try {
     document = await service.client.getJson(request, session.stop);
   } catch (error) {
-    if (!(error instanceof GmsiError) || error instanceof WarehouseUnavailable) throw error;
+    if (!(error instanceof GmsiError) || error.kind === 'warehouse') throw error;
     if (error.kind === 'budget') throw new NotChecked(error.message);
     return `none: ${error.message}`;
   }
