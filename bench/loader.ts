@@ -102,11 +102,8 @@ async function aTurn(server: BenchServer, connections: number): Promise<Turn> {
 
 const known = new Set<string>();
 const rules = {
-  job: 'bench',
-  feed: gmsiHeadlines,
   window: { first_day: '2016-01-01', last_day: '2016-03-30' },
   isCompared: false,
-  acceptRetractions: false,
   sharesEdges: false,
   reachesToday: false,
   countsAsNews: false,
@@ -125,7 +122,13 @@ async function loadWindow(
     const token = page === 0 ? null : `token ${page}`;
     const nextToken = page === pages.length - 1 ? null : `token ${page + 1}`;
     await commitPage(
-      db,
+      {
+        warehouse: db,
+        feed: gmsiHeadlines,
+        job: { name: 'bench' },
+        partitions: known,
+        acceptRetractions: false,
+      },
       rules,
       {
         series: { ...series, country },
@@ -142,7 +145,6 @@ async function loadWindow(
         firstUnsettled: undefined,
         now: new Date(),
       },
-      known,
     );
   }
 }

@@ -1,6 +1,4 @@
-import type { Feed } from '../feeds/feed.ts';
 import { commitRecords, type PageCounts, type Place, type ReadRecords } from '../warehouse/commit.ts';
-import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { notePoll } from '../warehouse/tables/cadence.ts';
 import { advanceCheckpoint, type Checkpoint, windowAfter } from '../warehouse/tables/checkpoint.ts';
@@ -13,20 +11,21 @@ import {
   retractMoved,
   retractUnseen,
 } from '../warehouse/tables/retract.ts';
-import { everyDay, type KnownPartitions, type Provenance } from '../warehouse/tables/rows.ts';
+import { everyDay, type Provenance } from '../warehouse/tables/rows.ts';
 import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
+import type { Load } from './load.ts';
+
+/** The load of a page. */
+export interface LoadOfPages extends Pick<Load, 'warehouse' | 'feed' | 'partitions' | 'acceptRetractions'> {
+  readonly job: { readonly name: string };
+}
 
 /** What is the same for all pages of a drain; decided when it begins or is resumed. */
 export interface DrainRules {
-  /** Name of the job. */
-  readonly job: string;
-  readonly feed: Feed;
   readonly window: Pick<ClaimedWindow, 'first_day' | 'last_day'>;
   /** True if the drain retracts rows that the service no longer returns. */
   readonly isCompared: boolean;
-  /** True to allow the drain to retract most rows of the window's days. */
-  readonly acceptRetractions: boolean;
   /** True if the windows beside this one may return rows of its first and last day, at the same time. */
   readonly sharesEdges: boolean;
   /** True if its window includes the current day. */
@@ -59,16 +58,11 @@ export interface PageToCommit extends DrainedPage, Pick<Provenance, 'witnessed' 
  * last page, the coverage and the retractions.
  * @throws ClaimLost if another load has the window; TooManyRetractions; as `commitRecords`
  */
-export function commitPage(
-  warehouse: PatientWarehouse,
-  rules: DrainRules,
-  page: PageToCommit,
-  known: KnownPartitions,
-): Promise<PageCounts> {
-  return commitRecords(warehouse, rules.feed.table, [page], windowOf(rules, page), known);
+export function commitPage(load: LoadOfPages, rules: DrainRules, page: PageToCommit): Promise<PageCounts> {
+  return commitRecords(load.warehouse, load.feed.table, [page], windowOf(load, rules, page), load.partitions);
 }
 
-function windowOf(rules: DrainRules, page: PageToCommit): Place {
+function windowOf(load: LoadOfPages, rules: DrainRules, page: PageToCommit): Place {
   const { series, at, nextToken, witnessed, witnessedFrom, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
   return {
@@ -76,7 +70,7 @@ function windowOf(rules: DrainRules, page: PageToCommit): Place {
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
     async advance(trx, written) {
-      const rows_retracted = rules.isCompared ? await compare(trx, rules, page, written) : 0;
+      const rows_retracted = rules.isCompared ? await compare(trx, load, page, written) : 0;
       const counts = { ...written, rows_retracted };
       if (at.pages === 0) await takeBackRefusals(trx, windowId);
       await advanceCheckpoint(trx, at, nextToken, counts, { rowsMet, firstUnsettled, isDrained });
@@ -105,7 +99,7 @@ const hasNews = ({ rows_inserted, rows_changed }: PageCounts) => rows_inserted +
  */
 async function compare(
   trx: WriteTransaction,
-  { feed, job, acceptRetractions }: DrainRules,
+  { feed, job, acceptRetractions: acceptAll }: LoadOfPages,
   page: PageToCommit,
   written: PageCounts,
 ): Promise<number> {
@@ -115,27 +109,23 @@ async function compare(
   // A headline that has moved was sent, so an outage cannot explain it.
   const moved = hasNews(written) ? await retractMoved(trx, feed, series, rows, at) : 0;
   if (page.nextToken !== null) return moved;
-  const acceptAll = acceptRetractions;
   const rejected = page.rejectedCount;
   const retracted = await retractUnseen(trx, feed, series, { windowId, loadId, rejected, now, acceptAll });
-  await balanceRetractions(trx, job, { series, windowId, retracted, sent: rows.length, acceptAll });
+  await balanceRetractions(trx, job.name, { series, windowId, retracted, sent: rows.length, acceptAll });
   return moved + retracted;
 }
 
-/** A live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage. */
-export interface LiveToCommit extends ReadRecords {
-  readonly feed: Feed;
-  readonly loadId: number;
-  readonly polledAt: Date;
-}
-
-/** Commits a live answer. Its rows are loaded as they appear, so none counts as backfilled. */
+/**
+ * Commits a live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage; they are loaded as they appear,
+ * so none counts as backfilled.
+ * @param at when it was requested
+ */
 export async function commitLive(
-  warehouse: PatientWarehouse,
-  live: LiveToCommit,
-  known: KnownPartitions,
+  { warehouse, feed, loadId, partitions }: Load,
+  live: ReadRecords,
+  at: Date,
 ): Promise<PageCounts> {
-  const { feed, series, loadId, rows, polledAt: at } = live;
+  const { series, rows } = live;
   await noteLiveSightings(warehouse, feed, series, rows, at);
   const place: Place = {
     from: { loadId, windowId: null, witnessed: everyDay },
@@ -150,5 +140,5 @@ export async function commitLive(
     },
     position: liveAfter(feed.table, series, { rows, loadId }),
   };
-  return commitRecords(warehouse, feed.table, [live], place, known);
+  return commitRecords(warehouse, feed.table, [live], place, partitions);
 }

@@ -15,7 +15,7 @@ import { type LeftWindow, leaveAfter, leavePending } from './leave-window.ts';
 import { countPage, type Load } from './load.ts';
 import { type MetRows, remembered, rememberRows } from './met-rows.ts';
 import { refuseOtherDays, timesRequested, warnOfOtherDays } from './other-days.ts';
-import { type ReadPage, readPage } from './read-page.ts';
+import { readPage } from './read-page.ts';
 import { TooManyRejected, tooManyRejected } from './rejected.ts';
 import { inStage, presentParts } from './stages.ts';
 import { refuseUnknownFields } from './unknown-fields.ts';
@@ -52,9 +52,8 @@ const restartsAllowed = 2;
  */
 async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' | 'stopped'> {
   for (let restarts = 0; ; restarts++) {
-    const isResumed = restarts === 0 && canResume(load, window);
-    const drain = isResumed ? await resume(load, window) : await begin(load, window);
     try {
+      const drain = await (restarts === 0 && canResume(load, window) ? resume : begin)(load, window);
       for await (const page of oneAhead(pagesOf(load, drain))) {
         await commitNext(load, drain, page);
         if (page.nextToken === null) return 'drained';
@@ -76,9 +75,8 @@ async function drainPages(load: Load, window: ClaimedWindow): Promise<'drained' 
 }
 
 /** A drain under way. */
-interface Drain extends WindowRequest {
+interface Drain extends WindowRequest, DrainRules {
   readonly window: ClaimedWindow;
-  readonly rules: DrainRules;
   /** When its first page was requested, by this machine's clock; `undefined` if an earlier drain requested it. */
   readonly begunAt: Date | undefined;
   /** The checkpoint at which it begins. */
@@ -125,23 +123,17 @@ async function refuseIfLost(
 }
 
 /** Fetches a page and reads it at once: rows need much less memory than records while they wait for the commit. */
-async function onePage(
-  load: Load,
-  drain: Drain,
-  at: Checkpoint,
-): Promise<ReadPage & Pick<DrainedPage, 'at' | 'nextToken'>> {
+async function onePage(load: Load, drain: Drain, at: Checkpoint) {
+  const { client, feed, clocks } = load;
   const about = { window_id: at.windowId, page: at.pages + 1 };
   try {
-    const { records, nextToken } = await inStage('fetch', load, about, () =>
-      fetchPage(load.client, drain, at.nextToken, load.abort),
-    );
+    const fetch = () => fetchPage(client, drain, at.nextToken, load.abort);
+    const { records, nextToken } = await inStage('fetch', load, about, fetch);
+    clocks.compare();
     refuseUnknownFields(records, load.knownFields);
+    const times = timesRequested(drain, clocks.now());
     const read = await inStage('read', load, { ...about, records: records.length }, () =>
-      readPage(
-        records,
-        { ...load, table: load.feed.table, series: drain.series },
-        timesRequested(drain, load.clock()),
-      ),
+      readPage(records, { ...load, table: feed.table, series: drain.series }, times),
     );
     return { ...read, at, nextToken };
   } catch (error) {
@@ -160,42 +152,30 @@ class TokenRefused extends Error {
   }
 }
 
-async function commitNext(load: Load, { rules, ...drain }: Drain, page: DrainedPage): Promise<void> {
+/** Commits a page. @throws TooManyRejected with the last one, if its days do not count as covered */
+async function commitNext(load: Load, drain: Drain, page: DrainedPage): Promise<void> {
+  const { at, records, rejectedCount, outside, nextToken } = page;
   const { read } = drain;
-  const { at, records, nextToken } = page;
   read.records += records;
-  read.rejected += page.rejectedCount;
-  read.outside += page.outside.length;
+  read.rejected += rejectedCount;
+  read.outside += outside.length;
   const isLast = nextToken === null;
-  const incomplete = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
-  // This compares the clocks, so it must come before load.clock() is read.
-  const firstUnsettled = firstUnsettledByClocks(load, drain);
-  const now = load.clock();
+  const lacks = isLast ? tooManyRejected(read, load.job.service.maxRejectedPercent) : undefined;
   const ready: PageToCommit = {
     ...page,
-    isDrained: isLast && incomplete === undefined,
     ...witnessedDays(load, drain.window),
-    firstUnsettled,
-    now,
+    isDrained: isLast && lacks === undefined,
+    firstUnsettled: firstUnsettledOf(load, drain),
+    now: load.clock(),
   };
   const about = { window_id: at.windowId, page: at.pages + 1, records };
-  countPage(
-    load,
-    await inStage('commit', load, about, () => commitPage(load.warehouse, rules, ready, load.partitions)),
-  );
-  warnOfOtherDays(load, { window: at.windowId }, page.outside);
-  if (incomplete !== undefined) throw new TooManyRejected(incomplete);
+  countPage(load, await inStage('commit', load, about, () => commitPage(load, drain, ready)));
+  warnOfOtherDays(load, { window: at.windowId }, outside);
+  if (lacks !== undefined) throw new TooManyRejected(lacks);
 }
 
-/**
- * Returns the first unsettled day by the earlier clock. The service's clock is known after the first
- * page, so before any window is covered. If the clocks are too far apart, no day counts as covered.
- */
-function firstUnsettledByClocks(
-  { clocks, job }: Load,
-  { window, begunAt }: Pick<Drain, 'window' | 'begunAt'>,
-): Day | undefined {
-  clocks.compare();
+/** Returns the first unsettled day by the earlier clock. If the clocks are too far apart, no day counts as covered. */
+function firstUnsettledOf({ clocks, job }: Load, { window, begunAt }: Drain): Day | undefined {
   if (clocks.apart) return window.first_day;
   return begunAt && firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
 }
@@ -215,26 +195,20 @@ function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before, is_wat
 
 /** Begins a drain. The day on which it begins decides which days it requests, and which of them count as covered. */
 async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
-  const { job, feed, warehouse, clocks } = load;
-  const { startDate, endDate } = requestRange(
-    dayRange(window.first_day, window.last_day),
-    job.service.endDate,
-  );
-  clocks.compare();
+  const { job, feed, warehouse, clocks, loadId } = load;
+  const { endDate: reading, pageSize } = job.service;
+  const { startDate, endDate } = requestRange(dayRange(window.first_day, window.last_day), reading);
+  const asked = { startDate: startDate.toString(), endDate: endDate?.toString() ?? null, pageSize };
   const begunAt = clocks.machine();
-  const range = { start: startDate.toString(), end: endDate?.toString() ?? null };
-  const { pageSize } = job.service;
   const firstUnsettled = firstUnsettledDayAt(clocks.earliest(begunAt), job.lookbackDays);
-  const from = { windowId: window.window_id, loadId: load.loadId, pages: 0, nextToken: null };
-  const series = seriesOnly(window);
-  const rows = { table: feed.table, series };
+  const from = { windowId: window.window_id, loadId, pages: 0, nextToken: null };
   const { silences } = load.process;
-  const begun = await beginDrain(warehouse, from, rows, { ...range, pageSize, firstUnsettled });
+  const rows = { table: feed.table, series: seriesOnly(window) };
+  const begun = await beginDrain(warehouse, from, rows, { ...asked, firstUnsettled });
   if (!begun) throw claimLost(from);
   return {
-    ...requestOf(load, window, { startDate: range.start, endDate: range.end, pageSize }),
-    window,
-    rules: rulesOf(load, window, begun.isCompared),
+    ...requestOf(load, window, asked),
+    ...rulesOf(load, window, begun.isCompared),
     begunAt,
     from,
     silences,
@@ -259,8 +233,7 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
   const asked = { startDate: request_start!, endDate: request_end, pageSize: page_size! };
   return {
     ...requestOf(load, window, asked),
-    window,
-    rules: rulesOf(load, window, window.is_compared),
+    ...rulesOf(load, window, window.is_compared),
     begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
     silences: undefined,
@@ -281,15 +254,11 @@ function requestOf(
   return { ...asked, feed, series: seriesOnly(window), parameters: job.service.parameters, body: job.body };
 }
 
-function rulesOf(load: Load, window: ClaimedWindow, isCompared: boolean): DrainRules {
-  const { feed, job, command, acceptRetractions } = load;
-  const reachesToday = window.last_day >= load.clock().toISOString().slice(0, 10);
+function rulesOf({ job, command, clock }: Load, window: ClaimedWindow, isCompared: boolean) {
+  const reachesToday = window.last_day >= clock().toISOString().slice(0, 10);
   return {
-    job: job.name,
-    feed,
     window,
     isCompared,
-    acceptRetractions,
     // It is not known whether end_date is included.
     sharesEdges: job.service.endDate === 'unknown',
     reachesToday,

@@ -63,7 +63,7 @@ export async function readLive(
 
 async function readOne(load: Load, series: Series): Promise<number> {
   return inStage('live', load, presentParts(series), async () => {
-    const { loadId, feed, warehouse, client, job } = load;
+    const { feed, client, job } = load;
     const page = await inStage('fetch', load, {}, () =>
       fetchLive(client, feed, series, liveLimit(load), job.service.parameters, load.abort),
     );
@@ -74,11 +74,8 @@ async function readOne(load: Load, series: Series): Promise<number> {
       readPage(page.records, { ...load, table: feed.table, series }, timesOfLive(polledAt)),
     );
     const { records } = read;
-    const live = { ...read, feed, series, loadId, polledAt };
-    countPage(
-      load,
-      await inStage('commit', load, { records }, () => commitLive(warehouse, live, load.partitions)),
-    );
+    const commit = () => commitLive(load, { ...read, series }, polledAt);
+    countPage(load, await inStage('commit', load, { records }, commit));
     warnOfOtherDays(load, series, read.outside);
     return records;
   });

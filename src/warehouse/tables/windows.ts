@@ -113,12 +113,12 @@ export async function beginDrain(
   db: Kysely<Database>,
   at: { windowId: number; loadId: number },
   rows: { table: FeedTable; series: Series },
-  request: { start: Day; end: Day | null; pageSize: number; firstUnsettled: Day },
+  request: { startDate: Day; endDate: Day | null; pageSize: number; firstUnsettled: Day },
 ): Promise<{ isCompared: boolean } | undefined> {
   const { rows: begun } = await sql<{ is_compared: boolean }>`
     with begun as (
       update gmsi.windows w
-      set request_start = ${request.start}::date, request_end = ${request.end}::date, page_size = ${request.pageSize},
+      set request_start = ${request.startDate}::date, request_end = ${request.endDate}::date, page_size = ${request.pageSize},
           first_unsettled = ${request.firstUnsettled}::date, drain_started_at = now(), next_token = null,
           pages = 0, records = 0, rows_inserted = 0, rows_changed = 0, rows_retracted = 0, records_rejected = 0,
           records_outside = 0,
