@@ -4,14 +4,14 @@ import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
 import { endOf } from '../load/ends.ts';
 import { NotInWarehouse } from '../load/evidence.ts';
+import { type ListedLoad, listLoad } from '../load/list-load.ts';
 import { tooManyRejected } from '../load/rejected.ts';
 import type { Log } from '../log.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import { forLog } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { importsOf } from '../warehouse/tables/imported-files.ts';
-import { finishLoad, type LoadTotals, noTotals, startLoad, storeTotals } from '../warehouse/tables/loads.ts';
+import { type LoadTotals, noTotals } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { compareDays, type Days } from './file-days.ts';
@@ -183,7 +183,8 @@ export async function loadFiles(
     fatal ??= error;
   }
   const end = endOf(fatal);
-  for (const load of loads.values()) await close(context, load, end?.outcome ?? outcomeOf(load), end?.error);
+  for (const load of loads.values())
+    await load.end(context.warehouse, context.log, end?.outcome ?? outcomeOf(load), end?.error);
   if (fatal !== undefined) throw fatal;
   const { loaded, loadedBefore, outside } = counts;
   return {
@@ -229,8 +230,7 @@ function refusalFor(cause: unknown): FileRefused {
   return new FileRefused(`could not be loaded: ${(cause as Error).message}`, { cause });
 }
 
-interface OpenLoad extends FileLoad {
-  readonly stopStoring: () => void;
+interface OpenLoad extends FileLoad, ListedLoad {
   hasRefused: boolean;
 }
 
@@ -239,18 +239,13 @@ async function openLoad(
   feed: Feed,
   duckdb: DuckDB | undefined,
 ): Promise<OpenLoad> {
-  const about = {
-    command: 'import',
-    job: '',
-    feed: feed.name,
-    reason: knownAt === undefined ? null : `known at ${knownAt}, as stated (--known-at)`,
-    run_by: process.runBy,
-    process_id: process.processId,
-  };
-  const loadId = await startLoad(warehouse, about);
-  const imports = knownAt === undefined ? await importsOf(warehouse, feed.name) : [loadId];
+  const reason = knownAt === undefined ? null : `known at ${knownAt}, as stated (--known-at)`;
   const totals: LoadTotals = { ...noTotals };
+  const about = { command: 'import', job: '', feed: feed.name, reason };
+  const { loadId, end } = await listLoad(warehouse, process, about, totals);
+  const imports = knownAt === undefined ? await importsOf(warehouse, feed.name) : [loadId];
   return {
+    end,
     warehouse,
     process,
     loadId,
@@ -265,21 +260,5 @@ async function openLoad(
     duckdb,
     partitions: new Set<string>(),
     hasRefused: false,
-    stopStoring: process.withEachBeat((by) =>
-      storeTotals(by, { loadId, processId: process.processId }, totals),
-    ),
   };
-}
-
-async function close(
-  { warehouse, log, process: { processId } }: LoadFilesContext,
-  { loadId, stopStoring, totals }: OpenLoad,
-  outcome: LoadOutcome,
-  error: unknown,
-): Promise<void> {
-  stopStoring();
-  const message = error instanceof Error ? error.message : null;
-  await finishLoad(warehouse, { loadId, processId }, outcome, totals, message).catch((error) =>
-    log.warn(forLog(error), 'the end of the load could not be stored'),
-  );
 }

@@ -1,10 +1,9 @@
 import { planRefresh } from '../plan/plan-refresh.ts';
 import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
-import type { LoadEnd } from './ends.ts';
 import { drainToEnd } from './evidence.ts';
-import { type LoadContext, type LoadResult, openLoad } from './load.ts';
-import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
+import type { LoadContext, LoadResult } from './load.ts';
+import { resolveLoad, runLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface BackfillContext extends LoadContext {
   /** `refresh`: the covered days that were drained longest ago, instead of those that are missing. */
@@ -18,7 +17,7 @@ export interface BackfillContext extends LoadContext {
  */
 export async function backfill(given: BackfillContext): Promise<LoadResult> {
   const { context, resolved, open: all } = await planBackfill(given);
-  const { scope, historyLimit, totals, seconds } = resolved;
+  const { scope } = resolved;
   if (!scope) return resolved.nothingToDo();
   const { warehouse } = context;
   if (all === 0) {
@@ -27,36 +26,9 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
     return { ...nothing, ...(windows.refused > 0 ? { outcome: 'incomplete' } : {}), windows, scope };
   }
 
-  const opened = await openLoad(context, {
-    command: 'backfill',
-    ...resolved,
-    scope,
-    windowsPlanned: all,
-  });
-  // A window that restarts may count twice, so progress is capped.
-  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed);
-  context.onStart?.(() => ({ totals, done: done(), all }));
-
-  let end: LoadEnd = { outcome: 'failed', error: undefined };
-  try {
-    const wanted = context.plan === 'refresh' ? undefined : { days: { ignoreCoverage: false } };
-    end = await drainToEnd(opened, wanted);
-  } finally {
-    end = resolved.endWithNotes(end);
-    await opened.close(end);
-  }
-  const windows = await countByState(warehouse, scope);
-  const { rejectedValues } = resolved.reader;
-  return {
-    ...end,
-    loadId: opened.load.loadId,
-    totals,
-    rejectedValues,
-    windows,
-    scope,
-    historyLimit,
-    seconds: seconds(),
-  };
+  const wanted = context.plan === 'refresh' ? undefined : { days: { ignoreCoverage: false } };
+  const about = { command: 'backfill', ...resolved, scope, windows: all, live: 0 } as const;
+  return runLoad(context, about, (opened) => drainToEnd(opened, wanted));
 }
 
 /**

@@ -7,25 +7,19 @@ import type { Log } from '../log.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import type { Client } from '../service/client.ts';
 import type { PageCounts } from '../warehouse/commit.ts';
-import type { PatientWarehouse, Warehouse } from '../warehouse/connect.ts';
+import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { rememberFields } from '../warehouse/tables/learned.ts';
-import {
-  addPage,
-  finishLoad,
-  type LoadTotals,
-  noTotals,
-  startLoad,
-  storeTotals,
-} from '../warehouse/tables/loads.ts';
+import { addPage, type LoadTotals, noTotals } from '../warehouse/tables/loads.ts';
 import type { Origin } from '../warehouse/tables/origin.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { WindowsByState } from '../warehouse/tables/windows.ts';
 import { type Clocks, watchClocks } from './clocks.ts';
 import type { LoadEnd, UnderWay } from './ends.ts';
+import { type ListedLoad, listLoad } from './list-load.ts';
 import { type CommittedPage, type LoadClosed, published } from './stages.ts';
 import { knownFields as fieldsKnownTo } from './unknown-fields.ts';
 
@@ -147,17 +141,10 @@ export async function openLoad(
 ): Promise<OpenLoad> {
   const { job, client, process, reason = null } = context;
   const { command, feed, totals, windowsPlanned: windows_planned, ...rest } = about;
-  const row = {
-    command,
-    job: job.name,
-    feed: feed.name,
-    reason,
-    run_by: process.runBy,
-    process_id: process.processId,
-    windows_planned,
-  };
   const knownFields = await fieldsKnownTo(context.warehouse, job, about.reader);
-  const loadId = await startLoad(context.warehouse, row);
+  const row = { command, job: job.name, feed: feed.name, reason, windows_planned };
+  const listed = await listLoad(context.warehouse, process, row, totals);
+  const { loadId } = listed;
   const log = context.log.child({ load: loadId, job: job.name });
   const { stop, abort, end, dispose } = endings(context.stop);
   const warehouse = context.warehouse.patient({ log, signal: abort });
@@ -180,40 +167,29 @@ export async function openLoad(
     startedAt: rest.clocks.machine(),
     partitions: new Set(),
   };
-  const stopStoring = process.withEachBeat((by) =>
-    storeTotals(by, { loadId, processId: process.processId }, totals),
-  );
   published.opened.publish(load);
   return {
     load,
     end,
     async close(end) {
-      stopStoring();
       dispose();
-      await close(load, end);
+      await close(load, listed, end);
       published.closed.publish({ load, end } satisfies LoadClosed);
     },
   };
 }
 
-/** Stores how the load ended. If that fails, it is tried again with each heartbeat, for as long as the process keeps the windows. */
-async function close(load: Load, end: LoadEnd): Promise<void> {
-  const { loadId, log, totals, feed, reader, process } = load;
-  const own = { loadId, processId: process.processId };
+async function close(load: Load, listed: ListedLoad, end: LoadEnd): Promise<void> {
+  const { loadId, log, feed, reader } = load;
   // Whoever has waited for minutes does not wait again.
   const warehouse = kindOf(end.error) === 'warehouse' ? load.warehouse.plain : load.warehouse;
-  const error = end.error instanceof Error ? end.error.message : null;
-  const finish = (by: Warehouse) => finishLoad(by, own, end.outcome, totals, error);
   if (reader.rejectedValues.size > 0)
     log.warn(
       { values: Object.fromEntries(reader.rejectedValues) },
       'values could not be read, so they are null',
     );
   const writes = [
-    finish(warehouse).catch((error) => {
-      log.warn(forLog(error), 'the end of the load could not be stored');
-      const stop = process.withEachBeat((by) => finish(by).then(stop));
-    }),
+    listed.end(warehouse, log, end.outcome, end.error),
     rememberFields(warehouse, feed.name, loadId, reader.fieldsSeen).then(({ appeared, vanished }) => {
       if (appeared.length > 0)
         log.warn({ fields: someOf(appeared) }, 'records have fields that no load has seen before');

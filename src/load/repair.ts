@@ -15,6 +15,7 @@ import {
   type LoadTotals,
   loadAfter,
   noTotals,
+  type OwnLoad,
   startLoad,
 } from '../warehouse/tables/loads.ts';
 import { knownValues, readLookups } from '../warehouse/tables/lookups.ts';
@@ -79,8 +80,8 @@ interface Repair extends RepairContext {
   readonly counts: RepairCounts;
   /** Counted up as batches are committed. */
   readonly totals: LoadTotals;
-  /** Returns the id of its load, which begins with the first change. */
-  readonly loadId: () => Promise<number>;
+  /** Returns its load, which begins with the first change. */
+  readonly load: () => Promise<OwnLoad>;
 }
 
 /** Records, or rows, that were read again. */
@@ -118,8 +119,7 @@ const noneRepaired = (): RepairCounts => ({
  */
 export async function repair(context: RepairContext): Promise<RepairResult> {
   const { feed, job, stop, warehouse, process } = context;
-  const { runBy: run_by, processId: process_id } = process;
-  let load: Promise<number> | undefined;
+  let load: Promise<OwnLoad> | undefined;
   const run: Repair = {
     batchSize: 1000,
     ...context,
@@ -127,15 +127,15 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     otherSeries: otherSeries(feed, knownValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
     counts: noneRepaired(),
-    loadId: () => {
-      load ??= startLoad(warehouse, { command: 'repair', job, feed: feed.name, run_by, process_id });
+    load: () => {
+      load ??= startLoad(warehouse, process, { command: 'repair', job, feed: feed.name });
       return load;
     },
   };
 
   const finish = async (outcome: LoadOutcome, error: string | null) => {
-    const own = load && { loadId: await load, processId: process_id };
-    if (!own) return;
+    if (!load) return;
+    const own = await load;
     if (outcome !== 'failed' && !(await isListed(warehouse, own, run.totals.pages)))
       throw goneBack('this repair');
     await finishLoad(warehouse, own, outcome, run.totals, error);
@@ -168,8 +168,8 @@ async function inBatches<Item>(run: Repair, source: Source<Item>): Promise<void>
 
 /** Commits a batch with the totals of the load. Reads it again in the transaction, because a load may have changed it meanwhile. */
 async function commit<Item>(run: Repair, source: Source<Item>, last: Item | undefined, found: Batch<Item>) {
-  const { warehouse, feed, totals, process } = run;
-  const own = { loadId: await run.loadId(), processId: process.processId };
+  const { warehouse, feed, totals } = run;
+  const own = await run.load();
   const { isReadAgain } = source;
   let batch = found;
   const written = await commitRecords(

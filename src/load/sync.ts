@@ -1,19 +1,12 @@
 import { planDueSync } from '../plan/plan-sync.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
-import { countByState, countOpen } from '../warehouse/tables/windows.ts';
+import { countOpen } from '../warehouse/tables/windows.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
 import { drainToEnd, goneBack, isKnown } from './evidence.ts';
-import {
-  countingTotals,
-  type LoadContext,
-  type LoadResult,
-  nothingDone,
-  type OpenLoad,
-  openLoad,
-} from './load.ts';
+import { countingTotals, type LoadContext, type LoadResult, nothingDone, type OpenLoad } from './load.ts';
 import { type LiveRead, readLive } from './read-live.ts';
-import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
+import { resolveLoad, runLoad, withLearnedFacts } from './resolve-load.ts';
 
 export interface SyncResult extends LoadResult {
   readonly live: Omit<LiveRead, 'end'>;
@@ -21,7 +14,7 @@ export interface SyncResult extends LoadResult {
   readonly seriesSkipped: number;
 }
 
-const noLive = { series: 0, records: 0, failed: 0 };
+const noLive: SyncResult['live'] = { series: 0, records: 0, failed: 0 };
 
 /**
  * Brings a job's series up to date. Drains the lookback days again and every day since the newest covered one, then reads
@@ -36,52 +29,25 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   const nothing = () => ({ ...resolved.nothingToDo(), live: noLive, seriesSkipped: 0 });
   if (!resolved.scope) return nothing();
 
-  const { totals } = resolved;
   const plan = await planDueSync(context, resolved.scope, { ...resolved, now: resolved.clocks.now() });
   if (!plan) return nothing();
 
   const { scope, live } = plan;
   const nobody = { loadId: 0, leaseSeconds: context.process.leaseSeconds };
   const open = await countOpen(warehouse, scope, nobody);
-  const opened = await openLoad(context, {
-    command: 'sync',
-    ...resolved,
-    scope,
-    windowsPlanned: open.free + open.held,
+  const windows = open.free + open.held;
+  let answered = noLive;
+  const about = { command: 'sync', ...resolved, scope, windows, live: live.length } as const;
+  const result = await runLoad(context, about, async (opened, onLive) => {
+    const drained = await drainToEnd(opened, { days: plan, series: plan.series });
+    if (live.length === 0 || !mayContinue(drained, opened)) return drained;
+    const { end, ...read } = await readLive(opened.load, live, onLive);
+    answered = read;
+    const whole = moreSevere(drained, end);
+    if (await isKnown(opened.load)) return whole;
+    return moreSevere(whole, { outcome: 'incomplete', error: goneBack('this load') });
   });
-  const all = open.free + open.held + live.length;
-  let tried = 0;
-  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + tried);
-  context.onStart?.(() => ({ totals, done: done(), all }));
-
-  let end: LoadEnd = { outcome: 'failed', error: undefined };
-  let read: LiveRead | undefined;
-  try {
-    end = await drainToEnd(opened, { days: plan, series: plan.series });
-    if (live.length > 0 && mayContinue(end, opened)) {
-      read = await readLive(opened.load, live, () => tried++);
-      end = moreSevere(end, read.end);
-      if (!(await isKnown(opened.load)))
-        end = moreSevere(end, { outcome: 'incomplete', error: goneBack('this load') });
-    }
-  } finally {
-    end = resolved.endWithNotes(end);
-    await opened.close(end);
-  }
-  const windows = await countByState(warehouse, scope);
-  const { end: _, ...answered } = read ?? { ...noLive, end };
-  return {
-    ...end,
-    loadId: opened.load.loadId,
-    totals,
-    rejectedValues: resolved.reader.rejectedValues,
-    windows,
-    scope,
-    seconds: resolved.seconds(),
-    historyLimit: resolved.historyLimit,
-    live: answered,
-    seriesSkipped: plan.seriesSkipped,
-  };
+  return { ...result, live: answered, seriesSkipped: plan.seriesSkipped };
 }
 
 /** A sync that another process may have been running. */

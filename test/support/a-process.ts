@@ -22,9 +22,10 @@ export function aProcess(
 
 /** Registers a load of a process that sends one heartbeat. @returns the id of the load */
 export async function aLoad(db: Warehouse, run_by = 'test'): Promise<number> {
-  const process_id = randomUUID();
-  await registerProcess(db, { ...about, process_id });
-  return startLoad(db, { command: 'backfill', job: 'job', feed: 'gmsi-headlines', run_by, process_id });
+  const processId = randomUUID();
+  await registerProcess(db, { ...about, process_id: processId });
+  const load = { command: 'backfill', job: 'job', feed: 'gmsi-headlines' };
+  return (await startLoad(db, { processId, runBy: run_by }, load)).loadId;
 }
 
 /** Lets the process of a load have sent its last heartbeat an hour ago. */

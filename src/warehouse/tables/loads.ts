@@ -25,22 +25,21 @@ export function addPage(totals: LoadTotals, counts: PageCounts): void {
   for (const name of Object.keys(noCounts) as (keyof PageCounts)[]) totals[name] += counts[name];
 }
 
+/** A load of a process. A warehouse that went back in time may give its number to the load of another one. */
+export interface OwnLoad {
+  readonly loadId: number;
+  readonly processId: string;
+}
+
 /** Registers a load. A repetition after a lost reply finds the same load, and registers no second one. */
 export async function startLoad(
   db: Kysely<Database>,
-  load: {
-    command: string;
-    job: string;
-    feed: string;
-    reason?: string | null;
-    run_by: string;
-    process_id: string;
-    windows_planned?: number | null;
-  },
-): Promise<number> {
+  { processId, runBy }: { readonly processId: string; readonly runBy: string },
+  load: { command: string; job: string; feed: string; reason?: string | null; windows_planned?: number },
+): Promise<OwnLoad> {
   const { load_id } = await db
     .insertInto('gmsi.loads')
-    .values({ ...load, idempotency_key: randomUUID() })
+    .values({ ...load, run_by: runBy, process_id: processId, idempotency_key: randomUUID() })
     .onConflict((own) =>
       own
         .column('idempotency_key')
@@ -48,13 +47,7 @@ export async function startLoad(
     )
     .returning('load_id')
     .executeTakeFirstOrThrow();
-  return load_id;
-}
-
-/** A load of a process. A warehouse that went back in time may give its number to the load of another one. */
-export interface OwnLoad {
-  readonly loadId: number;
-  readonly processId: string;
+  return { loadId: load_id, processId };
 }
 
 /** Stores the totals of a load so far. */
