@@ -5,9 +5,7 @@ import { inPackage } from '../src/package.ts';
 import { createLog } from '../src/terminal/log.ts';
 import { print } from '../src/terminal/print.ts';
 import { table } from '../src/terminal/table.ts';
-import { coverageEndpoints } from '../src/web/coverage.ts';
-import { contentsEndpoints, runsEndpoints } from '../src/web/runs.ts';
-import { sentimentEndpoints } from '../src/web/sentiment.ts';
+import { warehouseEndpoints } from '../src/web/endpoints.ts';
 import { serveWeb } from '../src/web/server.ts';
 import { filled, timed } from './fill.ts';
 import { open } from './server.ts';
@@ -29,12 +27,7 @@ export async function askPage(url: string): Promise<Verdict[]> {
     token: undefined,
     page: inPackage('dist/page'),
     log: createLog({ level: 'error', readable: true }),
-    endpoints: [
-      ...contentsEndpoints,
-      ...coverageEndpoints,
-      ...sentimentEndpoints,
-      ...runsEndpoints({ leaseSeconds: 30, apiKey: undefined, clock: () => new Date() }),
-    ],
+    endpoints: warehouseEndpoints({ leaseSeconds: 30, apiKey: undefined, clock: () => new Date() }),
   });
   const lists = await listsOf(url);
   const measured: { what: string; size: Size; first: number; again: number }[] = [];

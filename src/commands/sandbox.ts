@@ -104,13 +104,12 @@ const world = { keys: [key], seed: 'demo', volume: 0.6 };
 /** The service revises and withdraws a few headlines of these days after the first load, so that people see what gmsi keeps. */
 const revised = { from: '2025-10-04', changes: { revised: 0.01, withdrawn: 0.003 } };
 const question = sentimentOverTime({
-  countries: ['US'],
-  topics: ['Inflation-Food'],
-  matchTypes: ['COMBINED'],
+  country: ['US'],
+  topic: ['Inflation-Food'],
+  match_type: ['COMBINED'],
   from: '2025-01-01',
   to: '2025-12-31',
   by: 'month',
-  asOf: null,
 });
 
 /**

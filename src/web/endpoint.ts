@@ -46,6 +46,15 @@ export function endpoint<Path extends string, Takes extends z.ZodObject, Row ext
   return { path, about, row, ...usual, ...others, takes: strict, answer: { ask } } satisfies Endpoint;
 }
 
+/** Defines an endpoint that always asks the same. */
+export function withoutParameters<Path extends string, Row extends z.ZodObject>(
+  path: Path,
+  asked: Question<Readonly<z.output<Row>>> & { readonly row: Row },
+  of: Partial<Pick<Endpoint, 'rights' | 'isLive'>> = {},
+) {
+  return endpoint(path, asked.about, { takes: z.object({}), row: asked.row, ...of, ask: () => asked });
+}
+
 /** An answer as sent: cells by column. */
 export interface Answer {
   readonly columns: readonly string[];
@@ -108,9 +117,10 @@ export function several(what: string, atMost: number) {
     .describe(`${what}; give it several times for several.`);
 }
 
+/** The most rows of an answer. */
+export function limit(usual: number, most = 1000) {
+  return z.coerce.number().pipe(z.int().min(1).max(most)).default(usual);
+}
+
 /** The length of buckets. */
 export const by = z.enum(['hour', 'day', 'week', 'month']).default('day');
-
-export const score = z.number().nullable();
-export const time = z.date();
-export const exactTime = z.string().describe('To the microsecond.');

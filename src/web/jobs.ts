@@ -7,16 +7,17 @@ import { forecast } from '../plan/forecast.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { timeText } from '../warehouse/questions/reading.ts';
 import { lastLoadOfJobs } from '../warehouse/questions/status.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { type Endpoint, exactTime, time } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 
 const count = z.int().nullable();
 
 const row = z.object({
   job: z.string(),
   feed: z.string().nullable().describe('null if the file cannot be read.'),
-  last_load_at: exactTime.nullable().describe('null if it was never loaded.'),
+  last_load_at: timeText.nullable().describe('null if it was never loaded.'),
   to: z.string().nullable().describe('The last day of its period so far.'),
   series: count.describe('null if the lists of the service were never fetched.'),
   complete: count.describe('Series that have all days that no longer change.'),
@@ -38,7 +39,8 @@ const row = z.object({
     .string()
     .nullable()
     .describe('The process that has stored another version of the file, which workers run.'),
-  next_run: time
+  next_run: z
+    .date()
     .nullable()
     .describe(
       'In the past if it is due or being loaded; null if no worker runs it, or nothing is to be run.',
@@ -49,7 +51,7 @@ const row = z.object({
   reserve: count,
   requests_used: count.describe('By all that use the key.'),
   projected: count.describe("The least by the month's end."),
-  spent_by: time.nullable().describe('null if the month ends before.'),
+  spent_by: z.date().nullable().describe('null if the month ends before.'),
   problem: z.string().nullable().describe('What is wrong with the file.'),
 });
 

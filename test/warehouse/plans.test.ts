@@ -227,7 +227,7 @@ test.for(['coverage_by_day', 'coverage_gaps'])(
 );
 
 test('the coverage of all series reads no window whose days are settled', async () => {
-  const asked = { feed: 'gmsi-headlines', matchType: 'COMBINED', from: '2016-01-01', to: '2025-12-31' };
+  const asked = { feed: 'gmsi-headlines', match_type: 'COMBINED', from: '2016-01-01', to: '2025-12-31' };
   const reads = await readsOf(sqlText(warehouse.db, coverageOfSeries(asked)));
   expect(reads.filter(({ from }) => from === 'windows').map(({ by }) => by)).toEqual(['windows_uncovered']);
 });

@@ -1,8 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { isUncovered } from './coverage.ts';
-import type { Question } from './reading.ts';
+import { latest } from './headlines.ts';
+import { question, score, text, timeText } from './reading.ts';
 import { type Model, stateOfAll } from './sentiment.ts';
 
 /**
@@ -14,9 +16,9 @@ export type Against = 'before' | 'quarter' | 'year';
 /** The move of a mean score from an earlier period to a later one. */
 export interface MoveAsked {
   /** Which series: all combinations of these lists; an empty list is for all. */
-  readonly countries: readonly string[];
-  readonly topics: readonly string[];
-  readonly matchType: string;
+  readonly country: readonly string[];
+  readonly topic: readonly string[];
+  readonly match_type: string;
   readonly model: Model;
   readonly from: Day;
   /** Inclusive. */
@@ -30,29 +32,29 @@ export interface ChangesAsked extends MoveAsked {
 }
 
 /** The mean score of a period, compared with an earlier one, and what it adds to the move of all series together. */
-export interface Change {
-  /** `null` for a topic over all countries, and for all series together. */
-  readonly country: string | null;
-  /** `null` for a country over all topics, and for all series together. */
-  readonly topic: string | null;
-  /** `null` without headlines. */
-  readonly mean: number | null;
-  /** Headlines of the period with a score. */
-  readonly headlines: number;
-  /** The same of the earlier period. */
-  readonly mean_before: number | null;
-  readonly headlines_before: number;
-  readonly change: number | null;
-  /** Part of the change of all series together, which is the sum of all parts; `null` if that has no change. */
-  readonly contribution: number | null;
-  /** The change in standard errors, which follow from how daily means scatter within both periods; `null` for fewer than 7 days with headlines. */
-  readonly z: number | null;
-  /** What is loaded of each period (`gmsi.state_of`), over all series that were requested. */
-  readonly state: string;
-  readonly state_before: string;
-  readonly before_from: Day;
-  readonly before_to: Day;
-}
+export const changeRow = z.object({
+  country: text,
+  topic: text.describe('Neither country nor topic: all series together.'),
+  mean: score,
+  headlines: z.int().describe('With a score.'),
+  mean_before: score,
+  headlines_before: z.int(),
+  change: score,
+  contribution: score.describe(
+    'Part of the change of all series together, which is the sum of all parts: the share of all headlines times the distance of their mean from the earlier mean of all, for the later period minus the same for the earlier one.',
+  ),
+  z: score.describe(
+    'The change in standard errors, which follow from how daily means scatter; null for fewer than 7 days with headlines.',
+  ),
+  state: z
+    .string()
+    .describe(
+      'What is loaded of the period, over all series of the row: covered, settling, partial or not loaded.',
+    ),
+  state_before: z.string(),
+  before_from: z.string().describe('First day (UTC) of the earlier period …'),
+  before_to: z.string().describe('… and its last day, inclusive.'),
+});
 
 /** Most rows of an answer, without that of all series together. */
 const mostChanges = 500;
@@ -79,10 +81,10 @@ function periodsOf({ from, to, against }: MoveAsked) {
   };
 }
 
-function ofSeries({ countries, topics, matchType }: MoveAsked): RawBuilder<boolean> {
+function ofSeries({ country, topic, match_type }: MoveAsked): RawBuilder<boolean> {
   const isIn = (column: string, values: readonly string[]) =>
     values.length === 0 ? sql`` : sql` and ${sql.ref(column)} = any(${[...values]}::text[])`;
-  return sql`match_type = ${matchType}${isIn('country', countries)}${isIn('topic', topics)}`;
+  return sql`match_type = ${match_type}${isIn('country', country)}${isIn('topic', topic)}`;
 }
 
 const aboutAgainst = { before: 'as many days before', quarter: 'the 90 days before', year: 'a year earlier' };
@@ -120,8 +122,8 @@ function sumsOf(count: RawBuilder<unknown>, sum: RawBuilder<unknown>): RawBuilde
 }
 
 /** Returns what changed most, in standard errors, after a row of all series together. */
-export function sentimentChanges(asked: ChangesAsked): Question<Change> {
-  const { matchType, model, of } = asked;
+export function sentimentChanges(asked: ChangesAsked) {
+  const { match_type, model, of } = asked;
   const type = model === 'semantic' ? 'semantic_sentiment' : model;
   const periods = periodsOf(asked);
   const country = of === 'topic' ? sql`''` : sql`country`;
@@ -131,9 +133,10 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
   const daysAndSums = sql`sum(sum ^ 2 / count) as squares, count(*) as days, ${sumsOf(sql`count`, sql`sum`)}`;
   const stateIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`gmsi.state_of(daterange(${first}, ${last}, '[]'), covered, settling, partial, false)`;
-  return {
-    about: `Change of ${aboutMove(asked)}`,
-    query: sql<Change>`
+  return question(
+    changeRow,
+    `Change of ${aboutMove(asked)}`,
+    sql`
       with by_day as (
         select ${country} as country, ${topic} as topic, is_now, day, sum(sentiment_sum) as sum, sum(headline_count) as count
         from ${periods.rows}
@@ -146,10 +149,11 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
         -- One row, also without headlines.
         select null, null, ${daysAndSums} from by_day where country is null
       ), changed as (
-        select part.*, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before, s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
+        select part.*, s / nullif(n, 0) as mean, s0 / nullif(n0, 0) as mean_before,
+               s / nullif(n, 0) - s0 / nullif(n0, 0) as change,
                case when days >= ${sql.lit(leastDays)}
-                    then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0)) / (days - 2)
-                              * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
+                    then sqrt(greatest(0, squares - coalesce(s ^ 2 / nullif(n, 0), 0) - coalesce(s0 ^ 2 / nullif(n0, 0), 0))
+                              / (days - 2) * (1.0 / nullif(n, 0) + 1.0 / nullif(n0, 0))) end as error
         from compared as part
       ), states as (
         select country, topic, ${stateOfAll('state')} as state, ${stateOfAll('state_before')} as state_before
@@ -158,9 +162,10 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
           union
           select ${requested} from gmsi.windows where ${isRequested} and ${isUncovered}
         ) as series
-        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${matchType}, '')
+        cross join lateral gmsi.series_days('gmsi-headlines', own_country, own_topic, '', ${match_type}, '')
         cross join lateral (
-          select ${stateIn(periods.first, periods.last)} as state, ${stateIn(periods.beforeFirst, periods.beforeLast)} as state_before
+          select ${stateIn(periods.first, periods.last)} as state,
+                 ${stateIn(periods.beforeFirst, periods.beforeLast)} as state_before
         ) as each
         group by grouping sets ((country, topic), ())
       )
@@ -174,27 +179,28 @@ export function sentimentChanges(asked: ChangesAsked): Question<Change> {
       from changed as part
       cross join (select * from compared where country is null) as total
       left join states on states.country is not distinct from part.country and states.topic is not distinct from part.topic
-      order by part.country is not null, abs(part.change / nullif(part.error, 0)) desc nulls last, abs(part.change) desc nulls last, 1, 2
+      order by part.country is not null, abs(part.change / nullif(part.error, 0)) desc nulls last,
+               abs(part.change) desc nulls last, 1, 2
       limit ${sql.lit(mostChanges + 1)}`,
-  };
+  );
 }
 
 /** Headlines that say the same, in both periods, and what they add to the move of the mean. */
-export interface StoryOfMove {
-  /** As its latest headline puts it; `null` for the stories that are summed up. */
-  readonly headline: string | null;
-  readonly source: string | null;
-  readonly url: string | null;
-  readonly last_at: string;
-  /** Of how many further stories the row is the sum; `null` if it is of one. */
-  readonly others: number | null;
-  readonly mean: number | null;
-  readonly headlines: number;
-  readonly mean_before: number | null;
-  readonly headlines_before: number;
-  /** Part of the move of the mean, which is the sum of all parts. */
-  readonly contribution: number;
-}
+export const storyOfMoveRow = z.object({
+  headline: text.describe('As its latest headline puts it.'),
+  source: text,
+  url: text,
+  last_at: timeText,
+  others: z
+    .int()
+    .nullable()
+    .describe('Of how many further stories the row is the sum; null if it is of one.'),
+  mean: score,
+  headlines: z.int().describe('Headlines of the period that say the same (gmsi.story_key).'),
+  mean_before: score,
+  headlines_before: z.int(),
+  contribution: z.number().describe('To the change of the mean, which is the sum of all contributions.'),
+});
 
 /** Most stories that raise the mean, and most that lower it. */
 const mostStories = 50;
@@ -203,16 +209,15 @@ const mostStories = 50;
  * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods has
  * no headlines.
  */
-export function storiesOfMove(asked: MoveAsked): Question<StoryOfMove> {
+export function storiesOfMove(asked: MoveAsked) {
   const { rows, first, last, beforeFirst, beforeLast } = periodsOf(asked);
   const isIn = (first: RawBuilder<unknown>, last: RawBuilder<unknown>) =>
     sql`published_at >= ${first}::timestamp at time zone 'UTC' and published_at < (${last} + 1)::timestamp at time zone 'UTC'`;
-  const latest = (column: string) =>
-    sql`(array_agg(${sql.ref(column)} order by published_at desc, headline_id))[1] as ${sql.ref(column)}`;
-  return {
-    about: `Stories behind the change of ${aboutMove(asked)}`,
+  return question(
+    storyOfMoveRow,
+    `Stories behind the change of ${aboutMove(asked)}`,
     // The days of both periods stand beside the join, because constants prune partitions.
-    query: sql<StoryOfMove>`
+    sql`
       with scored as (
         select is_now, headline_id, headline, source, url, published_at, score
         from (
@@ -226,8 +231,7 @@ export function storiesOfMove(asked: MoveAsked): Question<StoryOfMove> {
       ), total as (
         select ${sumsOf(sql`1`, sql`score`)} from scored
       ), stories as (
-        select ${latest('headline')}, ${latest('source')}, ${latest('url')}, max(published_at) as last_at,
-               ${sumsOf(sql`1`, sql`score`)}
+        select ${latest}, max(published_at) as last_at, ${sumsOf(sql`1`, sql`score`)}
         from scored
         group by coalesce(gmsi.story_key(headline), headline_id)
       ), ranked as (
@@ -249,5 +253,5 @@ export function storiesOfMove(asked: MoveAsked): Question<StoryOfMove> {
              s0 / nullif(n0, 0) as mean_before, n0 as headlines_before, contribution
       from shown
       order by others is not null, contribution desc, shown.last_at desc`,
-  };
+  );
 }

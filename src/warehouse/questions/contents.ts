@@ -1,25 +1,21 @@
 import { sql } from 'kysely';
-import type { Series } from '../../feeds/feed.ts';
-import type { Day } from '../database.ts';
+import { z } from 'zod';
 import { exactTime } from '../exact-time.ts';
 import { seriesColumns } from '../tables/series.ts';
 import { isUncovered } from './coverage.ts';
-import type { Question } from './reading.ts';
-
-/** How much of a feed is loaded, over all series of a match type. */
-export interface LoadedFeed {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly series: number;
-  /** First and last day that any series has covered or any window requests. */
-  readonly oldest: Day;
-  readonly newest: Day;
-}
+import { question, type RowOf, text, timeText } from './reading.ts';
 
 /** Returns the requested feeds. Coverage has the days of drained and settled windows, which are most. */
-export const loadedFeeds: Question<LoadedFeed> = {
-  about: 'What is loaded, by feed',
-  query: sql<LoadedFeed>`
+export const loadedFeeds = question(
+  z.object({
+    feed: z.string(),
+    match_type: z.string(),
+    series: z.int(),
+    oldest: z.string().describe('The first day that any series has covered or any window requests.'),
+    newest: z.string(),
+  }),
+  'What is loaded, by feed and match type',
+  sql`
       select feed, match_type, count(distinct (country, topic, ticker, variant))::int as series,
              min(first) as oldest, max(last) as newest
       from (
@@ -30,18 +26,25 @@ export const loadedFeeds: Question<LoadedFeed> = {
         from gmsi.windows where ${isUncovered}
       ) as asked
       group by 1, 2 order by 1, 2`,
-};
+);
+export type LoadedFeed = RowOf<typeof loadedFeeds.row>;
 
-/** A series and how many records its windows had. */
-export interface FullSeries extends Series {
-  readonly records: number;
-}
+export const fullSeriesRow = z.object({
+  feed: z.string(),
+  country: z.string(),
+  topic: z.string(),
+  ticker: z.string(),
+  match_type: z.string(),
+  variant: z.string(),
+  records: z.int(),
+});
 
 /** Returns the series of a feed with the most records lately, which has most to show. */
-export function fullestSeries(feed: string, atMost: number): Question<FullSeries> {
-  return {
-    about: `The series of ${feed} with the most records in its last year`,
-    query: sql<FullSeries>`
+export function fullestSeries(feed: string, atMost: number) {
+  return question(
+    fullSeriesRow,
+    `The series of ${feed} with the most records in its last year`,
+    sql`
       select ${seriesColumns}, sum(records)::bigint as records
       from gmsi.windows
       where feed = ${feed}
@@ -50,21 +53,19 @@ export function fullestSeries(feed: string, atMost: number): Question<FullSeries
       having sum(records) > 0
       order by records desc, ${seriesColumns}
       limit ${atMost}::int`,
-  };
+  );
 }
 
-/** What a feed's past moments can show. */
-export interface Known {
-  /** When the first rows were stored; `null` if there are none. As text (UTC), to the microsecond, as is the other time. */
-  readonly first_at: string | null;
-  /** When the latest load began that changed or retracted rows, if one did. */
-  readonly changed_at: string | null;
-}
+export const knownRow = z.object({
+  first_at: timeText.nullable().describe('When the first rows were stored.'),
+  changed_at: timeText.nullable().describe('When the latest load began that changed or retracted rows.'),
+});
 
-export function knownSince(feed: string): Question<Known> {
-  return {
-    about: `Since when rows of ${feed} are known, and when a load last changed some`,
-    query: sql<Known>`
+export function knownSince(feed: string) {
+  return question(
+    knownRow,
+    `Since when rows of ${feed} are known, and when a load last changed some`,
+    sql`
       select ${exactTime('first_at')} as first_at, ${exactTime('changed_at')} as changed_at
       from (
         select coalesce((select min(finished_at) from gmsi.windows
@@ -75,20 +76,18 @@ export function knownSince(feed: string): Question<Known> {
         from gmsi.loads
         where feed = ${feed}
       ) as known`,
-  };
+  );
 }
 
-/** A country or a topic that the service lists, or a loaded ticker, of which it may list very many. */
-export interface Listed {
-  readonly kind: 'country' | 'topic' | 'ticker';
-  readonly code: string;
-  /** The name of a country or a ticker, a topic's category. */
-  readonly name: string | null;
-}
-
-export const listedSeries: Question<Listed> = {
-  about: 'The countries and topics that the service lists, and the loaded tickers of its list',
-  query: sql<Listed>`
+/** Only loaded tickers, because the service may list very many. */
+export const listedSeries = question(
+  z.object({
+    kind: z.enum(['country', 'topic', 'ticker']),
+    code: z.string(),
+    name: text.describe('The name of a country or a ticker, the category of a topic.'),
+  }),
+  'The countries and topics that the service lists, and the loaded tickers of its list',
+  sql`
       select 'country' as kind, country as code, name from gmsi.countries where listed
       union all
       select 'topic', topic, category from gmsi.topics where listed
@@ -96,32 +95,32 @@ export const listedSeries: Question<Listed> = {
       select 'ticker', code, name from gmsi.lookups
       where lookup = 'tickers' and listed and code in (select ticker from gmsi.coverage)
       order by kind, code`,
-};
+);
+
+export const ruleRow = z.object({ model: z.string(), rule: z.string() });
 
 /** The rules by which the service scores headlines of a topic, by model; empty if it sends none. */
-export function topicRules(topic: string): Question<{ readonly model: string; readonly rule: string }> {
-  return {
-    about: `The service's rules for the scores of ${topic}`,
-    query: sql<{ readonly model: string; readonly rule: string }>`
+export function topicRules(topic: string) {
+  return question(
+    ruleRow,
+    `The service's rules for the scores of ${topic}`,
+    sql`
       select replace(rules.key, '_sentiment', '') as model, rules.value as rule
       from gmsi.topics cross join lateral jsonb_each_text(case jsonb_typeof(classification_rule)
                                                           when 'object' then classification_rule else '{}' end) as rules
       where topic = ${topic} order by 1`,
-  };
+  );
 }
 
-/** Returns whether the headlines are real or made up; `null` before the first answer. */
-export const servedBy: Question<{ readonly served_by: 'service' | 'sandbox' }> = {
-  about: 'Who filled the warehouse',
-  query: sql`select served_by from gmsi.origin`,
-};
+/** No row before the first answer. */
+export const servedBy = question(
+  z.object({ served_by: z.enum(['service', 'sandbox']) }),
+  'Whether the headlines are real or from a sandbox',
+  sql`select served_by from gmsi.origin`,
+);
 
-/** Moments that have a name. */
-export const namedMoments: Question<{
-  readonly name: string;
-  readonly at: string;
-  readonly note: string | null;
-}> = {
-  about: 'Moments that have a name, the newest first',
-  query: sql`select name, ${exactTime('at')} as at, note from gmsi.moments order by moments.at desc, name limit 500`,
-};
+export const namedMoments = question(
+  z.object({ name: z.string(), at: timeText, note: text }),
+  'Moments that have a name (gmsi snapshot), the newest first',
+  sql`select name, ${exactTime('at')} as at, note from gmsi.moments order by moments.at desc, name limit 500`,
+);

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Series } from '../../feeds/feed.ts';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
@@ -8,35 +9,19 @@ import {
   isOfSeries,
   jobsWanting,
   nameOfSeries,
+  sameSeries,
   type WantedScope,
   type WindowScope,
 } from '../tables/series.ts';
 import { type Moment, momentSql } from './moment.ts';
-import type { Question } from './reading.ts';
+import { question, type RowOf, text, timeText } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
 export interface CoverageAsked {
   readonly feed: string;
-  readonly matchType: string;
+  readonly match_type: string;
   readonly from: Day;
   readonly to: Day;
-}
-
-/** The days of a series by state; all other days were never requested. */
-export interface SeriesCoverage {
-  readonly country: string;
-  readonly topic: string;
-  readonly ticker: string;
-  readonly variant: string;
-  readonly covered: number;
-  /** Drained, but not over at that time, or still changing. */
-  readonly settling: number;
-  readonly running: number;
-  readonly pending: number;
-  readonly failed: number;
-  readonly refused: number;
-  /** The days from the first to the last, as lengths of equal states: `covered 300, failed 20, never 45`. */
-  readonly timeline: string;
 }
 
 /**
@@ -45,11 +30,27 @@ export interface SeriesCoverage {
  */
 export const isUncovered = sql<boolean>`case when state = 'drained' then last_day >= first_unsettled else true end`;
 
+const seriesParts = { country: z.string(), topic: z.string(), ticker: z.string(), variant: z.string() };
+
+/** All other days were never requested. */
+export const coverageRow = z.object({
+  ...seriesParts,
+  covered: z.int(),
+  running: z.int(),
+  failed: z.int(),
+  refused: z.int(),
+  pending: z.int(),
+  settling: z.int().describe('Drained, but not over at that time, or still changing.'),
+  timeline: z
+    .string()
+    .describe('The days in order, as lengths of equal states: covered 300, failed 20, never 45.'),
+});
+
 /**
  * Counts the days of each series by state. Each day counts once: as covered, else running, failed, refused, waiting or
  * settling. Reads only ranges, never a list of days.
  */
-export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): Question<SeriesCoverage> {
+export function coverageOfSeries({ feed, match_type, from, to }: CoverageAsked) {
   // Days that have this state and none of the states before it.
   const ranges = (state: string, ...before: readonly string[]) =>
     `missing * ${state}${before.map((other) => ` - coalesce(${other}, '{}')`).join('')}`;
@@ -68,15 +69,16 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
   const counts = Object.keys(states)
     .filter((state) => state !== 'never')
     .map((state) => `coalesce(sum(length) filter (where state = '${state}'), 0)::int as ${state}`);
-  return {
-    about: `Days of ${feed} (${matchType}) from ${from} to ${to}, by series and by what became of them`,
-    query: sql<SeriesCoverage>`
+  return question(
+    coverageRow,
+    `Days of ${feed} (${match_type}) from ${from} to ${to}, by series and by what became of them`,
+    sql`
       with asked as (
         select datemultirange(daterange(${from}::date, ${to}::date, '[]')) as days
       ), covered as (
         select country, topic, ticker, variant, c.days * asked.days as days
         from gmsi.coverage c cross join asked
-        where c.feed = ${feed} and c.match_type = ${matchType} and c.days && asked.days
+        where c.feed = ${feed} and c.match_type = ${match_type} and c.days && asked.days
       ), standing as (
         select country, topic, ticker, variant,
                range_agg(w.days) filter (where state = 'draining') as draining,
@@ -85,7 +87,7 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
                range_agg(w.days) filter (where state = 'pending') as pending,
                range_agg(w.days) filter (where state = 'drained') as drained
         from gmsi.windows w cross join asked
-        where w.feed = ${feed} and w.match_type = ${matchType} and w.days && asked.days
+        where w.feed = ${feed} and w.match_type = ${match_type} and w.days && asked.days
           and ${isUncovered}
         group by 1, 2, 3, 4
       ), parts as (
@@ -101,35 +103,34 @@ export function coverageOfSeries({ feed, matchType, from, to }: CoverageAsked): 
       ) as measured
       group by country, topic, ticker, variant
       order by country, topic, ticker, variant`,
-  };
+  );
 }
 
-/** A window as the page shows it, without its token, which belongs to the key. */
-export interface WindowShown {
-  readonly window_id: number;
-  readonly first_day: Day;
-  readonly last_day: Day;
-  readonly state: string;
-  readonly pages: number;
-  readonly records: number;
-  readonly attempts: number;
-  readonly is_half_drained: boolean;
-  /** As text (UTC), to the microsecond. */
-  readonly finished_at: string | null;
-  readonly last_error: string | null;
-  /** The job that last requested it. */
-  readonly job: string | null;
-}
+/** A window without its token, which belongs to the key. */
+export const windowRow = z.object({
+  window_id: z.int(),
+  first_day: z.string(),
+  last_day: z.string(),
+  state: z.string(),
+  pages: z.int(),
+  records: z.int(),
+  attempts: z.int(),
+  is_half_drained: z.boolean(),
+  finished_at: timeText.nullable(),
+  last_error: text,
+  job: text.describe('The job that last requested it.'),
+});
 
 /** Returns the windows of a series that have days of a period, the latest days first. */
 export function windowsOfSeries(
   series: Series,
   { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
   atMost: number,
-): Question<WindowShown> {
-  return {
-    about: `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
-    query: sql<WindowShown>`
+) {
+  return question(
+    windowRow,
+    `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
+    sql`
       select window_id, first_day, last_day, state, w.pages, w.records, attempts,
              next_token is not null as is_half_drained, ${exactTime('w.finished_at')} as finished_at,
              last_error, nullif(l.job, '') as job
@@ -137,26 +138,25 @@ export function windowsOfSeries(
       where ${isOfSeries('w', series)} and w.days && daterange(${from}::date, ${to}::date, '[]')
       order by first_day desc, window_id desc
       limit ${atMost}::int`,
-  };
+  );
 }
 
 /** Windows of a job that failed or were refused for the same cause. */
-export interface Failures {
-  readonly feed: string;
-  readonly state: 'failed' | 'refused';
-  /** A job that wants them; if none does, the one that last requested them; `null` if an import did. */
-  readonly job: string | null;
-  /** The message of one of the windows. */
-  readonly cause: string | null;
-  readonly windows: number;
-  readonly series: number;
-  /** One of the series. */
-  readonly example: string;
-  readonly first_day: Day;
-  readonly last_day: Day;
-  /** False if no job wants any of their days, so that no load tries them again. */
-  readonly is_wanted: boolean;
-}
+export const failureRow = z.object({
+  feed: z.string(),
+  state: z.enum(['failed', 'refused']),
+  job: text.describe('A job that wants them, else the one that last requested them; null if an import did.'),
+  cause: text.describe('The message of one of the windows.'),
+  windows: z.int(),
+  series: z.int(),
+  example: z.string().describe('One of the series.'),
+  first_day: z.string(),
+  last_day: z.string(),
+  is_wanted: z
+    .boolean()
+    .describe('False if no job wants any of their days, so that no load tries them again.'),
+});
+export type Failures = RowOf<typeof failureRow>;
 
 const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
 
@@ -172,11 +172,12 @@ export function failuresByCause({
 }: {
   readonly scopes?: readonly WindowScope[] | undefined;
   readonly wanted?: readonly WantedScope[] | undefined;
-} = {}): Question<Failures> {
+} = {}) {
   const isAsked = scopes ? sql.join([sql`false`, ...scopes.map(inScope)], sql` or `) : sql`true`;
-  return {
-    about: 'Windows that failed or were refused, by cause',
-    query: sql<Failures>`
+  return question(
+    failureRow,
+    'Windows that failed or were refused, by cause (50 causes at most)',
+    sql`
       select w.feed, w.state, wanted.job, min(${ownCause}) as cause, count(*) as windows,
              count(distinct (country, topic, ticker, match_type, variant)) as series,
              min(${nameOfSeries('w')}) as example, min(w.first_day) as first_day, max(w.last_day) as last_day, is_wanted
@@ -190,29 +191,26 @@ export function failuresByCause({
       where w.state in ('failed', 'refused') and (${isAsked})
       group by 1, 2, 3, is_wanted, regexp_replace(${ownCause}, '/\\S+|\\m(?!\\d{3}\\M)\\d[\\d:.,TZ-]*', '#', 'g')
       order by w.state, windows desc, 1, 3, 4 limit 50`,
-  };
+  );
 }
 
-/** A range of days of a series that is covered. */
-export interface CoveredDays {
-  readonly country: string;
-  readonly topic: string;
-  readonly ticker: string;
-  readonly variant: string;
-  readonly match_type: string;
-  readonly first_day: Day;
-  readonly last_day: Day;
+/** A period of series: all combinations of these lists. */
+export interface CoveredDaysAsked extends Pick<CoverageAsked, 'feed' | 'from' | 'to'> {
+  readonly country: readonly string[];
+  readonly topic: readonly string[];
+  readonly ticker: readonly string[];
+  readonly variant: readonly string[];
+  readonly match_type: readonly string[];
+  /** For a past moment, days that windows had drained by then. */
+  readonly as_of?: Moment | undefined;
 }
 
-/** Which series: all combinations of these lists. */
-export interface SeriesAsked {
-  readonly feed: string;
-  readonly countries: readonly string[];
-  readonly topics: readonly string[];
-  readonly tickers: readonly string[];
-  readonly variants: readonly string[];
-  readonly matchTypes: readonly string[];
-}
+export const coveredDaysRow = z.object({
+  ...seriesParts,
+  match_type: z.string(),
+  first_day: z.string(),
+  last_day: z.string(),
+});
 
 function wasDrained(asOf: Moment): RawBuilder<boolean> {
   return sql`w.state = 'drained' and w.finished_at <= ${momentSql(asOf)}`;
@@ -236,32 +234,26 @@ export function daysThen(asOf: Moment): RawBuilder<unknown> {
 }
 
 /**
- * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news.
- * @param asOf for a past moment, days that windows had drained by then. A window that was drained again counts only from its
- * last drain: an extra gap is better than a gap that looks like calm.
+ * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. At a past moment, a
+ * window that was drained again counts only from its last drain: an extra gap is better than a gap that looks like calm.
  */
-export function coveredDays(
-  { feed, countries, topics, tickers, variants, matchTypes }: SeriesAsked,
-  { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
-  asOf: Moment | null = null,
-): Question<CoveredDays> {
+export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: CoveredDaysAsked) {
   const drainedThen =
-    asOf === null
-      ? sql``
-      : sql`
+    asOf &&
+    sql`
                * coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
-                           where (w.feed, w.country, w.topic, w.ticker, w.match_type, w.variant)
-                               = (c.feed, c.country, c.topic, c.ticker, c.match_type, c.variant)
-                             and ${wasDrained(asOf)}), '{}')`;
-  return {
-    about: `Covered days of ${feed} from ${from} to ${to}${asOf === null ? '' : `, as of ${asOf}`}`,
-    query: sql<CoveredDays>`
+                           where ${sameSeries('w', 'c')} and ${wasDrained(asOf)}), '{}')`;
+  const isAsked = Object.entries(lists).map(
+    ([column, of]) => sql`${sql.ref(column)} = any(${[...of]}::text[])`,
+  );
+  return question(
+    coveredDaysRow,
+    `Covered days of ${feed} from ${from} to ${to}${asOf ? `, as of ${asOf}` : ''}`,
+    sql`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
       from gmsi.coverage c
-      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))${drainedThen}) as part
-      where feed = ${feed} and match_type = any(${[...matchTypes]}::text[])
-        and country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
-        and ticker = any(${[...tickers]}::text[]) and variant = any(${[...variants]}::text[])
+      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))${drainedThen ?? sql``}) as part
+      where feed = ${feed} and ${sql.join(isAsked, sql` and `)}
       order by 1, 2, 3, 4, 5, 6`,
-  };
+  );
 }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
-import type { Question } from './reading.ts';
+import { question, score, text, timeText } from './reading.ts';
 import { type Bucket, bucketOf } from './sentiment.ts';
 
 /** Feeds with hourly sums of sentiment. */
@@ -67,26 +68,26 @@ const newsFeeds = {
 /** Feeds that say themselves what they are about. */
 export const subjectFeeds = [...indexFeeds, ...(Object.keys(newsFeeds) as (keyof typeof newsFeeds)[])];
 
-/** A subject of a feed, such as a country or an asset, with its rows in the year before its newest. */
-export interface FeedSubject {
-  readonly subject: string;
-  readonly rows: number;
-  readonly newest: Day;
-}
+export const subjectRow = z.object({
+  subject: z.string(),
+  rows: z.int().describe('In the year before the newest.'),
+  newest: z.string(),
+});
 
-export function feedSubjects(feed: (typeof subjectFeeds)[number]): Question<FeedSubject> {
+export function feedSubjects(feed: (typeof subjectFeeds)[number]) {
   const [table, subject, time] =
     feed in newsFeeds
       ? newsFeeds[feed as keyof typeof newsFeeds]
       : [parts[feed as IndexFeed].table, parts[feed as IndexFeed].subject, sql`published_at`];
-  return {
-    about: `What ${feed} is about`,
-    query: sql<FeedSubject>`
+  return question(
+    subjectRow,
+    `What ${feed} is about`,
+    sql`
       select ${subject} as subject, count(*)::int as rows, (max(${time}) at time zone 'UTC')::date::text as newest
       from ${table}
       where ${time} > (select max(${time}) - interval '1 year' from ${table})
       group by 1 order by 1 limit 1000`,
-  };
+  );
 }
 
 export interface IndexAsked {
@@ -99,35 +100,34 @@ export interface IndexAsked {
 }
 
 /** The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. */
-export interface IndexPoint {
-  readonly topic: string;
-  readonly match_type: string;
-  /** The model and further parameters, as in `Series`. */
-  readonly variant: string;
-  /** The match type of an asset's records, or the type of events. */
-  readonly kind: string;
-  /** As in `Sentiment`. */
-  readonly at: string;
-  readonly mean: number | null;
-  readonly count: number;
-}
+export const indexRow = z.object({
+  topic: z.string(),
+  match_type: z.string(),
+  variant: z.string().describe('The model and further parameters, as name=value&name=value.'),
+  kind: z.string().describe("The match type of an asset's records, or the type of events."),
+  at: z.string(),
+  mean: score,
+  count: z.int().describe('Headlines or events.'),
+});
 
 /** Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither. */
-export function indexOverTime({ feed, subject, from, to, by }: IndexAsked): Question<IndexPoint> {
+export function indexOverTime({ feed, subject, from, to, by }: IndexAsked) {
   const of = parts[feed];
   const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);
-  return {
-    about: `The index ${feed} of ${subject} by ${by}`,
-    query: sql<IndexPoint>`
+  return question(
+    indexRow,
+    `The index ${feed} of ${subject} by ${by}`,
+    sql`
       select coalesce(topic, '') as topic, ${of.matchType} as match_type, variant, ${of.kind} as kind, ${at} as at,
-             sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean, coalesce(sum(${of.count}), 0)::int as count
+             sum(gmsi.summable(sentiment_sum)) / nullif(sum(${of.count}), 0) as mean,
+             coalesce(sum(${of.count}), 0)::int as count
       from ${of.table}
       where ${of.count} is not null and (${of.count} = 0 or gmsi.summable(sentiment_sum) is not null)
         and ${within(of.subject, sql`published_at`, { subject, from, to })}
       group by 1, 2, 3, 4, ${begins}
       order by 1, 2, 3, 4, ${begins}
       limit 50000`,
-  };
+  );
 }
 
 export const newsKinds = ['event', 'headline', 'event headline', 'macro headline'] as const;
@@ -145,30 +145,21 @@ export interface FeedNewsAsked {
 }
 
 /** An event of an asset, a headline about it, a headline about one of its events, or a headline about a country. */
-export interface FeedNews {
-  readonly kind: NewsKind;
-  /** As text (UTC), to the microsecond. */
-  readonly at: string;
-  readonly text: string | null;
-  readonly source: string | null;
-  readonly url: string | null;
-  readonly topic: string | null;
-  /** Direction and impact of an event, as sent. */
-  readonly impact: string | null;
-  /** From -1 to 1; `null` for an event. */
-  readonly score: number | null;
-}
+export const newsRow = z.object({
+  kind: z.enum(newsKinds),
+  at: timeText,
+  text,
+  source: text,
+  url: text,
+  topic: text,
+  impact: text.describe('Type, direction and impact of an event, as sent.'),
+  score: score.describe('null for an event.'),
+});
 
-/** How many events and headlines an asset has in an hour, a day, a week or a month. */
-export interface NewsCount {
-  readonly kind: NewsKind;
-  /** As in `Sentiment`. */
-  readonly at: string;
-  readonly count: number;
-}
+export const newsCountRow = z.object({ kind: z.enum(newsKinds), at: z.string(), count: z.int() });
 
 /** Counts the events and headlines of an asset over time. */
-export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>): Question<NewsCount> {
+export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>) {
   const times = Object.values(newsFeeds)
     .filter(([, , , kind]) => kind !== 'macro headline')
     .map(
@@ -176,15 +167,16 @@ export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>
         sql`select ${sql.lit(kind)} as kind, ${time} as time from ${table} where ${within(of, time, { subject, from, to })}`,
     );
   const { begins, at } = bucketOf(by, sql`time at time zone 'UTC'`);
-  return {
-    about: `How many events and headlines of ${subject} there are by ${by}`,
-    query: sql<NewsCount>`
+  return question(
+    newsCountRow,
+    `How many events and headlines of ${subject} there are by ${by}`,
+    sql`
       select kind, ${at} as at, count(*)::int as count
       from (${sql.join(times, sql` union all `)}) as news
       group by kind, ${begins}
       order by kind, ${begins}
       limit 50000`,
-  };
+  );
 }
 
 /** True for rows of a subject in a period that are not retracted. */
@@ -199,39 +191,44 @@ function within(
 }
 
 /** Returns events and headlines of an asset, or macro headlines of a country, the latest first. */
-export function feedNews({ kind, limit, ...asked }: FeedNewsAsked): Question<FeedNews> {
-  const { subject } = asked;
-  const ofFeed = (feed: keyof typeof newsFeeds) => within(newsFeeds[feed][1], newsFeeds[feed][2], asked);
-  const news: Readonly<Record<NewsKind, RawBuilder<unknown>>> = {
-    event: sql`
-        select 'event' as kind, event_at as at, concat_ws(': ', event_name, summary) as text, null as source, null as url, topic,
-               concat_ws(', ', event_type, direction, 'impact ' || impact) as impact, null::float8 as score
-        from gmsi.ticker_events where ${ofFeed('ticker-events')}`,
-    headline: sql`
-        select 'headline' as kind, published_at as at, headline as text, source, url, topic, null as impact, sentiment_score as score
-        from gmsi.ticker_headlines where ${ofFeed('ticker-headlines')}`,
-    'event headline': sql`
-        select 'event headline' as kind, published_at as at, headline as text, source, url, coalesce(event_name, topic) as topic,
-               null as impact, sentiment_score as score
-        from gmsi.ticker_event_headlines where ${ofFeed('ticker-event-headlines')}`,
-    // Distinct, because several groups of countries may have the same one.
-    'macro headline': sql`
-        select distinct 'macro headline' as kind, published_at as at, headline as text, source, url, concat_ws(', ', topic, model) as topic,
-               null as impact, sentiment_score as score
-        from gmsi.macro_headlines where ${ofFeed('macro-headlines')}`,
-  };
-  const shown = kind ? [news[kind]] : [news.event, news.headline, news['event headline']];
-  return {
-    about: `Events and headlines of ${subject}`,
-    query: sql<FeedNews>`
+export function feedNews({ kind: only, limit, ...asked }: FeedNewsAsked) {
+  const news = Object.values(newsFeeds)
+    .filter(([, , , kind]) => (only ? kind === only : kind !== 'macro headline'))
+    .map(([table, of, time, kind]) => {
+      const { topic, ...others } = shownOf[kind];
+      const { texts, impact, score } = { ...ofHeadlines, ...others };
+      // Distinct, because several groups of countries may have the same macro headline.
+      return sql`
+        select ${kind === 'macro headline' ? sql`distinct` : sql``} ${sql.lit(kind)} as kind, ${time} as at, ${texts},
+               ${topic} as topic, ${impact} as impact, ${score} as score
+        from ${table} where ${within(of, time, asked)}`;
+    });
+  return question(
+    newsRow,
+    `Events and headlines of ${asked.subject}`,
+    sql`
       select kind, ${exactTime('at')} as at, text, source, url, topic, impact, score
-      from (${sql.join(
-        shown,
-        sql`
-        union all`,
-      )}
-      ) as news
+      from (${sql.join(news, sql` union all `)}) as news
       order by news.at desc, kind, text
       limit ${limit}::int`,
-  };
+  );
 }
+
+const ofHeadlines = {
+  texts: sql`headline as text, source, url`,
+  impact: sql`null`,
+  score: sql`sentiment_score`,
+};
+
+/** What is shown of each kind of news, where it differs from headlines. */
+const shownOf = {
+  event: {
+    texts: sql`concat_ws(': ', event_name, summary) as text, null as source, null as url`,
+    topic: sql`topic`,
+    impact: sql`concat_ws(', ', event_type, direction, 'impact ' || impact)`,
+    score: sql`null::float8`,
+  },
+  headline: { topic: sql`topic` },
+  'event headline': { topic: sql`coalesce(event_name, topic)` },
+  'macro headline': { topic: sql`concat_ws(', ', topic, model)` },
+} as const;

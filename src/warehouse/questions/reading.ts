@@ -1,4 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 import { inOneSnapshot, type Snapshot, type SnapshotOptions } from '../snapshot.ts';
@@ -48,12 +49,27 @@ export async function stateOf(warehouse: Warehouse): Promise<WarehouseState> {
   return { state, completeTo: isStandby ? (time ?? 'unknown') : undefined };
 }
 
-/** A question with its SQL for psql, values included. */
 export interface Question<Row> {
   readonly query: RawBuilder<Row>;
   /** The question in words, on one line. */
   readonly about: string;
 }
+
+/** Asks for rows. Their columns are described once, for the program, for the API and for its readers. */
+export function question<Columns extends z.ZodObject>(
+  row: Columns,
+  about: string,
+  query: RawBuilder<unknown>,
+) {
+  return { row, about, query: query as RawBuilder<RowOf<Columns>> };
+}
+
+export type RowOf<Columns extends z.ZodObject> = Readonly<z.output<Columns>>;
+
+// Columns of many answers. Days are texts, too: `2025-01-31`.
+export const text = z.string().nullable();
+export const timeText = z.string().describe('To the microsecond.');
+export const score = z.number().nullable();
 
 /** Line breaks, marks of direction and other control characters, which a terminal, psql or a spreadsheet may obey instead of showing. */
 export const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;

@@ -1,66 +1,86 @@
 import { type RawBuilder, sql } from 'kysely';
+import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { daysThen } from './coverage.ts';
 import { type Moment, momentSql } from './moment.ts';
-import type { Question } from './reading.ts';
+import { question, type RowOf, score } from './reading.ts';
 
 /** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
 export type Bucket = 'hour' | 'day' | 'week' | 'month';
 
 export interface SentimentAsked {
-  readonly countries: readonly string[];
-  readonly topics: readonly string[];
-  readonly matchTypes: readonly string[];
+  readonly country: readonly string[];
+  readonly topic: readonly string[];
+  readonly match_type: readonly string[];
   readonly from: Day;
   /** Inclusive. */
   readonly to: Day;
   readonly by: Bucket;
-  /** The warehouse as it was at that moment; `null` for now. */
-  readonly asOf: Moment | null;
+  /** The warehouse as it was at that moment. */
+  readonly as_of?: Moment | undefined;
 }
 
-/** Scores (-1 to 1) of the headlines of an hour, a day, a week or a month, summed up as in `gmsi.sentiment_by_day`. */
-export interface Sentiment {
-  readonly country: string;
-  readonly topic: string;
-  readonly match_type: string;
-  /** When it begins (UTC), `YYYY-MM-DDTHH:MMZ` of an hour, else `YYYY-MM-DD`. */
-  readonly at: string;
-  /** What is loaded of its days in the period (`gmsi.state_of`). If nothing is, all that follows is `null`. */
-  readonly state: string;
-  /** Headlines with a score, and the sum of their scores. */
-  readonly directional_count: number | null;
-  readonly directional_sum: number | null;
-  /** Sum divided by count; `null` if no headline has a score. */
-  readonly directional: number | null;
-  /** Standard error of the mean, as if headlines were independent; `null` for fewer than two scores. */
-  readonly directional_error: number | null;
-  readonly semantic_count: number | null;
-  readonly semantic_sum: number | null;
-  readonly semantic: number | null;
-  readonly semantic_error: number | null;
-  /** All headlines, with or without a score. */
-  readonly headlines: number | null;
-}
+const count = z.int().nullable();
+const aboutState =
+  'What is loaded of these days, over all series of the row: covered, settling, partial or not loaded, as in gmsi.sentiment_by_day. Not loaded: all that follows is null. With as_of, days that were loaded again since then do not count as loaded.';
+
+/** Scores (-1 to 1) of headlines, summed up as in `gmsi.sentiment_by_day`. */
+const sums = {
+  directional_count: count.describe('Headlines with a score.'),
+  directional_sum: score.describe(
+    'Sum of their scores. A mean over several rows is the sum of sums divided by the sum of counts.',
+  ),
+  directional: score.describe('Their mean; null if there are none.'),
+  semantic_count: count,
+  semantic_sum: score,
+  semantic: score,
+  headlines: count.describe('All headlines, with or without a score.'),
+};
+
+/** The sentiment of a series in an hour, a day, a week or a month. */
+export const sentimentRow = z.object({
+  country: z.string(),
+  topic: z.string(),
+  match_type: z.string(),
+  at: z.string().describe('When it begins (UTC): YYYY-MM-DDTHH:MMZ of an hour, else YYYY-MM-DD.'),
+  state: z.string().describe(aboutState),
+  directional_count: sums.directional_count,
+  directional_sum: sums.directional_sum,
+  directional: sums.directional,
+  directional_error: score.describe(
+    'Standard error of the mean, as if headlines were independent; null for fewer than two scores.',
+  ),
+  semantic_count: count,
+  semantic_sum: score,
+  semantic: score,
+  semantic_error: score,
+  headlines: sums.headlines,
+});
+export type Sentiment = RowOf<typeof sentimentRow>;
 
 /** Returns the sentiment of series over time, with a row for each bucket that has days of the period. */
-export function sentimentOverTime(asked: SentimentAsked): Question<Sentiment> {
-  const { by, asOf } = asked;
+export function sentimentOverTime(asked: SentimentAsked) {
+  const { by, as_of } = asked;
   const shown = models.map(
     (model) => sql`
              ${ifLoaded(`${model}_count`)},
              ${ifLoaded(`${model}_sum`)},
-             ${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}, ${sql.ref(`${model}_error`)}`,
+             ${meanOf(model)}, ${sql.ref(`${model}_error`)}`,
   );
-  return {
-    about: `Sentiment by ${by}${asOf === null ? '' : `, as it was known at ${asOf}`}`,
-    query: sql<Sentiment>`
+  return question(
+    sentimentRow,
+    `Sentiment by ${by}${as_of ? `, as it was known at ${as_of}` : ''}`,
+    sql`
       with ${pointsOf(asked, by)}
       select country, topic, match_type, ${textOf(by, sql`begins`)} as at, state, ${sql.join(shown, sql`,`)},
              ${ifLoaded('headlines')}
       from points
       order by country, topic, match_type, begins`,
-  };
+  );
+}
+
+function meanOf(model: Model): RawBuilder<unknown> {
+  return sql`${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}`;
 }
 
 function ifLoaded(value: string): RawBuilder<number | null> {
@@ -72,15 +92,15 @@ function ifLoaded(value: string): RawBuilder<number | null> {
  * @param by `null` for one bucket of the whole period
  */
 function pointsOf(asked: Omit<SentimentAsked, 'by'>, by: Bucket | null): RawBuilder<unknown> {
-  const { countries, topics, matchTypes, from, to, asOf } = asked;
+  const { country, topic, match_type, from, to, as_of } = asked;
   const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
   const firstDay = sql`${from}::date`;
   const lastDay = sql`${to}::date`;
   const begins = by === null ? sql`${firstDay}::timestamp` : bucketOf(by, time).begins;
   const days =
-    asOf === null
+    as_of === undefined
       ? sql`gmsi.series_days('gmsi-headlines', country, topic, '', match_type, '')`
-      : daysThen(asOf);
+      : daysThen(as_of);
   const summed = models.map(
     (model) => sql`
                ${countOf(model)} as ${sql.ref(`${model}_count`)},
@@ -95,8 +115,8 @@ function pointsOf(asked: Omit<SentimentAsked, 'by'>, by: Bucket | null): RawBuil
         select asked.*, covered, settling, partial
         from (
           select distinct country, topic, match_type
-          from unnest(${[...countries]}::text[]) as country, unnest(${[...topics]}::text[]) as topic,
-               unnest(${[...matchTypes]}::text[]) as match_type
+          from unnest(${[...country]}::text[]) as country, unnest(${[...topic]}::text[]) as topic,
+               unnest(${[...match_type]}::text[]) as match_type
         ) as asked
         cross join lateral ${days} as days
       ), buckets as (
@@ -154,19 +174,19 @@ interface Source extends Sums {
 
 /** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
 function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAsked, 'by'>>): Source {
-  const { countries, topics, matchTypes, from, to, by, asOf } = asked;
-  const ofSeries = sql`country = any(${[...countries]}::text[]) and topic = any(${[...topics]}::text[])
-          and match_type = any(${[...matchTypes]}::text[])`;
+  const { country, topic, match_type, from, to, by, as_of } = asked;
+  const ofSeries = sql`country = any(${[...country]}::text[]) and topic = any(${[...topic]}::text[])
+          and match_type = any(${[...match_type]}::text[])`;
   const begin = sql`${from}::date::timestamp at time zone 'UTC'`;
   const end = sql`(${to}::date + 1)::timestamp at time zone 'UTC'`;
-  if (asOf !== null)
+  if (as_of !== undefined)
     return {
       ...ofHeadlines,
       time: sql`published_at at time zone 'UTC'`,
       held: sql`(
         select country, topic, match_type, published_at, gmsi.summable(directional_score) as directional,
                gmsi.summable(semantic_score) as semantic
-        from gmsi.headlines_as_of(${momentSql(asOf)})
+        from gmsi.headlines_as_of(${momentSql(as_of)})
         where ${ofSeries} and retracted_at is null
           and published_at >= ${begin} and published_at < ${end}
       ) as held`,
@@ -209,13 +229,11 @@ const ofRollup: Sums = {
       model,
     );
     // Rounding can make the difference slightly negative if all scores are equal.
-    return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${totalOf(sql`sentiment_sum`, model)}) ^ 2 / ${count})
+    const sum = totalOf(sql`sentiment_sum`, model);
+    return sql`case when ${count} > 1 then sqrt(greatest(0, ${squares} - (${sum}) ^ 2 / ${count})
                / (${count} - 1) / ${count}) end`;
   },
 };
-
-/** Scores of several series together, summed up, with the state of all of them. */
-export type SentimentOfAll = Omit<Sentiment, 'country' | 'topic' | 'match_type' | 'at' | `${Model}_error`>;
 
 /** Returns points that are summed up by some columns. */
 function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -225,44 +243,42 @@ function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): Raw
     value.endsWith('_sum')
       ? ifLoaded(value)
       : sql`case when state <> 'not loaded' then coalesce(${sql.ref(value)}, 0)::int end as ${sql.ref(value)}`;
-  const means = models.map(
-    (model) => sql`${sql.ref(`${model}_sum`)} / nullif(${sql.ref(`${model}_count`)}, 0) as ${sql.ref(model)}`,
-  );
   return sql`
       with ${points}, summed as (
         select ${groups}, coalesce(${stateOfAll('state')}, 'not loaded') as state, ${sql.join(sums, sql`, `)}
         from points
         group by ${groups}
       )
-      select ${sql.join([...[...values, 'headlines'].map(typed), ...means], sql`, `)}, state, `;
+      select ${sql.join([...[...values, 'headlines'].map(typed), ...models.map(meanOf)], sql`, `)}, state, `;
 }
 
-/** The sentiment of topics over a period, a row for each country, also without headlines. */
-export interface CountrySentiment extends SentimentOfAll {
-  readonly country: string;
-}
+export const countryRow = z.object({ country: z.string(), state: z.string().describe(aboutState), ...sums });
 
-export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>): Question<CountrySentiment> {
-  return {
-    about: `Mean sentiment by country, ${asked.from} to ${asked.to}`,
-    query: sql<CountrySentiment>`${summedUp(pointsOf(asked, null), sql`country`)}country
+/** Returns the sentiment of topics over a period, a row for each country, also without headlines. */
+export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>) {
+  return question(
+    countryRow,
+    `Mean sentiment by country, ${asked.from} to ${asked.to}`,
+    sql`${summedUp(pointsOf(asked, null), sql`country`)}country
       from summed
       order by country`,
-  };
+  );
 }
 
-/** The sentiment of topics by bucket, of countries together. */
-export interface TopicSentiment extends SentimentOfAll {
-  readonly topic: string;
-  readonly at: string;
-}
+export const topicRow = z.object({
+  topic: z.string(),
+  at: z.string(),
+  ...countryRow.omit({ country: true }).shape,
+});
 
-export function sentimentByTopic(asked: SentimentAsked): Question<TopicSentiment> {
+/** Returns the sentiment of topics by bucket, of countries together. */
+export function sentimentByTopic(asked: SentimentAsked) {
   const { from, to, by } = asked;
-  return {
-    about: `Mean sentiment by topic and ${by}, ${from} to ${to}`,
-    query: sql<TopicSentiment>`${summedUp(pointsOf(asked, by), sql`topic, begins`)}topic, ${textOf(by, sql`begins`)} as at
+  return question(
+    topicRow,
+    `Mean sentiment by topic and ${by}, ${from} to ${to}`,
+    sql`${summedUp(pointsOf(asked, by), sql`topic, begins`)}topic, ${textOf(by, sql`begins`)} as at
       from summed
       order by topic, begins`,
-  };
+  );
 }

@@ -13,9 +13,9 @@ import { it as itAlone } from '../../support/serving.ts';
 import { aRow, idOf, upsert } from '../a-row.ts';
 
 const asked: MoveAsked = {
-  countries: [],
-  topics: [],
-  matchType: 'COMBINED',
+  country: [],
+  topic: [],
+  match_type: 'COMBINED',
   model: 'directional',
   from: '2026-09-11',
   to: '2026-09-20',
@@ -143,7 +143,7 @@ describe('of rows that the service sent', () => {
 
   it('takes only the asked countries and topics, and says what of both periods is not loaded', async () => {
     const { db } = warehouse;
-    const one: ChangesAsked = { ...month, of: 'series', countries: ['NO'], topics: ['Inflation-Food'] };
+    const one: ChangesAsked = { ...month, of: 'series', country: ['NO'], topic: ['Inflation-Food'] };
     const rows = async (asked: ChangesAsked) => (await sentimentChanges(asked).query.execute(db)).rows;
     const all = await rows(one);
     expect(all.map(({ country, topic }) => [country, topic])).toEqual([
@@ -165,7 +165,7 @@ describe('of rows that the service sent', () => {
       ['DE', 'covered'],
       ['FR', 'not loaded'],
     ] as const)
-      expect(await rows({ ...one, countries: [country], topics: ['Quiet'] })).toEqual([
+      expect(await rows({ ...one, country: [country], topic: ['Quiet'] })).toEqual([
         expect.objectContaining({ ...none, state, state_before: state }),
       ]);
     // z is worked out here from the daily means.

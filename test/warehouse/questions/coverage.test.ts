@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { coverageOfSeries, type SeriesCoverage } from '../../../src/warehouse/questions/coverage.ts';
+import { coverageOfSeries } from '../../../src/warehouse/questions/coverage.ts';
 import { sqlText, whileReading } from '../../../src/warehouse/questions/reading.ts';
 import { aWarehouseForAll } from '../../support/for-all.ts';
 
@@ -76,7 +76,7 @@ it('counts each day of a period once, however ranges and windows overlap', async
           values (${series}, ${dayOf(range.begin)}, ${dayOf(range.end)}, ${state}, ${dayOf(settled)})`.execute(
             warehouse.db,
           );
-        const question = coverageOfSeries({ feed: 'f', matchType: 'COMBINED', ...period });
+        const question = coverageOfSeries({ feed: 'f', match_type: 'COMBINED', ...period });
         const { rows } = await whileReading(warehouse.db, 'reader', (reading) =>
           question.query.execute(reading),
         );
@@ -89,7 +89,7 @@ it('counts each day of a period once, however ranges and windows overlap', async
           settling: 0,
           timeline: 'never 30',
         };
-        const { country, topic, ticker, variant, ...found } = (rows[0] ?? none) as SeriesCoverage;
+        const { country, topic, ticker, variant, ...found } = (rows[0] ?? none) as (typeof rows)[0];
         expect(rows.length).toBeLessThanOrEqual(1);
         expect(found).toEqual(counted(covered, windows));
       },
@@ -99,7 +99,7 @@ it('counts each day of a period once, however ranges and windows overlap', async
 });
 
 it('writes the values of a question out, so that the text can be run as it is', async () => {
-  const odd = { feed: "it's", matchType: 'a\\b', from: '2025-01-01', to: '2025-01-31' };
+  const odd = { feed: "it's", match_type: 'a\\b', from: '2025-01-01', to: '2025-01-31' };
   const text = sqlText(warehouse.db, coverageOfSeries(odd));
   expect(text).toContain("c.feed = 'it''s'");
   expect((await sql.raw(text.replace(/;\n$/, '')).execute(warehouse.db)).rows).toEqual([]);
