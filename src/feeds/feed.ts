@@ -85,8 +85,6 @@ export interface ParameterNames {
 /** A live feed: the newest records of a series in one answer, probably a bare array (docs/service.md, "Live feeds"). */
 export interface LiveTwin {
   readonly path: (series: Series) => string;
-  /** The most records of one answer; an answer with as many may be incomplete. */
-  readonly limit: number;
   /** Hours that it reaches back; our best guess. */
   readonly hours: number;
   /** Parameters that are sent unless the series has them. */

@@ -1,5 +1,5 @@
 import { defineFeed, type ReadColumns } from './define-feed.ts';
-import { headlineColumns, likely } from './likely-columns.ts';
+import { headlines, likely, published } from './likely-columns.ts';
 
 const directional = ['directional', 'directional_sentiment'];
 // The topics' classification rules and the index's sentiment_type call the second model `semantic_sentiment`.
@@ -24,45 +24,34 @@ const scores = {
 export const gmsiHeadlines = defineFeed({
   name: 'gmsi-headlines',
   dimensions: ['country', 'topic'],
-  path: ({ country }) => `/headlines/feed/historical/gmsi/${encodeURIComponent(country)}`,
+  path: '/headlines/feed/historical/gmsi/{country}',
   parameters: { topic: 'topic', matchType: 'match_type' },
   matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
   liveHours: 24,
-  columns: { ...headlineColumns, topic_probability: likely.topic_probability, ...scores },
-  identity: { id: 'headline_id', time: 'published_at', text: 'headline', qualifiers: ['source', 'language'] },
+  ...headlines,
+  columns: { ...headlines.columns, topic_probability: likely.topic_probability, ...scores },
   // Not rounded, so that SQL over the same columns gives the same number.
   differences: [
     { column: 'directional_score', of: ['directional_positive', 'directional_negative'] },
     { column: 'semantic_score', of: ['semantic_positive', 'semantic_negative'] },
   ],
-  required: [
-    { anyOf: ['published_at'], reason: 'no readable publication time' },
-    { anyOf: Object.keys(scores), reason: 'no directional or semantic score' },
-  ],
-  table: {
-    name: 'headlines',
-    series: { country: 'country', topic: 'topic', match_type: 'match_type' },
-    isPartitioned: true,
-  },
+  required: [published, { anyOf: Object.keys(scores), reason: 'no directional or semantic score' }],
+  table: 'headlines',
+  hasVariants: false,
 });
 
 function probability(models: readonly string[], outcome: string): ReadColumns[string] {
-  const names = models.flatMap((model) => [
-    `${model}_${outcome}`,
-    `${model}_${outcome}_probability`,
-    `${model}.${outcome}`,
-    `sentiment.${model}.${outcome}`,
-  ]);
-  return ['double precision', ...names];
+  const names = (model: string) => [
+    ...[`${model}_${outcome}`, `${model}_${outcome}_probability`],
+    ...[`${model}.${outcome}`, `sentiment.${model}.${outcome}`],
+  ];
+  return ['double precision', ...models.flatMap(names)];
 }
 
 function score(models: readonly string[]): ReadColumns[string] {
-  const names = models.flatMap((model) => [
-    `${model}_score`,
-    `${model}.score`,
-    `sentiment.${model}.score`,
-    model,
-    `sentiment.${model}`,
-  ]);
-  return ['double precision', ...names];
+  const names = (model: string) => [
+    ...[`${model}_score`, `${model}.score`, `sentiment.${model}.score`],
+    ...[model, `sentiment.${model}`],
+  ];
+  return ['double precision', ...models.flatMap(names)];
 }

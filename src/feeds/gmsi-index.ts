@@ -7,15 +7,10 @@ const { variants, ...index } = hourlyIndex('topic_name');
 export const gmsiIndex = defineFeed({
   name: 'gmsi-index',
   dimensions: ['country', 'topic'],
-  path: ({ country }) => `/headlines/index/gmsi/historical/${encodeURIComponent(country)}`,
-  parameters: { topic: 'topic', matchType: 'index_type' },
+  path: '/headlines/index/gmsi/historical/{country}',
   matchTypes: ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'],
-  variants: { sentiment_type: ['directional', 'semantic_sentiment'], ...variants },
   liveHours: 24,
   ...index,
-  table: {
-    name: 'gmsi_index',
-    series: { country: 'country', topic: 'topic', match_type: 'match_type', variant: 'variant' },
-    isPartitioned: true,
-  },
+  parameters: { topic: 'topic', ...index.parameters },
+  variants: { sentiment_type: ['directional', 'semantic_sentiment'], ...variants },
 });

@@ -1,6 +1,6 @@
 import type { ReadColumns } from './define-feed.ts';
 import type { Series } from './feed.ts';
-import { componentColumns, likely } from './likely-columns.ts';
+import { componentColumns, likely, published } from './likely-columns.ts';
 
 /**
  * Hourly components of sentiment, as all headline indices send them: the mean is sum / count (docs/service.md, "Index
@@ -11,6 +11,7 @@ import { componentColumns, likely } from './likely-columns.ts';
  */
 export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColumns = {}) {
   return {
+    parameters: { matchType: 'index_type' },
     columns: {
       published_at: likely.published_at,
       [topicColumn]: likely.topic,
@@ -22,9 +23,10 @@ export function hourlyIndex(topicColumn: 'topic' | 'topic_name', apart: ReadColu
     variants: { sparse: [], align_to_period_end: [] },
     identity: { of: ['published_at', topicColumn, ...Object.keys(apart)] },
     required: [
-      { anyOf: ['published_at'], reason: 'no readable publication time' },
+      published,
       { anyOf: ['headline_count', 'sentiment_sum', 'sentiment_abs_sum'], reason: 'no sentiment components' },
     ],
+    isPartitioned: true,
   };
 }
 

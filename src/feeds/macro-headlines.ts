@@ -1,5 +1,5 @@
 import { defineFeed } from './define-feed.ts';
-import { aCountry, byCountry, byModel, modelOf } from './macro-indices.ts';
+import { aCountry, byCountry, byModel } from './macro-indices.ts';
 import { modelHeadlines } from './ticker-headlines.ts';
 
 /**
@@ -8,18 +8,11 @@ import { modelHeadlines } from './ticker-headlines.ts';
  */
 export const macroHeadlines = defineFeed({
   name: 'macro-headlines',
-  dimensions: [],
   ...byModel,
-  path: (series) => `/headlines/feed/historical/macro/${modelOf(series)}`,
-  parameters: { matchType: 'match_type' },
-  variants: { ...byModel.variants, country_preset: [] },
+  path: '/headlines/feed/historical/macro/{model}',
   ...modelHeadlines,
+  variants: { ...byModel.variants, country_preset: [] },
   columns: { ...modelHeadlines.columns, ...byCountry },
   identity: { ...modelHeadlines.identity, apart: ['country_name', 'topic'] },
   required: [...modelHeadlines.required, aCountry],
-  table: {
-    name: 'macro_headlines',
-    series: { match_type: 'match_type', variant: 'variant' },
-    isPartitioned: true,
-  },
 });

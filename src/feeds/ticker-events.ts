@@ -5,7 +5,7 @@ import { eventTimes, likely } from './likely-columns.ts';
 export const tickerEvents = defineFeed({
   name: 'ticker-events',
   dimensions: ['ticker'],
-  path: ({ ticker }) => `/events/feed/historical/ticker/${encodeURIComponent(ticker)}`,
+  path: '/events/feed/historical/ticker/{ticker}',
   columns: {
     event_id: ['uuid', 'id', 'event_id', 'uuid'],
     event_at: ['timestamptz', ...eventTimes, 'date'],
@@ -19,9 +19,5 @@ export const tickerEvents = defineFeed({
   },
   identity: { id: 'event_id', time: 'event_at', text: 'event_name', qualifiers: ['event_type', 'topic'] },
   required: [{ anyOf: ['event_at'], reason: 'no readable event date' }],
-  table: {
-    name: 'ticker_events',
-    series: { ticker: 'ticker', variant: 'variant' },
-    isPartitioned: false,
-  },
+  isPartitioned: false,
 });

@@ -65,7 +65,7 @@ async function readOne(load: Load, series: Series): Promise<number> {
   return inStage('live', load, presentParts(series), async () => {
     const { feed, client, job } = load;
     const page = await inStage('fetch', load, {}, () =>
-      fetchLive(client, feed, series, liveLimit(load), job.service.parameters, load.abort),
+      fetchLive(client, feed, series, job.service.pageSize, job.service.parameters, load.abort),
     );
     await load.origin.check(client.servedBy, client.answeredAt);
     refuseUnknownFields(page.records, load.knownFields);
@@ -79,11 +79,6 @@ async function readOne(load: Load, series: Series): Promise<number> {
     warnOfOtherDays(load, series, read.outside);
     return records;
   });
-}
-
-/** A page size that the service does not accept would not be accepted here, either. */
-function liveLimit({ feed, job }: Load): number {
-  return Math.min(feed.live!.limit, job.service.pageSize);
 }
 
 function endsRun({ outcome, error }: LoadEnd): boolean {
