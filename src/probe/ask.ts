@@ -1,6 +1,7 @@
 import type { Job } from '../config/job.ts';
 import { GmsiError } from '../errors.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
+import { isJsonObject } from '../feeds/reading/read-fields.ts';
 import { readTime } from '../feeds/reading/read-time.ts';
 import { fetchLive, fetchPage } from '../load/fetch-page.ts';
 import type { Client } from '../service/client.ts';
@@ -20,12 +21,11 @@ export interface Range {
 }
 
 export interface Answer {
-  readonly records: readonly SeenRecord[];
+  /** The times of its records, in milliseconds since 1970; a time without a zone is taken as UTC. */
+  readonly times: readonly number[];
   /** Records of the page, also those without a readable time. */
   readonly count: number;
   readonly nextToken: string | null;
-  /** When it arrived, in milliseconds since 1970. */
-  readonly at: number;
 }
 
 /** The result of one question. Errors that end the whole probe are thrown. */
@@ -51,18 +51,16 @@ export interface Probing {
 /** Asks a feed about one series. */
 export type Asker = ReturnType<typeof asker>;
 
-export function asker({ client, feed, job, origin, clock, signal }: Probing) {
+export function asker({ client, feed, job, origin, signal }: Probing) {
   const parameters = job?.service.parameters ?? {};
   const timeNames = timeNamesOf(feed, job);
 
   async function reply(ask: () => Promise<Page>): Promise<Reply> {
     try {
       const { records, nextToken } = await ask();
-      const at = clock.now();
       await origin.check(client.servedBy, client.answeredAt);
-      const seen = records.flatMap((record) => seenRecord(record, timeNames) ?? []);
-      const answer = { records: seen, count: records.length, nextToken, at };
-      return { kind: 'answered', answer };
+      const times = records.flatMap((record) => timeOf(record, timeNames) ?? []);
+      return { kind: 'answered', answer: { times, count: records.length, nextToken } };
     } catch (error) {
       if (error instanceof RequestRefused)
         return { kind: 'refused', status: error.status, words: error.words };
@@ -86,15 +84,6 @@ export function asker({ client, feed, job, origin, clock, signal }: Probing) {
   };
 }
 
-/** The parts of a record that show how the service behaves. */
-export interface SeenRecord {
-  /** Milliseconds since 1970, a time without a zone taken as UTC. */
-  readonly time: number;
-  /** As the service sent it. */
-  readonly writtenTime: string | number;
-  readonly record: unknown;
-}
-
 /** The wire names of all columns with times, as the job or the feed knows them, best first. */
 function timeNamesOf({ table, fields }: Feed, job: Job | undefined): string[] {
   return Object.keys(table.columns)
@@ -102,24 +91,14 @@ function timeNamesOf({ table, fields }: Feed, job: Job | undefined): string[] {
     .flatMap((column) => [...(job?.fields[column] ?? []), ...(fields[column] ?? [])]);
 }
 
-/** Returns a record with its first readable time; `undefined` if it has none. */
-function seenRecord(record: unknown, timeNames: readonly string[]): SeenRecord | undefined {
-  for (const name of timeNames) {
-    const writtenTime = valueAt(record, name);
-    const time = readTime(writtenTime);
-    if (time !== undefined)
-      return { time: Date.parse(time), writtenTime: writtenTime as string | number, record };
+/** Returns the first readable time of a record. @param names `a.b` is the field b of the object a */
+function timeOf(record: unknown, names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const value = name
+      .split('.')
+      .reduce<unknown>((object, key) => (isJsonObject(object) ? object[key] : undefined), record);
+    const time = readTime(value);
+    if (time !== undefined) return Date.parse(time);
   }
   return undefined;
-}
-
-/** Returns the value of a wire name; `a.b` is the field b of the object a. */
-function valueAt(record: unknown, name: string): unknown {
-  return name
-    .split('.')
-    .reduce(
-      (value, key) =>
-        typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
-      record,
-    );
 }

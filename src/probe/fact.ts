@@ -58,20 +58,11 @@ export function describeValue(value: FactValue): string {
   if (typeof value === 'string') return value;
   if ('least' in value) {
     const { least, most } = value;
-    return least === most ? utcOffset(least) : `${utcOffset(least)} to ${utcOffset(most)}`;
+    if (least <= 0 && most >= 0) return "0:00 of the records' times";
+    const [from, to] = [Math.abs(least) / 60, Math.abs(most) / 60].sort((a, b) => a - b);
+    return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
   }
   const { answered, refused, asked_on } = value;
   const days = daysBetween(answered, asked_on);
   return `answers ${answered} (${days} days back)${refused === null ? '' : `, refuses ${refused}`}`;
 }
-
-/** `UTC`, `UTC+05:30`. */
-function utcOffset(offset: number): string {
-  if (offset === 0) return 'UTC';
-  const pad = (part: number) => String(part).padStart(2, '0');
-  const size = Math.abs(offset);
-  return `UTC${offset < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
-}
-
-/** Bounds that are further apart than this, in minutes, do not count as learned. */
-export const widestRange = 6 * 60;

@@ -1,7 +1,7 @@
 import type { EndDateReading } from '../config/job.ts';
 import { minute as written } from '../terminal/table.ts';
-import type { Answer, Range, SeenRecord } from './ask.ts';
-import { daysBetween, type Minutes, type ProbeFinding, widestRange } from './fact.ts';
+import type { Answer, Range } from './ask.ts';
+import { daysBetween, type Minutes, type ProbeFinding } from './fact.ts';
 
 /** A requested range, and the page that answered it, complete or cut off. */
 export interface AnsweredRange {
@@ -28,11 +28,11 @@ const shifts = Array.from({ length: (14 + 12) * 4 + 1 }, (_, i) => (-14 + i / 4)
  * Infers by exclusion how the service reads `end_date` and when its days begin: keeps those of all possible services that would
  * have given the same answers. The zone need not be known, because each reading gives the range another length. Allows an hour at
  * each end, because clocks change and times are rounded down to the hour.
- * @param live records that are newer than all ranges: they show what an answer up to now would contain
+ * @param live times of records that are newer than all ranges: they show what an answer up to now would contain
  */
 export function inferDays(
   answered: readonly AnsweredRange[],
-  live: readonly SeenRecord[] = [],
+  live: readonly number[] = [],
 ): { end_date: ProbeFinding; day_begin: ProbeFinding } {
   const unknown = (reason: string) => ({ end_date: { reason }, day_begin: { reason } });
   const evidence = answered.map(evidenceOf);
@@ -48,7 +48,7 @@ export function inferDays(
   const readingsOf = (some: readonly Hypothesis[]) => new Set(some.map(({ reading }) => reading));
   let possible = thatFit(known);
   // Otherwise not, because the historical feed may lag behind the live one.
-  if (readingsOf(possible).size > 1) possible = thatFit([...known, ...live.map(({ time }) => time)]);
+  if (readingsOf(possible).size > 1) possible = thatFit([...known, ...live]);
   const readings = readingsOf(possible);
   if (readings.size === 0)
     return unknown('the answers fit no reading: are the dates sent under the right names?');
@@ -68,7 +68,7 @@ export function inferDays(
 
 /** The facts that one answer can test. */
 function evidenceOf({ range, answer }: AnsweredRange) {
-  const times = answer.records.map(({ time }) => time);
+  const { times } = answer;
   const earliest = Math.min(...times);
   const latest = Math.max(...times);
   const isFalling = times.every((time, index) => index === 0 || time <= times[index - 1]!);
@@ -104,6 +104,9 @@ function fits(
   );
 }
 
+/** Bounds that are further apart than this, in minutes, do not count as learned. */
+const widestRange = 6 * 60;
+
 function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[]): ProbeFinding {
   const value: Minutes = { least: Math.min(...possible), most: Math.max(...possible) };
   if (value.most - value.least > widestRange) return { reason: 'the records lie too far apart to tell' };
@@ -113,8 +116,7 @@ function dayBegin(possible: readonly number[], answered: readonly AnsweredRange[
 /** The short ranges; if none was answered, the two weeks before them. */
 function describe(answered: readonly AnsweredRange[]): string {
   return (answered.length > 1 ? answered.slice(1) : answered)
-    .map(({ range: { start, end }, answer: { records } }) => {
-      const times = records.map(({ time }) => time);
+    .map(({ range: { start, end }, answer: { times } }) => {
       const found =
         times.length === 0
           ? 'returned nothing'
@@ -134,9 +136,9 @@ interface Days {
  * known days on both sides, because a range at the edge of the known days shows nothing, and a single day with a whole known day
  * after it, which shows whether the answer ends with the single day.
  */
-export function pickDays(records: readonly SeenRecord[]): Days[] {
+export function pickDays(times: readonly number[]): Days[] {
   const counts = new Map<string, number>();
-  for (const { time } of records) {
+  for (const time of times) {
     const day = new Date(time).toISOString().slice(0, 10);
     counts.set(day, (counts.get(day) ?? 0) + 1);
   }

@@ -12,14 +12,14 @@ const byChance = { several: 3, minute: 0.05, second: 0.01 };
 const fullHours = [0, 15, 30, 45].map((past) => past * minute);
 
 /** How finely times are given: `second`, `minute`, `hour`, `day`; or mixed, as in `second, some on the hour`. */
-export function inferRounding({ records }: Answer): ProbeFinding {
-  if (records.length < leastForRounding) return { reason: `${records.length} records are too few to tell` };
-  const countAt = (unit: number, past = 0) => records.filter(({ time }) => time % unit === past).length;
+export function inferRounding({ times }: Answer): ProbeFinding {
+  if (times.length < leastForRounding) return { reason: `${times.length} records are too few to tell` };
+  const countAt = (unit: number, past = 0) => times.filter((time) => time % unit === past).length;
   const onTheHour = Math.max(...fullHours.map((past) => countAt(hour, past)));
-  const evidence = `${onTheHour} of ${records.length} records are on the hour`;
-  if (countAt(24 * hour) === records.length) return { value: 'day', evidence };
-  if (onTheHour === records.length) return { value: 'hour', evidence };
-  const grain = countAt(minute) === records.length ? 'minute' : 'second';
-  const isMixed = onTheHour > byChance.several && onTheHour / records.length > byChance[grain];
+  const evidence = `${onTheHour} of ${times.length} records are on the hour`;
+  if (countAt(24 * hour) === times.length) return { value: 'day', evidence };
+  if (onTheHour === times.length) return { value: 'hour', evidence };
+  const grain = countAt(minute) === times.length ? 'minute' : 'second';
+  const isMixed = onTheHour > byChance.several && onTheHour / times.length > byChance[grain];
   return { value: isMixed ? `${grain}, some on the hour` : grain, evidence };
 }

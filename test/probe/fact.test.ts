@@ -38,8 +38,8 @@ it.each<[string, FactValue, FactValue, boolean]>([
 
 it.each<[FactValue, string]>([
   ['inclusive', 'inclusive'],
-  [{ least: 0, most: 0 }, 'UTC'],
-  [{ least: -75, most: 330 }, 'UTC-01:15 to UTC+05:30'],
+  [{ least: -60, most: 0 }, "0:00 of the records' times"],
+  [{ least: 225, most: 330 }, "3.75 to 5.5 h after 0:00 of the records' times"],
   [limit, 'answers 2026-08-12 (100 days back), refuses 2026-08-11'],
 ])('%j reads: %s', (value, text) => {
   expect(describeValue(value)).toBe(text);

@@ -25,16 +25,16 @@ function answerOf(
   const to = reading === 'ignored' ? Infinity : end;
   const inside = times.filter((time) => time >= from && time < to).sort((a, b) => a - b);
   if (order === 'newest-first') inside.reverse();
-  const records = inside.slice(0, range.limit).map((time) => ({ time, writtenTime: '', record: {} }));
+  const returned = inside.slice(0, range.limit);
   const nextToken = inside.length > range.limit ? 'more' : null;
-  const answer: Answer = { records, count: records.length, nextToken, at: 0 };
+  const answer: Answer = { times: returned, count: returned.length, nextToken };
   return { range, answer };
 }
 
 /** The ranges that a probe asks for. */
 function ask(service: Service, limit: number): AnsweredRange[] {
   const month = answerOf(service, { start: '2026-10-20', end: '2026-11-18', limit });
-  return [month, ...pickDays(month.answer.records).map((days) => answerOf(service, { ...days, limit }))];
+  return [month, ...pickDays(month.answer.times).map((days) => answerOf(service, { ...days, limit }))];
 }
 
 /** Headlines of the month, and of the days before and after it. */

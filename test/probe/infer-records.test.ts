@@ -5,8 +5,8 @@ import { inferRounding } from '../../src/probe/infer-records.ts';
 const noon = Date.UTC(2026, 10, 20, 12);
 
 function anAnswer(minutes: readonly number[]): Answer {
-  const records = minutes.map((past) => ({ time: noon + past * 60_000, writtenTime: '', record: {} }));
-  return { records, count: records.length, nextToken: null, at: 0 };
+  const times = minutes.map((past) => noon + past * 60_000);
+  return { times, count: times.length, nextToken: null };
 }
 
 const every = (step: number) => Array.from({ length: 40 }, (_, index) => index * step);

@@ -2,7 +2,7 @@ import { GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
 import { adviceOnFields, describeFieldChanges } from '../../observe/field-changes.ts';
-import { describeValue, type FactName, type FactValue } from '../../probe/fact.ts';
+import { describeValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
 import { KeyRefused } from '../../service/errors.ts';
@@ -203,11 +203,7 @@ export function describeProbe({ feed, series, requests, lessons }: ProbeReport):
   const about = series ? Object.values(series).filter((part) => part !== '') : [];
   const rows = lessons.map(({ fact, standing, value, evidence, before }) => [
     fact.replaceAll('_', ' '),
-    value === null
-      ? before
-        ? `${describeLearned(fact, before.value)} (stays)`
-        : '?'
-      : describeLearned(fact, value),
+    value === null ? (before ? `${describeValue(before.value)} (stays)` : '?') : describeValue(value),
     standing,
     evidence,
   ]);
@@ -232,7 +228,7 @@ export function describeChange(
   feed: string,
   { fact, value, before }: Lesson,
 ): { found: string; fix: string } {
-  const [was, is] = [describeLearned(fact, before!.value), describeLearned(fact, value!)];
+  const [was, is] = [describeValue(before!.value), describeValue(value!)];
   const since = before!.learnedAt.toISOString().slice(0, 10);
   const reload =
     before!.value === 'inclusive' && value === 'exclusive'
@@ -242,12 +238,4 @@ export function describeChange(
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
     fix: `The learned value stays in use. If the service really has changed, forget it and probe again: gmsi psql -c "delete from gmsi.learned_facts where feed = '${feed}' and fact = '${fact}'".${reload}`,
   };
-}
-
-function describeLearned(fact: FactName, value: FactValue): string {
-  if (fact !== 'day_begin' || typeof value === 'string' || !('least' in value)) return describeValue(value);
-  const { least, most } = value;
-  if (least <= 0 && most >= 0) return "0:00 of the records' times";
-  const [from, to] = [Math.abs(least) / 60, Math.abs(most) / 60].sort((a, b) => a - b);
-  return `${from} to ${to} h ${least < 0 ? 'before' : 'after'} 0:00 of the records' times`;
 }
