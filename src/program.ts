@@ -124,11 +124,6 @@ program
   .argument('[words]', 'only show the stored names that contain these words; no request')
   .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany'))
   .action(runs(async () => (await import('./commands/lookups.ts')).lookupsCommand));
-program
-  .command('jobs')
-  .description('list the jobs: feed, period, coverage, next run')
-  .addHelpText('after', examples('gmsi jobs'))
-  .action(runs(async () => (await import('./commands/jobs.ts')).jobsCommand));
 
 program.commandsGroup('Load:');
 program
@@ -227,11 +222,10 @@ program
 program.commandsGroup('Inspect:');
 program
   .command('status')
-  .description('show coverage, gaps, windows, quota and the last loads')
+  .description('show the jobs: what is loaded and missing, why, the next run, quota and the last loads')
   .argument('[job...]', jobs[1])
-  .option('--watch', 'show it again every 2 seconds, until interrupted')
   .option('--days', 'only the days that are missing: for each series, why, and what loads them')
-  .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days', 'gmsi status --watch'))
+  .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days'))
   .action(runs(async () => (await import('./commands/status.ts')).statusCommand));
 withPart(program.command('check'))
   .description('look for errors in the loaded data')

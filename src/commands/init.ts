@@ -59,7 +59,7 @@ export async function initCommand(session: Session): Promise<number> {
     const name = await firstJob(session, lookups, written);
     if (!isSandbox) log.info(besideBar(archives));
     const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
-    outro(`${first} ${asTyped(name === undefined ? 'jobs' : `plan ${name}`)}`);
+    outro(`${first} ${asTyped(name === undefined ? 'status' : `plan ${name}`)}`);
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;

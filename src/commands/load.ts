@@ -268,7 +268,7 @@ function describe(
   const isIdle = enqueued.some(({ windows, workers }) => windows > 0 && workers === 0);
   const next = isIdle
     ? `A worker runs the jobs of its folder, or those that it names; without job files, every stored job. Start one with ${asTyped('work')}.`
-    : `Watch the jobs: ${asTyped('status --watch')}`;
+    : `Watch the jobs: ${asTyped('serve')}`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];

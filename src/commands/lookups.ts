@@ -86,7 +86,7 @@ function describe(lookups: StoredLookups, words: string | undefined, requests: n
   const spent = requests > 0 ? `, for ${count(requests, 'request')}` : '';
   if (listed.length === 0) return `No name in the lists contains "${words}"${spent}.\n`;
   if (words !== undefined) return `${listed.join('\n\n')}\n`;
-  return `${listed.join('\n\n')}\n\n${counts.join(', ')}${spent}\n${nextStep('jobs')}`;
+  return `${listed.join('\n\n')}\n\n${counts.join(', ')}${spent}\n${nextStep('status')}`;
 }
 
 function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {

@@ -44,7 +44,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
         ['keys', flags.key.join(', ')],
         ['limits', flags.unlimited ? 'none' : '25 requests a second, bursts of 50, 250,000 a month'],
         ['counts', `${sandbox.url}/_sandbox/stats`],
-      ])}\n\nIn another terminal:\n  ${command(isSetUp ? asTyped('jobs') : backfill)}\n\nCtrl-C ends it.\n`,
+      ])}\n\nIn another terminal:\n  ${command(isSetUp ? asTyped('status') : backfill)}\n\nCtrl-C ends it.\n`,
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');

@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
@@ -12,7 +10,7 @@ import { notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf, settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
-import { clearScreen, isOutputClosed, print, printJson, snakeCased } from '../terminal/print.ts';
+import { print, printJson, snakeCased } from '../terminal/print.ts';
 import {
   asTyped,
   type Cell,
@@ -55,32 +53,22 @@ import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 
 const most = { gaps: 8, loads: 5 };
 
-/** Milliseconds between two looks of `--watch`. */
-const interval = 2_000;
-
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export async function statusCommand(
   session: Session,
   names: string[],
-  { watch = false, days = false }: { readonly watch?: boolean; readonly days?: boolean } = {},
+  { days = false }: { readonly days?: boolean } = {},
 ): Promise<number> {
-  if (days && watch) throw new ConfigError('--days and --watch do not go together.');
   const jobs = await readJobs(session, names);
   if (days) {
     const { statusDaysCommand } = await import('./status-days.ts');
     return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   }
   await using warehouse = await openWarehouse(session);
-  const { stop } = session;
-  do {
-    const status = await readStatus(session, warehouse, jobs);
-    if (watch) clearScreen();
-    if (session.json) printJson(snakeCased(status), watch ? 0 : 2);
-    else print(`${describe(status)}\n${nextOf(session, status)}`);
-    if (!watch) return exitCodes.done;
-    await sleep(interval, undefined, { signal: stop }).catch(() => {});
-  } while (!stop.aborted && !isOutputClosed());
-  return stop.aborted ? exitCodes.interrupted : exitCodes.done;
+  const status = await readStatus(session, warehouse, jobs);
+  if (session.json) printJson(snakeCased(status));
+  else print(`${describe(status)}\n${nextOf(session, status)}`);
+  return exitCodes.done;
 }
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
@@ -152,7 +140,9 @@ function describe({
   const sections = [
     `Warehouse: ${warehouse}`,
     // Windows are counted for all jobs together if none is named.
-    ...(windows ? [jobs.length > 0 && `Jobs\n${describeJobs(jobs)}`] : jobs.map(describeJob)),
+    ...(windows
+      ? [jobs.length > 0 ? `Jobs\n${describeJobs(jobs)}` : 'Jobs: no file in jobs/']
+      : jobs.map(describeJob)),
     ...broken,
     coverage && section('Coverage', 'nothing is covered yet', coverage, coverageColumns),
     windows && section('Windows', 'none planned yet', windows, windowColumns),
@@ -168,13 +158,15 @@ function describe({
   return sections.filter((text) => text).join('\n\n');
 }
 
-/** Suggests to load failed windows (with a key), to plan missing days, or else a check; if no job was named, the list of jobs. */
-function nextOf({ config }: Session, { jobs, windows }: Status): string {
-  if (windows) return nextStep('jobs');
+/** Suggests to load failed windows (with a key), to plan the job that needs the fewest requests, or else a check. */
+function nextOf({ config }: Session, { jobs }: Status): string {
+  if (jobs.length === 0) return nextStep('init');
+  if (jobs.some(({ series }) => series === null)) return nextStep('lookups');
   const failed = jobs.find((one) => (one.windows?.failed ?? 0) > 0);
   if (failed && config.apiKey) return nextStep(`backfill ${typedJob(failed.path)}`);
-  const open = jobs.find(({ series, covered, wanted }) => series === null || (covered ?? 0) < (wanted ?? 0));
-  return nextStep(`${open ? 'plan' : 'check'} ${typedJob((open ?? jobs[0]!).path)}`);
+  const missing = ({ covered, wanted }: JobReport) => (wanted ?? 0) - (covered ?? 0);
+  const [least] = jobs.filter((job) => missing(job) > 0).toSorted((a, b) => missing(a) - missing(b));
+  return nextStep(`${least ? 'plan' : 'check'} ${typedJob((least ?? jobs[0]!).path)}`);
 }
 
 /** Returns what of a job's period is loaded in detail; `undefined` if its series are not known. */

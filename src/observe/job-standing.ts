@@ -143,7 +143,7 @@ export function lateness({
   };
 }
 
-/** What gmsi jobs, gmsi status and the page show of a job. */
+/** What gmsi status and the page show of a job. */
 export type ListedJob = Awaited<ReturnType<typeof listJob>>;
 
 /**

@@ -17,10 +17,10 @@ export interface BrokenJob {
  * are examples, too.
  */
 export async function readAllJobs(cwd: string, today: Temporal.PlainDate) {
-  const { folder, paths, areExamples } = await allJobFiles(cwd);
+  const { paths, areExamples } = await allJobFiles(cwd);
   const isUnchanged = await Promise.all(paths.map((path) => isExample(path, cwd)));
   const unchanged = new Set(paths.filter((_, index) => isUnchanged[index]).map(jobNameOf));
-  return { folder, areExamples, unchanged, ...(await readJobsApart(paths, cwd, today)) };
+  return { areExamples, unchanged, ...(await readJobsApart(paths, cwd, today)) };
 }
 
 /** Reads job files by name or path, each on its own, so that a broken one hides no other. */

@@ -21,11 +21,6 @@ export function print(text: string): void {
   output.write(shown(text, output));
 }
 
-/** Clears a terminal before a result that is shown again. */
-export function clearScreen(): void {
-  if (output.isTTY) output.write('\x1b[H\x1b[2J');
-}
-
 /** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
 export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'write'>): string {
   const safe = printable(text);
@@ -67,13 +62,7 @@ export function changeConsole(change: (text: string) => string): void {
   console.log = (text: string) => output.write(`${change(text)}\n`);
 }
 
-let isClosed = false;
 let failure: Error | undefined;
-
-/** Returns true once the reader of standard output is gone (`| head`). Later output is lost, which is not an error. */
-export function isOutputClosed(): boolean {
-  return isClosed;
-}
 
 /** Returns true if messages go to a terminal. */
 export function isAtTerminal(): boolean {
@@ -97,8 +86,8 @@ export function surviveClosedOutput(): void {
 }
 
 function onOutputError(error: NodeJS.ErrnoException): void {
-  if (['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'].includes(error.code ?? '')) isClosed = true;
-  else failure ??= error;
+  // If the reader is gone (`| head`), later output is lost, which is not an error.
+  if (!['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'].includes(error.code ?? '')) failure ??= error;
 }
 
 function outputOf(stream: () => WriteStream): Output {

@@ -40,7 +40,7 @@ it('all is well', async () => {
   const { code, stdout } = await doctor({});
   expect(stdout.match(/^[✓✗–!]/gm)).toEqual(Array(12).fill('✓'));
   expect(stdout).toMatch(/; set: DATABASE_URL, GMSI_API_KEY, GMSI_BASE_URL$/m);
-  expect(stdout).toMatch(/\nNext: gmsi jobs\n$/);
+  expect(stdout).toMatch(/\nNext: gmsi status\n$/);
   expect(code).toBe(0);
 });
 

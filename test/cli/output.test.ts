@@ -21,7 +21,6 @@ it.each([
   'backfill job --full-refresh',
   'backfill job --enqueue',
   'sync job',
-  'jobs',
   'check job',
   'repair --dry-run',
   'status --days',

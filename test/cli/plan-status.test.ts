@@ -60,7 +60,7 @@ it('plans and reports on an empty, a half-loaded and a covered warehouse without
   for (const line of covered.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 
-it('counts the days of a job alike in plan, status and jobs, without those that may still change', async () => {
+it('counts the days of a job alike in plan and status, without those that may still change', async () => {
   await using place = await aPlace({ volume: 0.01 });
   const { folder, setting } = place;
   const from = new Date(Date.now() - 9 * 86_400_000).toISOString().slice(0, 10);
@@ -78,7 +78,7 @@ it('counts the days of a job alike in plan, status and jobs, without those that 
   const days = { covered: 24, wanted: 24 };
   expect(await daysOf('plan recent')).toEqual(days);
   expect(await daysOf('status recent')).toEqual(days);
-  expect(await daysOf('jobs')).toEqual(days);
+  expect(await daysOf('status')).toEqual(days);
   const { stdout } = await gmsiHere(['plan', 'recent'], setting);
   expect(stdout).toMatch(/covered +24 of 24 days, over all series\nrecent days +\S+ to \S+ may still change/);
 });
@@ -103,7 +103,6 @@ it.each([
       ['backfill', 'job'],
       ['status', 'job'],
       ['status'],
-      ['jobs'],
       ['check', 'job', '--only', 'lost-rows'],
     ])
       expect((await run(...args)).stdout.replaceAll(/\s+/g, ' '), args.join(' ')).toContain(again);

@@ -234,7 +234,7 @@ function printFindings(
   }
   print(describeFindings(findings));
   if (report) print(describeProbe(report));
-  if (findings.every(({ ok }) => ok)) print(nextStep('jobs'));
+  if (findings.every(({ ok }) => ok)) print(nextStep('status'));
 }
 
 async function checkStandby(session: Session): Promise<string> {

@@ -93,7 +93,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
           'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: nothing is loaded twice.',
         ]
       : [];
-  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...repair, ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('jobs') : ''}`;
+  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...repair, ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('status') : ''}`;
 }
 
 /** Describes columns of which no record of a file has a field: `url, source (in 1 file)`. */
