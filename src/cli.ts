@@ -1,10 +1,18 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
-import { CommanderError } from 'commander';
+import { CommanderError } from '@commander-js/extra-typings';
 import { ConfigError, namedSystemError } from './errors.ts';
-import { asJson, exitCodeOf, exitCodes, explain } from './exit.ts';
-import { ended, program } from './program.ts';
-import { outputFailure, printError, printJson, snakeCased, surviveClosedOutput } from './terminal/print.ts';
+import { asJson, exitCodeOf, exitCodes, explain, stopOnSignals } from './exit.ts';
+import { buildProgram, namedCommand } from './program.ts';
+import {
+  errorOutput,
+  outputFailure,
+  printError,
+  printJson,
+  snakeCased,
+  surviveClosedOutput,
+} from './terminal/print.ts';
+import { StatusLine } from './terminal/status-line.ts';
 import { asTyped } from './terminal/table.ts';
 
 // Pages are large and short-lived. By default V8 lets its heap grow to several times the memory in use before it collects
@@ -34,8 +42,20 @@ process.on('uncaughtException', (error) => {
 });
 
 try {
+  // Before the command's code is imported, which can take seconds.
+  const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
+  process.once('exit', () => screen?.clear());
+  const stop = stopOnSignals(screen ?? errorOutput);
+  let exitCode: number = exitCodes.done;
+  const program = await buildProgram(
+    [namedCommand(process.argv.slice(2))],
+    async (command, args, options) => {
+      const { runCommand } = await import('./commands/run-command.ts');
+      exitCode = await runCommand(command, args, options, { screen, stop });
+    },
+  );
   await program.parseAsync();
-  process.exitCode = ended.exitCode;
+  process.exitCode = exitCode;
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/.test(error.code);
   const shown = error instanceof CommanderError ? misuse(error) : namedSystemError(error);

@@ -1,11 +1,14 @@
 import { readdirSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
-import type { Command } from 'commander';
+import type { Command } from '@commander-js/extra-typings';
+import { examples } from './commands/command.ts';
 import { changeConsole } from './terminal/print.ts';
 
 /** Adds `gmsi completion`, with whose script shells complete commands, options and job names. */
-export function addCompletion(program: Command, examples: (...lines: string[]) => string): void {
-  const completions = tab(program, { completionCommandName: 'completion' });
+export function addCompletion(program: Command): void {
+  const completions = tab(program as unknown as Parameters<typeof tab>[0], {
+    completionCommandName: 'completion',
+  });
   program.commands
     .find((command) => command.name() === 'completion')!
     // The library's script for bash declares constants, so that sourcing it twice would print errors.

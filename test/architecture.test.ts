@@ -24,8 +24,8 @@ it('everything is printed by one file, and what draws on a terminal takes contro
     ),
   );
   expect(drawing.toSorted()).toEqual([
+    'src/cli.ts',
     'src/commands/init.ts',
-    'src/commands/run-command.ts',
     'src/terminal/status-line.ts',
     'src/terminal/table.ts',
   ]);

@@ -1,15 +1,17 @@
+import type { Command } from '@commander-js/extra-typings';
 import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
 import { knownScope, openToRead, runBy, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { type JobPart, partOf } from '../config/part-of-job.ts';
+import { partOf } from '../config/part-of-job.ts';
 import { typed } from '../config/typed.ts';
 import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { alertAfterRun } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
+import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
 import { count, daysFrom, nextStep, sayingAsTyped, table } from '../terminal/table.ts';
@@ -17,15 +19,19 @@ import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { aJob, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
-export interface CheckOptions extends JobPart {
-  readonly all?: boolean;
-  readonly only?: readonly string[];
-  readonly rows?: number;
-  readonly timeout: number;
-}
+const define = (check: Command) =>
+  withPart(check)
+    .argument('[job...]', `${aJob} (default: every job in jobs/)`)
+    .option('--only <check>', 'run only this check; may be repeated', gathered)
+    .option('--rows <number>', 'findings to show for each check (default: 5; with --json 100)', wholeNumber())
+    .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
+    .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20'));
+
+export const check = gmsiCommand(define, checkCommand);
 
 /** How many findings of a check are shown by default. */
 const shown = { person: 5, json: 100 };
@@ -36,12 +42,11 @@ const longestCell = 60;
 export async function checkCommand(
   session: Session,
   names: readonly string[],
-  options: CheckOptions,
+  options: OptionsOf<typeof define>,
 ): Promise<number> {
   const feeds = [...catalog.keys()];
   const checks = onlyThese(await findChecks(process.cwd(), feeds), options.only ?? []);
-  const { all = names.length === 0 } = options;
-  const named = await namedJobs(session, names, { all });
+  const named = await namedJobs(session, names, { all: names.length === 0 });
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };

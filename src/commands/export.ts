@@ -1,15 +1,17 @@
 import { join } from 'node:path';
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { knownScope, openToRead, readJobs, type Session, today } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import type { FileFormat } from '../export/duckdb.ts';
 import type { Exported, ExportFormat } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { nearest } from '../nearest.ts';
+import { day } from '../terminal/arguments.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
@@ -27,25 +29,62 @@ import {
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { momentName, readMoments } from '../warehouse/tables/moments.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
+import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { unknownMoment } from './snapshot.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
-export interface ExportOptions {
-  readonly format: FileFormat;
-  /** One CSV file that is safe to open in Excel. */
-  readonly excel?: boolean;
-  readonly from?: string;
-  readonly to?: string;
-  readonly asOf?: string;
-  readonly country?: readonly string[];
-  readonly topic?: readonly string[];
-  readonly out?: string;
-  readonly rollup?: keyof typeof rollups;
-  readonly versions?: boolean;
-  readonly overwrite?: boolean;
-  /** A load or a moment; `true` if none was named. */
-  readonly changedSince?: string | true;
-}
+const define = (command: Command) =>
+  command
+    .argument('[job]', `${aJob} (default: all headlines)`)
+    .addOption(
+      new Option('--format <format>', 'file format')
+        .choices(['parquet', 'csv'] as const)
+        .default('parquet' as const),
+    )
+    .addOption(new Option('--excel', 'one CSV file that is safe to open in Excel').conflicts('format'))
+    .option('--from <day>', 'first day (UTC), such as 2025-01-01', day)
+    .option('--to <day>', 'last day (UTC), inclusive', day)
+    .option(
+      '--as-of <moment>',
+      'rows as they were at this moment, such as 2025-06-30T12:00:00Z, or the name of one',
+    )
+    .option('--country <code...>', 'only these countries; without a job')
+    .option('--topic <name...>', 'only these topics; without a job')
+    .addOption(
+      new Option('--rollup <kind>', 'sums by hour or day instead of the headlines')
+        .choices(['hourly', 'daily'] as const)
+        .conflicts('asOf'),
+    )
+    .addOption(
+      new Option('--versions', 'all versions of each row, with known_from and known_to').conflicts([
+        'asOf',
+        'rollup',
+      ]),
+    )
+    .option('--out <folder>', 'folder to create, or s3://bucket/folder (default: export/<job>)')
+    .option('--overwrite', 'replace an existing export')
+    .addOption(
+      new Option(
+        '--changed-since [load|moment]',
+        'continue an export: write only months that have changed',
+      ).conflicts(['overwrite', 'asOf', 'excel']),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi export g7-inflation',
+        'gmsi export --country US --from 2025-01-01 --format csv --out us-2025',
+        'gmsi export g7-inflation --as-of 2025-06-30T12:00:00Z',
+        'gmsi export g7-inflation --changed-since    since the last export',
+        'gmsi export g7-inflation --versions    to filter as of any moment',
+      ),
+    );
+
+const ofCommand = gmsiCommand(define, exportCommand);
+
+export { ofCommand as export };
+
+type ExportOptions = OptionsOf<typeof define>;
 
 type Times = Pick<ExportScope, 'from' | 'to' | 'asOf'>;
 

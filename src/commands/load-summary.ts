@@ -160,7 +160,7 @@ export function nextAfter(
     ({ summary, step }) => step && (summary.outcome !== 'done' || lacksDays(summary.completeness)),
   );
   if (open) return nextStep(open.step!);
-  if (summaries.length > 1) return nextStep(`check --all${typed.part}`);
+  if (summaries.length > 1) return nextStep(`check${typed.part}`);
   return steps[0]?.step ? nextStep(steps[0].step) : '';
 }
 
@@ -172,7 +172,7 @@ function stepAfter(
   if (outcome === 'failed' || isElsewhere) return undefined;
   const name = typedJob(job.path);
   if (error instanceof JobMismatch) return error.step(name);
-  if (outcome === 'budget') return `plan ${name}${options.load}`;
+  if (outcome === 'budget') return `plan ${name}${options.part}`;
   if (outcome !== 'done') return `${live ? 'sync' : 'backfill'} ${name}${options.load}`;
   // A sync does not load days before its first one.
   if (lacksDays(completeness)) return `backfill ${name}${options.part}`;

@@ -1,3 +1,5 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import {
   keepThisProcess,
   openService,
@@ -13,7 +15,7 @@ import { partOf } from '../config/part-of-job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { exitCodeOf, exitCodeOfOutcome, exitCodes, explain, worst } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { backfill, planBackfill } from '../load/backfill.ts';
+import { backfill as loadGaps, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { syncUnlessRunning } from '../load/sync.ts';
@@ -25,6 +27,7 @@ import { missingLists, scopeOf } from '../plan/scope.ts';
 import { requestLimit } from '../service/budget.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
+import { wholeNumber } from '../terminal/arguments.ts';
 import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
 import { asTyped, count, table } from '../terminal/table.ts';
@@ -34,6 +37,7 @@ import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { workersByJob } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
+import { aJob, all, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -42,13 +46,76 @@ import {
   summaryAsJson,
 } from './load-summary.ts';
 import { forEachJob, type NamedJobs, namedJobs, reportBroken } from './named-jobs.ts';
-import type { LoadOptions } from './plan.ts';
+
+const acceptRetractions = [
+  '--accept-retractions',
+  'mark rows that the service no longer returns as retracted, even if they are most of a window',
+] as const;
+const reason = [
+  '--reason <text>',
+  'your reason for the load; stored with it, and shown by gmsi why',
+] as const;
+
+const defineBackfill = (backfill: Command) =>
+  withPart(backfill)
+    .argument('[job...]', aJob)
+    .option(...all)
+    .option('--full-refresh', 'load all days again, also covered ones')
+    .option('--retry-refused', 'request all refused windows again, not only a few')
+    .option(
+      '--max-requests <number>',
+      'stop after so many requests, of all jobs together; run it again to continue',
+      wholeNumber({ from: 1 }),
+    )
+    .option(...acceptRetractions)
+    .addOption(
+      new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts([
+        'maxRequests',
+        'acceptRetractions',
+        'reason',
+        'from',
+        'to',
+        'country',
+        'topic',
+        'ticker',
+      ]),
+    )
+    .option(...reason)
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi backfill g7-inflation',
+        'gmsi backfill --all --quiet',
+        'gmsi backfill g7-inflation --max-requests 500',
+        'gmsi backfill g7-inflation --from 2025-03-01 --to 2025-03-07 --full-refresh',
+        'gmsi backfill g7-inflation --enqueue    queues it for the workers',
+      ),
+    );
+
+const defineSync = (sync: Command) =>
+  withPart(sync)
+    .argument('[job...]', aJob)
+    .option(...all)
+    .option(...acceptRetractions)
+    .option(...reason)
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi sync g7-inflation',
+        '15 * * * *  gmsi sync g7-inflation --quiet >/dev/null    as a crontab line',
+      ),
+    );
+
+export const backfill = gmsiCommand(defineBackfill, backfillCommand, { schemaUse: 'upgrades' });
+export const sync = gmsiCommand(defineSync, syncCommand, { schemaUse: 'upgrades' });
+type BackfillOptions = OptionsOf<typeof defineBackfill>;
+type SyncOptions = OptionsOf<typeof defineSync>;
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
 export async function backfillCommand(
   session: Session,
   names: string[],
-  { enqueue = false, ...options }: Partial<PlanOptions> & LoadOptions & { readonly enqueue?: boolean },
+  { enqueue = false, ...options }: BackfillOptions,
 ): Promise<number> {
   if (enqueue) return enqueueJobs(session, names, options);
   return loadJobs(session, names, backfillLoader(options), options);
@@ -61,18 +128,18 @@ export function backfillLoader({
   acceptRetractions = false,
   maxRequests = Number.POSITIVE_INFINITY,
   reason,
-}: Partial<PlanOptions> & LoadOptions): JobLoader {
+}: BackfillOptions): JobLoader {
   const plan = { fullRefresh, retryRefused };
   const cap = capRequests(maxRequests);
   return {
     command: 'backfill',
     cap,
-    run: (context) => backfill({ ...context, acceptRetractions, reason, plan }),
+    run: (context) => loadGaps({ ...context, acceptRetractions, reason, plan }),
   };
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
-export function syncCommand(session: Session, names: string[], options: LoadOptions): Promise<number> {
+export function syncCommand(session: Session, names: string[], options: SyncOptions): Promise<number> {
   const { acceptRetractions = false, reason } = options;
   const loader: JobLoader = {
     command: 'sync',
@@ -96,7 +163,7 @@ async function loadJobs(
   session: Session,
   names: readonly string[],
   loader: JobLoader,
-  options: LoadOptions,
+  options: SyncOptions,
 ): Promise<number> {
   const named = await namedJobs(session, names, options);
   serviceAccess(session);
@@ -135,7 +202,7 @@ async function loadEach(
   by: Pick<LoadContext, 'warehouse' | 'process'>,
   { jobs, broken }: NamedJobs,
   loader: JobLoader,
-  options: LoadOptions,
+  options: SyncOptions,
 ): Promise<number> {
   const codes = [reportBroken(broken)];
   const summaries: object[] = broken.map(({ path, error }) => failedAsJson(typedJob(path), error));
@@ -220,7 +287,7 @@ async function loadedAfter(session: Session, warehouse: Warehouse, job: Job) {
 async function enqueueJobs(
   session: Session,
   names: readonly string[],
-  { fullRefresh = false, retryRefused = false, ...options }: Partial<PlanOptions> & LoadOptions,
+  { fullRefresh = false, retryRefused = false, ...options }: BackfillOptions,
 ): Promise<number> {
   const named = await namedJobs(session, names, options);
   serviceAccess(session);

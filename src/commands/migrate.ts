@@ -1,15 +1,30 @@
+import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { nextStep, table } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+
+const define = (command: Command) =>
+  command
+    .argument('[what]', '"status" only shows which migrations are applied')
+    .option(
+      '--force',
+      'upgrade even while processes of the older program work, which may fail or load days twice',
+    )
+    .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'));
+
+const command = gmsiCommand(define, migrateCommand, { schemaUse: 'upgrades' });
+
+export { command as migrate };
 
 /** `gmsi migrate [status]`; with `--force` also while older programs work. */
 export async function migrateCommand(
   session: Session,
   what: string | undefined,
-  { force = false }: { readonly force?: boolean },
+  { force = false }: OptionsOf<typeof define>,
 ): Promise<number> {
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {

@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
 import { kindOf } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -5,9 +6,20 @@ import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
 import { type Moved, MoveFailed, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+
+const define = (move: Command) =>
+  move
+    .requiredOption(
+      '--to <address>',
+      'address of the database; without a password, that of PGPASSWORD or ~/.pgpass',
+    )
+    .addHelpText('after', examples('gmsi move --to postgres://etl@db.example.com/gmsi'));
+
+export const move = gmsiCommand(define, moveCommand);
 
 /** `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request. */
-export async function moveCommand(session: Session, { to }: { readonly to: string }): Promise<number> {
+export async function moveCommand(session: Session, { to }: OptionsOf<typeof define>): Promise<number> {
   const address = session.config.readAddress('--to', to);
   await using old = await openWarehouse(session);
   await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');

@@ -1,7 +1,8 @@
+import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { type JobPart, partOf } from '../config/part-of-job.ts';
+import { partOf } from '../config/part-of-job.ts';
 import { typedOptions } from '../config/typed.ts';
 import { ConfigError } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -15,7 +16,6 @@ import {
   type ScheduleForecast,
 } from '../plan/forecast-schedule.ts';
 import { listedPart, notListed } from '../plan/not-listed.ts';
-import type { PlanOptions } from '../plan/plan-windows.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
@@ -38,28 +38,25 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import { aJob, all, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
-/** The options of commands that load, and of `gmsi plan`. */
-export interface LoadOptions extends JobPart {
-  /** Loads every job of the folder `jobs`. */
-  readonly all?: boolean;
-  readonly acceptRetractions?: boolean;
-  /** The most requests of a backfill, for all its jobs together. */
-  readonly maxRequests?: number;
-  /** The user's reason for the load, stored with it. */
-  readonly reason?: string;
-}
+const define = (plan: Command) =>
+  withPart(plan)
+    .argument('[job...]', aJob)
+    .option(...all)
+    .option('--full-refresh', 'plan all days, also covered ones')
+    .option('--retry-refused', 'plan all windows that the service refused, too')
+    .addHelpText('after', examples('gmsi plan g7-inflation'));
 
-type PlannedJob = Awaited<ReturnType<typeof plan>>;
+export const plan = gmsiCommand(define, planCommand);
+type PlanFlags = OptionsOf<typeof define>;
+
+type PlannedJob = Awaited<ReturnType<typeof planJob>>;
 
 /** `gmsi plan <job>…`: shows what a backfill would do and cost; sends no request. */
-export async function planCommand(
-  session: Session,
-  names: string[],
-  options: Partial<PlanOptions> & LoadOptions,
-): Promise<number> {
+export async function planCommand(session: Session, names: string[], options: PlanFlags): Promise<number> {
   const named = await namedJobs(session, names, options);
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
@@ -67,7 +64,7 @@ export async function planCommand(
   const plans = await forEachJob({ ...named, jobs }, (job) => {
     const show = (step: string) => steps.show(`${job.name}: ${step}`);
     show('planning');
-    return plan(session, warehouse.patient, job, options, show);
+    return planJob(session, warehouse.patient, job, options, show);
   });
   steps[Symbol.dispose]();
   if (session.json) printJson(snakeCased({ jobs: plans.map((one) => asJson(session, one)) }));
@@ -79,18 +76,18 @@ export async function planCommand(
 function nextOf(
   { config }: Session,
   plans: readonly PlannedJob[],
-  { all: _, ...options }: LoadOptions,
+  { all: _, ...options }: PlanFlags,
 ): string {
   const [open] = plans.filter(({ forecast }) => forecast.leastRequests > 0);
   if (!open) return '';
   return nextStep(config.apiKey ? `backfill ${typedJob(open.job.path)}${typedOptions(options)}` : 'init');
 }
 
-async function plan(
+async function planJob(
   session: Session,
   db: Warehouse,
   asked: Job,
-  options: Partial<PlanOptions> & LoadOptions,
+  options: PlanFlags,
   show: (step: string) => void,
 ) {
   const { job, endDate } = await withLearnedReading(db, asked);
@@ -130,14 +127,10 @@ async function plan(
     used,
     emptied: await emptiedDays(db, feedNamed(job.feed).table, scope),
     // Only days that are loaded again can have retractions.
-    retractions: flags.fullRefresh || options.acceptRetractions ? describeRetractions(options) : undefined,
+    retractions: flags.fullRefresh
+      ? 'a window that would lose more than half of its rows fails, unless you add --accept-retractions'
+      : undefined,
   };
-}
-
-function describeRetractions({ acceptRetractions }: LoadOptions): string {
-  return acceptRetractions
-    ? 'accepted, even if a window loses most of its rows'
-    : 'a window that would lose more than half of its rows fails, unless you add --accept-retractions';
 }
 
 function outlook(session: Session, { job, forecast: { leastRequests, expectedRequests }, used }: PlannedJob) {

@@ -1,15 +1,38 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import type { Command } from '@commander-js/extra-typings';
 import { parse } from 'pg-connection-string';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
+import { gathered } from '../terminal/arguments.ts';
 import { areResultsAtTerminal, isAtTerminal, print, printData, printError } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 import { withoutTls } from '../warehouse/tls.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+
+const define = (psql: Command) =>
+  psql
+    .argument(
+      '[psql...]',
+      'options and arguments of psql, such as -f report.sql; after -- if they are also options of gmsi',
+    )
+    .allowUnknownOption()
+    .option('-c, --command <sql>', 'run statements and exit; needs no psql; may be repeated', gathered)
+    .option('--address', 'only print the address, with its password')
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi psql',
+        'gmsi psql -c "select * from gmsi.coverage limit 5"',
+        'gmsi psql -At -f report.sql',
+      ),
+    );
+
+export const psql = gmsiCommand(define, psqlCommand);
 
 /**
  * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With `--address`, only prints the
@@ -18,7 +41,7 @@ import { withoutTls } from '../warehouse/tls.ts';
 export async function psqlCommand(
   session: Session,
   given: readonly string[],
-  { command: commands = [], address }: { readonly command?: readonly string[]; readonly address?: boolean },
+  { command: commands = [], address }: OptionsOf<typeof define>,
 ): Promise<number> {
   // Commands that begin with a backslash, such as `\copy`, are psql's own.
   const needsPsql =

@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -6,6 +7,14 @@ import { print, printJson } from '../terminal/print.ts';
 import { asTyped, facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
+import { examples, gmsiCommand } from './command.ts';
+
+const define = (reader: Command) =>
+  reader
+    .argument('<name>', 'login name: lower-case letters, digits and _')
+    .addHelpText('after', examples('gmsi reader analyst'));
+
+export const reader = gmsiCommand(define, readerCommand);
 
 /** `gmsi reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
 export async function readerCommand(session: Session, name: string): Promise<number> {

@@ -1,3 +1,5 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { ConfigError } from '../errors.ts';
@@ -5,6 +7,7 @@ import { exitCodeOfOutcome, exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
+import { day } from '../terminal/arguments.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, table } from '../terminal/table.ts';
@@ -14,19 +17,42 @@ import { type Failures, failuresByCause } from '../warehouse/questions/coverage.
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
+import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+
+const define = (repair: Command) =>
+  repair
+    .argument('[job...]', `${aJob} (default: all feeds)`)
+    .option('--dry-run', 'only show what would change')
+    .addOption(
+      new Option('--rollups', 'compute the hourly and daily sums of headlines again instead').conflicts(
+        'dryRun',
+      ),
+    )
+    .addOption(
+      new Option('--windows', 'delete failed and refused windows that no job wants instead').conflicts([
+        'rollups',
+        'from',
+        'to',
+      ]),
+    )
+    .option('--from <day>', 'with --rollups: first day (UTC)', day)
+    .option('--to <day>', 'with --rollups: last day (UTC), inclusive', day)
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi repair --dry-run',
+        'gmsi repair g7-inflation',
+        'gmsi repair --rollups --from 2025-01-01',
+        'gmsi repair --windows --dry-run',
+      ),
+    );
+
+const command = gmsiCommand(define, repairCommand, { schemaUse: 'upgrades' });
+
+export { command as repair };
 
 /** The series of a job with the job's aliases, or a whole feed with its own. */
 type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
-
-export interface RepairOptions {
-  readonly dryRun?: boolean;
-  /** Computes the rollups again instead. */
-  readonly rollups?: boolean;
-  /** Deletes failed and refused windows that no job wants instead. */
-  readonly windows?: boolean;
-  readonly from?: Day;
-  readonly to?: Day;
-}
 
 /**
  * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
@@ -35,7 +61,7 @@ export interface RepairOptions {
 export async function repairCommand(
   session: Session,
   names: string[],
-  { dryRun = false, rollups = false, windows = false, from, to }: RepairOptions,
+  { dryRun = false, rollups = false, windows = false, from, to }: OptionsOf<typeof define>,
 ): Promise<number> {
   if (windows) return repairWindows(session, names, dryRun);
   if (rollups) return repairRollups(session, names, { from, to });

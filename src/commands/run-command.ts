@@ -1,14 +1,10 @@
-import type { SchemaUse, Session } from '../compose.ts';
+import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
-import { stopOnSignals } from '../exit.ts';
 import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
-import { errorOutput } from '../terminal/print.ts';
-import { StatusLine } from '../terminal/status-line.ts';
+import type { StatusLine } from '../terminal/status-line.ts';
 import { namedDatabaseError } from '../warehouse/errors.ts';
-
-/** Does a command's work, prints the result and returns the exit code. */
-export type Command<Args extends unknown[]> = (session: Session, ...args: Args) => Promise<number>;
+import type { GmsiCommand } from './command.ts';
 
 export interface GlobalOptions {
   readonly json?: boolean;
@@ -16,38 +12,24 @@ export interface GlobalOptions {
   readonly verbose?: boolean;
 }
 
-/** What commands do to the schema: all others only read it, as these do with `--dry-run`. */
-const schemaUses: Readonly<Record<string, SchemaUse>> = {
-  init: 'upgrades',
-  demo: 'upgrades',
-  backfill: 'upgrades',
-  sync: 'upgrades',
-  import: 'upgrades',
-  work: 'upgrades',
-  repair: 'upgrades',
-  migrate: 'upgrades',
-  // People run these before the first load.
-  doctor: 'makes embedded',
-  lookups: 'makes embedded',
-};
-
 /**
  * Runs a command with its session: environment, log, screen and stop signals.
- * @param load imports the command's code. That can take seconds, so it listens for stop signals before
- * @param name as typed
- * @param readable log text for a person, even if standard error is not a terminal
+ * @param screen the terminal to draw progress on, if standard error is one
+ * @returns the exit code
  */
-export async function runCommand<Args extends unknown[]>(
-  load: () => Promise<Command<Args>>,
-  args: Args,
+export async function runCommand(
+  { run, schemaUse, isReadable }: GmsiCommand,
+  args: readonly unknown[],
   { json = false, quiet = false, verbose = false }: GlobalOptions,
-  { name, readable = false }: { readonly name: string; readonly readable?: boolean },
+  { screen, stop }: { readonly screen?: StatusLine | undefined; readonly stop: AbortSignal },
 ): Promise<number> {
   const config = readConfig();
-  const screen = errorOutput.isTTY ? new StatusLine(errorOutput) : undefined;
-  process.once('exit', () => screen?.clear());
   const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
-  const log = createLog({ level, readable: readable || screen !== undefined, ...(screen && { to: screen }) });
+  const log = createLog({
+    level,
+    readable: isReadable || screen !== undefined,
+    ...(screen && { to: screen }),
+  });
   for (const warning of config.warnings) log.warn(warning);
   if (config.apiKey && !isHidden(config.apiKey))
     log.warn(
@@ -58,12 +40,11 @@ export async function runCommand<Args extends unknown[]>(
     log,
     json,
     clock: () => new Date(),
-    stop: stopOnSignals(screen ?? errorOutput),
+    stop,
     progress: quiet ? 'none' : (screen ?? 'lines'),
-    schemaUse: isDryRun(args) ? 'reads' : (schemaUses[name] ?? 'reads'),
+    schemaUse: isDryRun(args) ? 'reads' : schemaUse,
   };
-  const command = await load();
-  return await command(session, ...args).catch((error: unknown) => {
+  return await run(session, ...args).catch((error: unknown) => {
     throw namedDatabaseError(error);
   });
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Command } from '@commander-js/extra-typings';
 import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '#sandbox';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
@@ -9,25 +10,48 @@ import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
 import type { LoadContext } from '../load/load.ts';
 import { inPackage } from '../package.ts';
 import { Secret } from '../secret.ts';
+import { wholeNumber } from '../terminal/arguments.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type Sentiment, sentimentOverTime } from '../warehouse/questions/sentiment.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { backfillLoader, loadJob } from './load.ts';
 import { describeSummary, type LoadSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
 
-export interface SandboxFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly seed: string;
-  readonly key: string[];
-  readonly unlimited?: boolean;
-  readonly options?: string;
-  readonly archive?: string;
-}
+const define = (sandbox: Command) =>
+  sandbox
+    .option('--host <address>', 'address to listen on; 0.0.0.0 admits other machines', '127.0.0.1')
+    .option('--port <number>', 'port to listen on', wholeNumber({ to: 65_535 }), 8425)
+    .option('--seed <text>', 'seed of the made-up data', 'gmsi')
+    .option('--key <key...>', 'API keys to accept', ['sandbox-key'])
+    .option('--unlimited', 'turn off the rate limit and the quota')
+    .option('--options <json>', 'more options as JSON: see packages/sandbox/README.md')
+    .option('--archive <folder>', "write bulk archives like the vendor's, and exit")
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi sandbox --port 0 --unlimited --seed mine',
+        `gmsi sandbox --options '{"endDate":"ignored"}'`,
+      ),
+    );
+
+const defineDemo = (demo: Command) =>
+  demo
+    .option(
+      '--remove',
+      'delete the embedded PostgreSQL and its data; without --yes, only list what would be deleted',
+    )
+    .option('--yes', 'with --remove: do it')
+    .option('--serve', 'then show the data as a web page, as gmsi serve does')
+    .addHelpText('after', examples('gmsi demo', 'gmsi demo --serve', 'gmsi demo --remove --yes'));
+
+export const sandbox = gmsiCommand(define, sandboxCommand, { isReadable: true });
+export const demo = gmsiCommand(defineDemo, demoCommand, { schemaUse: 'upgrades', isReadable: true });
+type SandboxFlags = OptionsOf<typeof define>;
 
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
@@ -116,10 +140,7 @@ const question = sentimentOverTime({
  * `gmsi demo`, and `npm start` in a checkout: loads from the sandbox into the embedded warehouse, over HTTP. Ignores the
  * environment's database and key, so that it cannot change real data or spend real requests.
  */
-export async function demoCommand(
-  session: Session,
-  options: { readonly remove?: boolean; readonly yes?: boolean; readonly serve?: boolean },
-): Promise<number> {
+export async function demoCommand(session: Session, options: OptionsOf<typeof defineDemo>): Promise<number> {
   if (options.remove) return removeDemo(session, options.yes ?? false);
   if (options.yes) throw new ConfigError('--yes needs --remove.', { hint: 'Add --remove, or drop --yes.' });
   await using sandbox = await startSandbox(world);

@@ -1,25 +1,44 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openToRead, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { isLoopback } from '../server-guard.ts';
+import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { print, printData, printJson } from '../terminal/print.ts';
 import { facts, number } from '../terminal/table.ts';
 import type { Standby } from '../warehouse/standby.ts';
 import { allEndpoints } from '../web/endpoints.ts';
 import { writeReport } from '../web/report.ts';
 import { serveWeb } from '../web/server.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { standbyText } from './standby.ts';
 
-export interface ServeFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly name?: readonly string[];
-  /** The file to write instead; `-` for standard output, `true` for `gmsi-report.html`. */
-  readonly html?: string | true;
-}
+const define = (serve: Command) =>
+  serve
+    .option('--host <address>', 'address to listen on; any but loopback needs GMSI_SERVE_TOKEN', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 for any', wholeNumber({ to: 65_535 }), 8426)
+    .option('--name <name>', 'host name that browsers use for this page; may be repeated', gathered)
+    .addOption(
+      new Option(
+        '--html [file]',
+        'write the page as one HTML file instead (default: gmsi-report.html); - for standard output',
+      ).conflicts(['host', 'port', 'name']),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi serve',
+        'gmsi serve --host 0.0.0.0 --name data.example.com',
+        'gmsi serve --html monday.html    to send or to keep',
+      ),
+    );
+
+export const serve = gmsiCommand(define, serveCommand, { isReadable: true });
+type ServeFlags = OptionsOf<typeof define>;
 
 /**
  * `gmsi serve`: serves the page and its API until stopped; with `--html`, writes the page as it is now to one file. Sends no

@@ -1,3 +1,5 @@
+import type { Command } from '@commander-js/extra-typings';
+import { Option } from '@commander-js/extra-typings';
 import { openWarehouse, runBy, type Session } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
@@ -13,18 +15,23 @@ import {
   nameMoment,
   readMoments,
 } from '../warehouse/tables/moments.ts';
+import { examples, gmsiCommand, type OptionsOf } from './command.ts';
 
-export interface SnapshotOptions {
-  readonly at?: string;
-  readonly note?: string;
-  readonly remove?: boolean;
-}
+const define = (snapshot: Command) =>
+  snapshot
+    .argument('[name]', 'letters, digits, - _ and .')
+    .option('--at <moment>', 'a past moment, such as 2025-06-30T12:00:00Z (default: now)')
+    .option('--note <text>', 'what it is for')
+    .addOption(new Option('--remove', 'forget the name; the data stay').conflicts(['at', 'note']))
+    .addHelpText('after', examples('gmsi snapshot paper-2026 --note "as submitted"', 'gmsi snapshot'));
+
+export const snapshot = gmsiCommand(define, snapshotCommand);
 
 /** `gmsi snapshot [name]`: gives a moment a name, or lists the named ones; sends no request. */
 export async function snapshotCommand(
   session: Session,
   name: string | undefined,
-  { at, note, remove }: SnapshotOptions,
+  { at, note, remove }: OptionsOf<typeof define>,
 ): Promise<number> {
   if (name === undefined && (at ?? note ?? remove) !== undefined)
     throw new ConfigError('--at, --note and --remove need a name.', {

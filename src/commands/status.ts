@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -48,8 +49,17 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
+import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
+
+const define = (status: Command) =>
+  status
+    .argument('[job...]', aJob)
+    .option('--days', 'only the days that are missing: for each series, why, and what loads them')
+    .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days'));
+
+export const status = gmsiCommand(define, statusCommand);
 
 const most = { gaps: 8, loads: 5 };
 
@@ -57,7 +67,7 @@ const most = { gaps: 8, loads: 5 };
 export async function statusCommand(
   session: Session,
   names: string[],
-  { days = false }: { readonly days?: boolean } = {},
+  { days = false }: OptionsOf<typeof define> = {},
 ): Promise<number> {
   const jobs = await readJobs(session, names);
   if (days) {
@@ -65,9 +75,9 @@ export async function statusCommand(
     return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   }
   await using warehouse = await openWarehouse(session);
-  const status = await readStatus(session, warehouse, jobs);
-  if (session.json) printJson(snakeCased(status));
-  else print(`${describe(status)}\n${nextOf(session, status)}`);
+  const found = await readStatus(session, warehouse, jobs);
+  if (session.json) printJson(snakeCased(found));
+  else print(`${describe(found)}\n${nextOf(session, found)}`);
   return exitCodes.done;
 }
 

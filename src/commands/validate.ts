@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import { type Session, today } from '../compose.ts';
 import { describeFeed } from '../config/describe-feed.ts';
 import { ConfigError } from '../errors.ts';
@@ -6,6 +7,14 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
+import { aJob, examples, gmsiCommand } from './command.ts';
+
+const define = (validate: Command) =>
+  validate
+    .argument('[job...]', `${aJob} (default: all in jobs/)`)
+    .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'));
+
+export const validate = gmsiCommand(define, validateCommand);
 
 /**
  * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries

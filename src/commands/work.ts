@@ -1,3 +1,4 @@
+import type { Command } from '@commander-js/extra-typings';
 import {
   openService,
   openWarehouse,
@@ -15,18 +16,36 @@ import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { withStoredJobs } from '../plan/list-jobs.ts';
 import { countedAs, monthOf, requestLimit } from '../service/budget.ts';
+import { wholeNumber } from '../terminal/arguments.ts';
 import { isAtTerminal } from '../terminal/print.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
 import { runWorker } from '../worker/run-worker.ts';
+import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+
+const define = (work: Command) =>
+  work
+    .argument(
+      '[job...]',
+      `${aJob} (default: all in jobs/; without job files, all that other workers have stored)`,
+    )
+    .option(
+      '--concurrency <number>',
+      'backfills to run at a time, and syncs',
+      wholeNumber({ from: 1, to: 20 }),
+      4,
+    )
+    .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4'));
+
+export const work = gmsiCommand(define, workCommand, { schemaUse: 'upgrades' });
 
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
 export async function workCommand(
   session: Session,
   names: string[],
-  options: { readonly concurrency: number },
+  options: OptionsOf<typeof define>,
 ): Promise<number> {
   const { apiKey } = serviceAccess(session);
   const jobFiles = await openJobFiles(names, {

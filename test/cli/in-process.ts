@@ -31,7 +31,7 @@ export async function gmsiHere(
     // Its first module runs on import, so each run imports it under another name; all others are shared.
     await import(/* @vite-ignore */ new URL(`../../src/cli.ts?run=${++runs}`, import.meta.url).href);
     const next = nextStepOf(said.stdout);
-    if (next !== undefined) parseTyped(next);
+    if (next !== undefined) await parseTyped(next);
     return { code: Number(process.exitCode ?? 0), signal: null, ...said };
   } finally {
     for (const spy of spies) spy.mockRestore();

@@ -95,11 +95,12 @@ it('prints completion scripts that may be sourced twice, and completes the names
 it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
   const viewOf = async (options: { quiet: boolean }) => {
     let view: ProgressView | undefined;
-    const command = async ({ progress }: Session) => {
+    const run = async ({ progress }: Session) => {
       view = progress;
       return 0;
     };
-    await runCommand(async () => command, [], options, { name: 'status' });
+    const command = { define: () => {}, run, schemaUse: 'reads', isReadable: false } as const;
+    await runCommand(command, [], options, { stop: new AbortController().signal });
     return view!;
   };
   const { log, lines } = aLog();

@@ -100,9 +100,9 @@ describe('every command that the program prints', () => {
   ];
 
   /** @throws if the program does not take it, or a word of a sentence would be taken for a job */
-  function check(typed: string): void {
+  async function check(typed: string): Promise<void> {
     // Options that a caller composes follow a word directly.
-    const { name, args } = parseTyped(typed.replaceAll(/(?<=\w)‹›/g, '').replaceAll(value, 'desk'));
+    const { name, args } = await parseTyped(typed.replaceAll(/(?<=\w)‹›/g, '').replaceAll(value, 'desk'));
     if (!['plan', 'backfill', 'sync', 'status', 'check', 'work', 'validate', 'repair'].includes(name)) return;
     for (const job of args.flat()) expect(jobs, typed).toContain(job);
   }
@@ -111,16 +111,16 @@ describe('every command that the program prints', () => {
     expect(texts.filter(({ isWhole }) => isWhole).length).toBeGreaterThan(60);
   });
 
-  test('on a line of its own is one that the program takes', () => {
+  test('on a line of its own is one that the program takes', async () => {
     for (const { text, isWhole } of texts) {
       // What a caller composes is checked where it is printed, and below.
       if (!isWhole || /^gmsi (?:‹›|$)/.test(text) || text === value) continue;
       const [typed] = text.split(/ {4}/);
-      check(typed!.replace(/^.*(?=gmsi )/, '').replace(/ >.*$|\)$/, ''));
+      await check(typed!.replace(/^.*(?=gmsi )/, '').replace(/ >.*$|\)$/, ''));
     }
   });
 
-  test('in a sentence is one that the program takes, and ends where the sentence shows it', () => {
+  test('in a sentence is one that the program takes, and ends where the sentence shows it', async () => {
     for (const { where, text, isWhole } of texts) {
       if (isWhole) continue;
       for (const { 0: typed, 1: name, 2: args, index } of text.matchAll(inSentence)) {
@@ -128,7 +128,7 @@ describe('every command that the program prints', () => {
         expect(commandNames, `${where}: ${text}`).toContain(name);
         if (args === '') continue;
         expect(text.slice(index + typed.length), `after ${typed} in ${where}: ${text}`).toMatch(end);
-        check(typed);
+        await check(typed);
       }
     }
   });
@@ -167,11 +167,13 @@ function shownCommands(): { where: string; typed: string }[] {
 
 describe('every command that people read elsewhere', () => {
   /** @throws if the program does not take it. It may be only named, without a value or an argument that it needs */
-  function check(typed: string, where: string): void {
+  async function check(typed: string, where: string): Promise<void> {
     // A shell leaves this backslash to psql.
     if (typed.includes('"\\copy ')) return;
     try {
-      parseTyped(typed.replaceAll(/(?<=--(?:from|to)) <[a-z]+>/g, ' 2026-01-01').replace('<shell>', 'bash'));
+      await parseTyped(
+        typed.replaceAll(/(?<=--(?:from|to)) <[a-z]+>/g, ' 2026-01-01').replace('<shell>', 'bash'),
+      );
     } catch (error) {
       const { code } = error as { code?: string };
       if (/optionMissingArgument|missingArgument|missingMandatoryOptionValue/.test(code ?? '')) return;
@@ -179,7 +181,7 @@ describe('every command that people read elsewhere', () => {
     }
   }
 
-  test('in a sentence is one that the program takes', () => {
+  test('in a sentence is one that the program takes', async () => {
     const found = otherTexts().flatMap(({ where, text }) =>
       [...text.matchAll(inSentence)].map(([typed, name]) => ({ where, typed, name: name! })),
     );
@@ -189,13 +191,13 @@ describe('every command that people read elsewhere', () => {
         named.filter(({ where }) => where.startsWith(folder)),
         folder,
       ).not.toHaveLength(0);
-    for (const { where, typed } of named) check(typed, where);
+    for (const { where, typed } of named) await check(typed, where);
   });
 
-  test('as code is one that the program takes', () => {
+  test('as code is one that the program takes', async () => {
     const shown = shownCommands();
     expect(shown.length).toBeGreaterThan(100);
-    for (const { where, typed } of shown) check(typed, where);
+    for (const { where, typed } of shown) await check(typed, where);
   });
 });
 
@@ -203,7 +205,7 @@ const words = fc
   .string({ unit: fc.constantFrom(...`ab 'Z-&"$*\`\\!|;<>()#~=%é`), minLength: 1 })
   .filter((text) => !text.startsWith('-'));
 
-test('options are typed such that a shell and the program read the same', () => {
+test('options are typed such that a shell and the program read the same', async () => {
   const options = fc.record(
     {
       from: fc.constant('2026-01-01'),
@@ -217,9 +219,9 @@ test('options are typed such that a shell and the program read the same', () => 
     },
     { requiredKeys: [] },
   );
-  fc.assert(
-    fc.property(options, (given) => {
-      expect(parseTyped(`gmsi backfill desk${typedOptions(given)}`)).toEqual({
+  await fc.assert(
+    fc.asyncProperty(options, async (given) => {
+      expect(await parseTyped(`gmsi backfill desk${typedOptions(given)}`)).toEqual({
         name: 'backfill',
         args: [['desk']],
         options: given,
@@ -239,8 +241,8 @@ describe('the next command after a load of a part', () => {
   };
   const part = { from: '2026-01-01', country: ['US'] };
   const again = { ...part, acceptRetractions: true };
-  const next = (about: object, many = 1) =>
-    parseTyped(
+  const next = async (about: object, many = 1) =>
+    await parseTyped(
       nextStepOf(
         withoutMarks(
           nextAfter(
@@ -269,19 +271,19 @@ describe('the next command after a load of a part', () => {
       { outcome: 'interrupted', live: {} },
       { name: 'sync', args: [['desk']], options: again },
     ],
-    ['the budget is spent', { outcome: 'budget' }, { name: 'plan', args: [['desk']], options: again }],
-  ] as const)('%s', ([, about, expected]) => {
-    const { options, ...rest } = next(about);
+    ['the budget is spent', { outcome: 'budget' }, { name: 'plan', args: [['desk']], options: part }],
+  ] as const)('%s', async ([, about, expected]) => {
+    const { options, ...rest } = await next(about);
     expect(rest).toEqual({ name: expected.name, args: expected.args });
     expect(options).toMatchObject(expected.options);
     expect(options).not.toHaveProperty('fullRefresh');
   });
 
-  test('of several jobs', () => {
-    expect(next({ outcome: 'done' }, 2)).toMatchObject({
+  test('of several jobs', async () => {
+    expect(await next({ outcome: 'done' }, 2)).toMatchObject({
       name: 'check',
       args: [[]],
-      options: { all: true, ...part },
+      options: part,
     });
   });
 });
@@ -295,7 +297,7 @@ it('what a plan of a full refresh proposes loads again what is loaded', async ({
   expect(await run('backfill', "the desk's")).toMatchObject({ code: 0 });
   const asked = sandbox.stats().requests;
   const { stdout } = await run('plan', "the desk's", '--full-refresh', '--from', '2024-01-03');
-  const { name, args, options } = parseTyped(nextStepOf(stdout)!);
+  const { name, args, options } = await parseTyped(nextStepOf(stdout)!);
   expect({ name, args, options }).toEqual({
     name: 'backfill',
     args: [["the desk's"]],

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { Sandbox } from '#sandbox';
-import { runCommand } from '../../src/commands/run-command.ts';
+import type { GmsiCommand } from '../../src/commands/command.ts';
 import type { Session } from '../../src/compose.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
@@ -59,12 +59,16 @@ it('SIGINT: ends at once when it comes twice, though the service never answers',
 });
 
 it("tells the command also if a signal comes while the command's code is imported", async () => {
-  const ends = async () => {
+  const run = async ({ stop }: Session) => (stop.aborted ? 130 : 0);
+  vi.doMock('../../src/commands/status.ts', () => {
     process.emit('SIGTERM');
-    return async ({ stop }: Session) => (stop.aborted ? 130 : 0);
-  };
-  expect(await runCommand(ends, [], { quiet: true }, { name: 'status' })).toBe(130);
+    return { status: { ...aCommand, run } };
+  });
+  expect(await gmsiHere(['status'], { cwd: '/', env: {} })).toMatchObject({ code: 130 });
+  vi.doUnmock('../../src/commands/status.ts');
 });
+
+const aCommand: GmsiCommand = { define: () => {}, run: async () => 0, schemaUse: 'reads', isReadable: false };
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
   await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 90_000);
@@ -74,13 +78,13 @@ it('SIGHUP: does not end a worker, even before its code is imported; it ends oth
   // Of other tests in this process.
   const before = process.listenerCount('SIGHUP');
   const listening: number[] = [];
-  vi.doMock('../../src/commands/run-command.ts', () => ({
-    runCommand: async () => {
+  for (const name of ['work', 'status']) {
+    vi.doMock(`../../src/commands/${name}.ts`, () => {
       listening.push(process.listenerCount('SIGHUP') - before);
-      return 0;
-    },
-  }));
-  for (const command of ['work', 'status']) await gmsiHere([command], { cwd: '/', env: {} });
-  vi.doUnmock('../../src/commands/run-command.ts');
+      return { [name]: aCommand };
+    });
+    await gmsiHere([name], { cwd: '/', env: {} });
+    vi.doUnmock(`../../src/commands/${name}.ts`);
+  }
   expect(listening).toEqual([1, 0]);
 });

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { startSandbox } from '#sandbox';
-import { type RepairOptions, repairCommand } from '../../src/commands/repair.ts';
+import { repairCommand } from '../../src/commands/repair.ts';
 import { it } from '../support/serving.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
 
 it('computes the rollups again, and says how many rows were wrong', async ({ warehouse, db }) => {
   await using sandbox = await startSandbox();
-  const run = (options: RepairOptions, names: string[] = []) =>
+  const run = (options: Parameters<typeof repairCommand>[2], names: string[] = []) =>
     runCommand({ warehouse, sandbox }, (session) => repairCommand(session, names, options));
   await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);
   await sql`delete from gmsi.hourly_sums`.execute(db);

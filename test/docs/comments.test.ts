@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
 import { factNames } from '../../src/probe/fact.ts';
-import { program } from '../../src/program.ts';
+import { buildProgram, commandNames } from '../../src/program.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { type Column, type Relation, readColumns, readRelations } from './data-dictionary.ts';
 import { root } from './pages.ts';
@@ -75,8 +74,9 @@ test('a comment names nothing else in code style that is not there', () => {
   expect(missing(/\b([a-z][a-z\d]*(?:_[a-z\d]+)+)\b/g, (name) => known.has(name))).toEqual([]);
 });
 
-test('a comment names commands and options that are there', () => {
-  const optionsOf = ({ options }: Command) => options.map(({ long }) => long);
+test('a comment names commands and options that are there', async () => {
+  const program = await buildProgram(commandNames, async () => {});
+  const optionsOf = ({ options }: Pick<typeof program, 'options'>) => options.map(({ long }) => long);
   const all = new Set(program.commands.flatMap(optionsOf));
   expect(
     missing(/\bgmsi ([a-z]+)(?: (--[a-z-]+))?/g, (name, option) => {

@@ -321,7 +321,12 @@ it('a load that has lost its window does not make the one that has it now forget
   const { db, run } = service;
   await runBackfill(run);
   const { table } = feedNamed('gmsi-headlines');
-  const request = { startDate: '2026-09-01', endDate: '2026-09-20', pageSize: 50, firstUnsettled: '2026-09-21' };
+  const request = {
+    startDate: '2026-09-01',
+    endDate: '2026-09-20',
+    pageSize: 50,
+    firstUnsettled: '2026-09-21',
+  };
   const [window] = await windowsOf(db);
   let pages = 0;
   const { totals } = await runBackfill({

@@ -1,9 +1,8 @@
-import type { Command, CommanderError } from 'commander';
+import type { CommanderError } from '@commander-js/extra-typings';
+import { buildProgram, namedCommand, commandNames as ownNames } from '../../src/program.ts';
 
-// Another one than the program that tests run, because its actions are replaced.
-const { program }: { program: Command } = await import(
-  /* @vite-ignore */ new URL('../../src/program.ts?parsed', import.meta.url).href
-);
+/** The names of all commands, also of those that a library adds. */
+export const commandNames = [...ownNames, 'completion', 'complete'];
 
 /** What Commander makes of a command. */
 export interface TypedCommand {
@@ -12,36 +11,28 @@ export interface TypedCommand {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-let parsed: TypedCommand | undefined;
-for (const command of [program, ...program.commands]) command.configureOutput({ writeOut: () => {} });
-for (const command of program.commands)
-  command.action((...given: unknown[]) => {
-    parsed = { name: command.name(), args: given.slice(0, -2), options: command.opts() };
-  });
-
-/** The names of all commands. */
-export const commandNames = program.commands.map((command) => command.name());
-
 /**
  * Parses a command as a person would type it in a shell: `gmsi plan 'my job'`, or with npx and variables before it.
  * @throws CommanderError if the program has no such command, argument or option
  */
-export function parseTyped(typed: string): TypedCommand {
+export async function parseTyped(typed: string): Promise<TypedCommand> {
   const words = shellWords(typed);
   const start = words.indexOf('gmsi');
   if (start < 0 || words.slice(0, start).some((word) => word !== 'npx' && !/^[A-Z_]+=/.test(word)))
     throw new Error(`not a command: ${typed}`);
-  parsed = undefined;
-  // A worker listens before it runs.
-  const before = new Set(process.rawListeners('SIGHUP'));
+  const args = words.slice(start + 1);
+  let parsed: TypedCommand | undefined;
+  const program = await buildProgram([namedCommand(args)], async () => {});
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeOut: () => {} });
+  for (const command of program.commands)
+    command.action((...given: unknown[]) => {
+      parsed = { name: command.name(), args: given.slice(0, -2), options: command.opts() };
+    });
   try {
-    program.parse(['node', ...words.slice(start)]);
+    program.parse(args, { from: 'user' });
   } catch (error) {
     if ((error as CommanderError).code !== 'commander.helpDisplayed') throw error;
     parsed = { name: 'help', args: [], options: {} };
-  } finally {
-    for (const listener of process.rawListeners('SIGHUP'))
-      if (!before.has(listener)) process.off('SIGHUP', listener as () => void);
   }
   if (!parsed) throw new Error(`no command is run by: ${typed}`);
   return parsed;

@@ -1,4 +1,5 @@
 import { arch, platform } from 'node:os';
+import type { Command } from '@commander-js/extra-typings';
 import { sql } from 'kysely';
 import {
   type OpenWarehouse,
@@ -30,6 +31,7 @@ import { checkServer, placeOf } from '../../warehouse/connect.ts';
 import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
+import { examples, gmsiCommand, type OptionsOf } from '../command.ts';
 import { standbyText } from '../standby.ts';
 import {
   canBook,
@@ -46,11 +48,17 @@ import {
 } from './doctor-report.ts';
 import { lookAtSafety } from './safety.ts';
 
-export interface DoctorOptions {
-  readonly probe?: boolean;
-  /** A job whose feed, series and settings are probed. */
-  readonly job?: string;
-}
+const define = (doctor: Command) =>
+  doctor
+    .option(
+      '--probe',
+      'find out what the service does not document, such as how it reads end_date (at most 12 requests)',
+    )
+    .option('--job <job>', "probe this job's feed and series, with its settings")
+    .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'));
+
+export const doctor = gmsiCommand(define, doctorCommand, { schemaUse: 'makes embedded' });
+type DoctorOptions = OptionsOf<typeof define>;
 
 /**
  * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with

@@ -1,24 +1,46 @@
+import type { Command } from '@commander-js/extra-typings';
 import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
 import { readMoment } from '../../config/read-moment.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
 import { type ImportResult, importFiles } from '../../import/import-files.ts';
 import type { ImportProgress } from '../../import/load-files.ts';
+import { day } from '../../terminal/arguments.ts';
 import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, number } from '../../terminal/table.ts';
+import { examples, gmsiCommand, type OptionsOf } from '../command.ts';
 import { describeImport } from './import-summary.ts';
 
-export interface ImportOptions {
-  readonly feed?: string;
-  readonly country?: string;
-  readonly topic?: string;
-  readonly ticker?: string;
-  readonly matchType?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly knownAt?: string;
-}
+const define = (files: Command) =>
+  files
+    .argument('<file...>', 'files, folders and ZIP files')
+    .option('--feed <feed>', 'feed of the records, if file names do not show it')
+    .option('--country <code>', 'country, if neither folders (country=US) nor records show it')
+    .option('--topic <name>', 'topic, if neither folders (topic_name=…) nor records show it')
+    .option('--ticker <code>', 'ticker, if neither file names (…_BZ_COM.zip) nor records show it')
+    .option('--match-type <type>', 'match type, if folders (match_type=…, index_type=…) do not show it')
+    .option(
+      '--from <day>',
+      'first day (UTC) the files contain in full; days from --from to --to count as covered',
+      day,
+    )
+    .option('--to <day>', 'last day (UTC) the files contain in full', day)
+    .option('--known-at <moment>', 'when everything in the files was known, if they are point in time')
+    .addHelpText(
+      'after',
+      examples(
+        'gmsi import archives',
+        'gmsi import asset_headlines_BZ_COM.zip --match-type COMBINED',
+        'gmsi import us.csv --feed gmsi-headlines --match-type COMBINED',
+      ),
+    );
+
+const command = gmsiCommand(define, importCommand, { schemaUse: 'upgrades' });
+
+export { command as import };
+
+type ImportOptions = OptionsOf<typeof define>;
 
 /** `gmsi import <file|folder|zip>…`: loads bulk archives and files of records; sends no request. */
 export async function importCommand(

@@ -1,0 +1,60 @@
+import type { Command, OptionValues } from '@commander-js/extra-typings';
+import type { SchemaUse, Session } from '../compose.ts';
+import { day, gathered } from '../terminal/arguments.ts';
+import { command } from '../terminal/style.ts';
+import { asTyped } from '../terminal/table.ts';
+
+/** A command: its arguments and options, and what it does. */
+export interface GmsiCommand {
+  readonly define: (empty: Command) => void;
+  /** Does the work, prints the result and returns the exit code. */
+  readonly run: (session: Session, ...args: unknown[]) => Promise<number>;
+  /** With the option `--dry-run`, every command only reads the schema. */
+  readonly schemaUse: SchemaUse;
+  /** Log text for a person, even if standard error is not a terminal. */
+  readonly isReadable: boolean;
+}
+
+type Define = (empty: Command) => { readonly processedArgs: unknown[]; opts(): OptionValues };
+
+/** The options that a definition gives a command. */
+export type OptionsOf<Of extends Define> = {
+  [Name in keyof ReturnType<ReturnType<Of>['opts']>]: Flag<ReturnType<ReturnType<Of>['opts']>[Name]>;
+};
+/** Commander reads a flag as true or not at all. */
+type Flag<Value> = [Value] extends [true | undefined] ? boolean : Value;
+
+/** Joins the definition of a command with the function that takes its arguments and options. */
+export function gmsiCommand<Of extends Define>(
+  define: Of,
+  run: (session: Session, ...args: [...ReturnType<Of>['processedArgs'], OptionsOf<Of>]) => Promise<number>,
+  { schemaUse = 'reads', isReadable = false }: Partial<Pick<GmsiCommand, 'schemaUse' | 'isReadable'>> = {},
+): GmsiCommand {
+  return { define, run: run as GmsiCommand['run'], schemaUse, isReadable };
+}
+
+/** Returns the examples below a help, as the program was started, so that they can be copied. */
+export function examples(...lines: readonly string[]): string {
+  const shown = lines.map((line) => {
+    const [typed = '', ...about] = line.replace('gmsi ', asTyped('')).split(/(?= {4})/);
+    return `  ${command(typed)}${about.join('')}\n`;
+  });
+  return `\nExamples:\n${shown.join('')}`;
+}
+
+/** What the argument `[job...]` takes. */
+export const aJob = 'path of a job file, or its name in jobs/ without .yaml';
+
+export const all = ['--all', 'every job in jobs/'] as const;
+
+/** Adds the options that limit a command to a part of its jobs. */
+export function withPart<Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) {
+  return command
+    .option('--from <day>', 'only days (UTC) from this one on, such as 2025-01-01', day)
+    .option('--to <day>', 'only days (UTC) up to and including this one', day)
+    .option('--country <code>', 'only this country of the job; may be repeated', gathered)
+    .option('--topic <name>', 'only this topic, or topics such as "Inflation-*"; may be repeated', gathered)
+    .option('--ticker <code>', 'only this ticker; may be repeated', gathered);
+}
