@@ -9,7 +9,7 @@ const globalSetup = ['test/support/global-setup.ts'];
 
 export default defineConfig({
   // The sandbox from its sources, without a build.
-  ssr: { resolve: { conditions: ['gmsi-source', 'module', 'node', 'development|production'] } },
+  ssr: { resolve: { conditions: ['gmsi-source', 'node', 'development|production'] } },
   test: {
     // Test files of one worker share its modules: loading them anew for each file took a tenth of the whole run.
     isolate: false,
