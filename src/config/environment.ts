@@ -74,17 +74,20 @@ export function readConfig(
       /** Host names that others use for it, besides the machine's own. */
       names: plain.GMSI_METRICS_NAMES.split(/[\s,]+/).filter(Boolean),
     },
-    /** The storage for exports to `s3://…`. The library reads the credentials from the environment itself, as `pg` does. */
-    storage: { endpoint: readEndpoint(env), region: env.AWS_REGION, proxyFor },
+    /** The storage for exports to `s3://…`. */
+    storage: {
+      endpoint: readEndpoint(env),
+      region: env.AWS_REGION?.trim(),
+      credentials: readStorageCredentials(env),
+      proxyFor,
+    },
     /** The token that `gmsi serve` requires from a browser. */
     serveToken: readServeToken(env.GMSI_SERVE_TOKEN),
     /** What Node.js reads by itself, from the environment only, not from `.env`. */
     verifiesTls: processEnvironment.NODE_TLS_REJECT_UNAUTHORIZED !== '0',
     extraCaCerts: processEnvironment.NODE_EXTRA_CA_CERTS || undefined,
     /** The names of the settings that are given, without their values. */
-    given: Object.keys(env)
-      .filter((name) => isSetting(name) && !(name in noWarning))
-      .toSorted(),
+    given: Object.keys(env).filter(isSetting).toSorted(),
     /** Warnings for a person, one a line. */
     warnings: unknownSettings(env),
   };
@@ -135,7 +138,8 @@ export const settings = [
 function isSetting(name: string): boolean {
   return (
     settings.includes(name) ||
-    /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+|AWS_[A-Z0-9_]+)$/.test(name) ||
+    /^(DATABASE_URL|LOG_LEVEL|PG[A-Z]+)$/.test(name) ||
+    /^AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|REGION|ENDPOINT_URL(_S3)?)$/.test(name) ||
     proxyVariable.test(name)
   );
 }
@@ -165,15 +169,10 @@ function unknownSettings(env: Environment): string[] {
     });
 }
 
-/** Silences the S3 library's warning that its support for Node.js 20 ends, which users cannot act on. */
-const noWarning = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' };
-
 function readDotenv(cwd: string): Environment {
   const values = readDotenvFile(join(cwd, '.env'), isSetting);
-  // pg reads PG* and the library for S3 AWS_* from the environment of the process only.
-  for (const [name, value] of Object.entries({ ...noWarning, ...values })) {
-    if (/^(PG|AWS_)/.test(name)) process.env[name] ??= value;
-  }
+  // pg reads them from the environment of the process only.
+  for (const [name, value] of Object.entries(values)) if (name.startsWith('PG')) process.env[name] ??= value;
   return withoutEmpty(values);
 }
 
@@ -332,7 +331,7 @@ function readServeToken(text: string | undefined): Secret | undefined {
   return new Secret(token);
 }
 
-/** Returns the address of the storage, which a library reads itself, and may quote in an error. @throws ConfigError without the address */
+/** Returns the address of the storage, which errors show. @throws ConfigError without the address */
 function readEndpoint(env: Environment): string | undefined {
   const name = env.AWS_ENDPOINT_URL_S3 === undefined ? 'AWS_ENDPOINT_URL' : 'AWS_ENDPOINT_URL_S3';
   const text = env[name]?.trim();
@@ -342,6 +341,18 @@ function readEndpoint(env: Environment): string | undefined {
   throw new ConfigError(`${name} is not an https:// or http:// address without credentials.`, {
     hint: 'It looks like https://s3.example.com:9000; credentials go into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.',
   });
+}
+
+function readStorageCredentials(env: Environment) {
+  const accessKeyId = env.AWS_ACCESS_KEY_ID?.trim();
+  const secretAccessKey = env.AWS_SECRET_ACCESS_KEY?.trim();
+  const sessionToken = env.AWS_SESSION_TOKEN?.trim();
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  return {
+    accessKeyId,
+    secretAccessKey: new Secret(secretAccessKey),
+    sessionToken: sessionToken === undefined ? undefined : new Secret(sessionToken),
+  };
 }
 
 function expandHome(path: string): string {

@@ -1,27 +1,39 @@
-import { createHash } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import { hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  PutObjectCommand,
-  paginateListObjectsV2,
-  S3Client,
-} from '@aws-sdk/client-s3';
+import type { Readable } from 'node:stream';
+import { AwsV4Signer } from 'aws4fetch';
+import pRetry from 'p-retry';
 import type { ProxyFor } from '../config/proxies.ts';
-import { ConfigError, GmsiError } from '../errors.ts';
-import { throughProxies } from '../service/tunnel.ts';
+import { ConfigError, GmsiError, kindOf } from '../errors.ts';
+import type { Secret } from '../secret.ts';
+import { openAgent } from '../service/agent.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { filePath, type Manifest, manifestName, monthOf, readManifest, writeManifest } from './manifest.ts';
-import { type ExportTarget, type OpenMode, refuseTaken, writable } from './target.ts';
+import {
+  filePath,
+  type Manifest,
+  manifestName,
+  monthOf,
+  readManifest,
+  type WrittenFile,
+  writeManifest,
+} from './manifest.ts';
+import { type ExportTarget, type OpenMode, refuseTaken } from './target.ts';
 
-/** The storage's address, if it is not AWS, its region, and the proxies on the way. The library finds the credentials itself. */
+/** The storage's address, if it is not AWS, its region, what signs requests to it, and the proxies on the way. */
 export interface StorageSettings {
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
+  readonly credentials?: StorageCredentials | undefined;
   readonly proxyFor?: ProxyFor | undefined;
+}
+
+export interface StorageCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: Secret;
+  /** Of temporary credentials. */
+  readonly sessionToken: Secret | undefined;
 }
 
 /** The storage does not answer, or answers with an error. */
@@ -36,11 +48,6 @@ interface Setting {
   readonly stop: AbortSignal;
 }
 
-/** Longest time to connect, and longest silence, in milliseconds. */
-const patience = { connectionTimeout: 10_000, socketTimeout: 60_000 };
-
-const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-
 /**
  * Begins an export to an S3 storage. A storage replaces one object at a time, so the manifest says `complete: false` before the first
  * object, and `true` only after the last. After an interrupted export, the next one writes the unfinished months again.
@@ -48,109 +55,165 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
  */
 export async function openS3({ out, mode, storage, stop }: Setting): Promise<ExportTarget> {
   const { bucket, prefix } = parseAddress(out);
-  const { endpoint, region, proxyFor } = storage;
-  const client = new S3Client({
-    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-    // Storages other than AWS have no region, but requests are signed with one.
-    ...(region === undefined ? endpoint !== undefined && { region: 'us-east-1' } : { region }),
-    requestHandler: { ...patience, ...(proxyFor && agentsThrough(proxyFor)) },
-    // Older storages refuse the library's own checksums; all accept Content-MD5.
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-    maxAttempts: 4,
-    // The default prints to standard error.
-    logger: silent,
-  });
-  const where = { Bucket: bucket };
-  const key = (path: string) => `${prefix}${path}`;
-  async function send<T>(request: () => Promise<T>): Promise<T> {
-    try {
-      return await request();
-    } catch (error) {
-      stop.throwIfAborted();
-      throw named(error as StorageError, { out, bucket, endpoint });
-    }
-  }
-
-  async function list(): Promise<Map<string, number | undefined>> {
-    const found = new Map<string, number | undefined>();
-    for await (const page of paginateListObjectsV2(
-      { client },
-      { ...where, Prefix: prefix },
-      { abortSignal: stop },
-    ))
-      for (const { Key, Size } of page.Contents ?? []) found.set(Key!.slice(prefix.length), Size);
-    return found;
-  }
-
-  async function read(path: string): Promise<string> {
-    const { Body } = await client.send(new GetObjectCommand({ ...where, Key: key(path) }), {
-      abortSignal: stop,
-    });
-    return Body!.transformToString();
-  }
-
-  /** Sends an object with a checksum by which the storage refuses damaged data. It is small enough for memory, to be sent again. */
-  async function put(path: string, Body: Buffer): Promise<void> {
-    const ContentMD5 = createHash('md5').update(Body).digest('base64');
-    const ContentType = path === manifestName ? 'application/json' : undefined;
-    const command = new PutObjectCommand({ ...where, Key: key(path), Body, ContentMD5, ContentType });
-    await send(() => client.send(command, { abortSignal: stop }));
-  }
-
-  const putManifest = (manifest: Manifest) => put(manifestName, Buffer.from(writeManifest(manifest)));
-
+  const objects = openBucket(bucket, { out, storage, stop });
+  const putManifest = (manifest: Manifest) => objects.put(prefix + manifestName, asText(manifest));
   try {
-    const there = await send(list);
+    const there = await objects.list(prefix);
     refuseTaken(out, [...there.keys()], mode);
     const isHeld = mode === 'continue' && there.has(manifestName);
-    const held = isHeld ? readManifest(await send(() => read(manifestName)), out, there) : undefined;
+    const held = isHeld ? readManifest(await objects.get(prefix + manifestName), out, there) : undefined;
     const path = await temporaryFolder();
     return {
       place: out,
       path,
       held,
       async publish(manifest) {
-        const made = (await readdir(path, { recursive: true }))
-          .map((file) => file.replaceAll(sep, '/'))
-          .filter((file) => filePath.test(file));
+        const onDisk = (await readdir(path, { recursive: true })).map((file) => file.replaceAll(sep, '/'));
+        const made = manifest.files.filter((file) => onDisk.includes(file.path));
         await putManifest(whileReplacing(held ?? manifest, made));
-        for (const file of made) await put(file, await writable(() => readFile(join(path, file))));
+        for (const { path: file, bytes, sha256 } of made)
+          await objects.put(prefix + file, {
+            headers: { 'content-length': String(bytes) },
+            sha256: sha256!,
+            open: () => createReadStream(join(path, file)),
+          });
         const kept = new Set(manifest.files.map((file) => file.path));
         for (const file of there.keys())
-          if (filePath.test(file) && !kept.has(file)) {
-            const command = new DeleteObjectCommand({ ...where, Key: key(file) });
-            await send(() => client.send(command, { abortSignal: stop }));
-          }
+          if (filePath.test(file) && !kept.has(file)) await objects.remove(prefix + file);
         await putManifest(manifest);
       },
       async [Symbol.asyncDispose]() {
         await rm(path, { recursive: true, force: true });
-        client.destroy();
+        await objects.close();
       },
     };
   } catch (error) {
-    client.destroy();
+    await objects.close();
     throw error;
   }
 }
 
 /** Returns the manifest for the time in which files are replaced: these months have no fingerprint. */
-function whileReplacing(manifest: Manifest, files: readonly string[]): Manifest {
-  const replaced = new Set(files.map(monthOf));
+function whileReplacing(manifest: Manifest, files: readonly WrittenFile[]): Manifest {
+  const replaced = new Set(files.map(({ path }) => monthOf(path)));
   const months = manifest.months.map((of) => (replaced.has(of.month) ? { ...of, fingerprint: '' } : of));
   return { ...manifest, complete: false, months };
 }
 
-/** Agents as the library makes them, which connect through proxies. */
-function agentsThrough(proxyFor: ProxyFor) {
-  const usual = { keepAlive: true, maxSockets: 50 };
-  // Before the library gives up, because its error does not name the proxy.
-  const timeout = patience.connectionTimeout - 1000;
+/** The content of an object. Its checksum is signed, so the storage refuses damaged data. */
+interface Content {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly sha256: string;
+  /** Begins it anew for each try. */
+  readonly open: () => Readable | string;
+}
+
+function asText(manifest: Manifest): Content {
+  const text = writeManifest(manifest);
   return {
-    httpAgent: throughProxies(new HttpAgent(usual), 'http:', proxyFor, timeout),
-    httpsAgent: throughProxies(new HttpsAgent(usual), 'https:', proxyFor, timeout),
+    headers: { 'content-type': 'application/json' },
+    sha256: hash('sha256', text),
+    open: () => text,
   };
+}
+
+/** @throws ConfigError without credentials or a region */
+function openBucket(bucket: string, { out, storage, stop }: Omit<Setting, 'mode'>) {
+  const { endpoint, credentials, proxyFor } = storage;
+  if (!credentials)
+    throw new ConfigError(`There are no credentials for the export to ${out}.`, {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. To use a profile, single sign-on or a role: eval "$(aws configure export-credentials --format env)"',
+    });
+  // Storages other than AWS have no region, but requests are signed with one.
+  const region = storage.region ?? (endpoint && 'us-east-1');
+  if (region === undefined)
+    throw new ConfigError(`There is no region for the export to ${out}.`, {
+      hint: `Set AWS_REGION to the region of the bucket ${bucket}, or AWS_ENDPOINT_URL_S3 if the storage is not AWS.`,
+    });
+  const signing = {
+    service: 's3',
+    region,
+    accessKeyId: credentials.accessKeyId,
+    secretAccessKey: credentials.secretAccessKey.reveal(),
+    ...(credentials.sessionToken && { sessionToken: credentials.sessionToken.reveal() }),
+  };
+  const address = addressOf(bucket, region, endpoint);
+  const agent = openAgent(proxyFor?.(address), {
+    connectTimeout: 10_000,
+    // Of silence.
+    headersTimeout: 60_000,
+    bodyTimeout: 60_000,
+  });
+
+  async function send(method: 'GET' | 'PUT' | 'DELETE', target: string, content?: Content): Promise<string> {
+    const headers = { ...content?.headers, 'x-amz-content-sha256': content?.sha256 ?? hash('sha256', '') };
+    const signer = new AwsV4Signer({ ...signing, method, url: `${address}${target}`, headers });
+    const { url, headers: signed } = await signer.sign();
+    const answer = await agent.request({
+      method,
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      headers: Object.fromEntries(signed),
+      body: content?.open() ?? null,
+      signal: stop,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 200 && answer.statusCode < 300) return text;
+    throw refusal(answer.statusCode, /<Code>(\w+)<\/Code>/.exec(text)?.[1], { out, bucket, endpoint });
+  }
+
+  /** Tries up to four times. */
+  function request(...[method, target, content]: Parameters<typeof send>): Promise<string> {
+    const attempt = () =>
+      send(method, target, content).catch((error: Error & { code?: string }) => {
+        stop.throwIfAborted();
+        throw error instanceof GmsiError ? error : unavailable(error.code ?? error.name, { out, endpoint });
+      });
+    const shouldRetry = ({ error }: { error: Error }) => kindOf(error) === 'retryable';
+    return pRetry(attempt, { retries: 3, minTimeout: 200, randomize: true, signal: stop, shouldRetry });
+  }
+
+  const pathOf = (key: string) => `/${key.split('/').map(encodeURIComponent).join('/')}`;
+  return {
+    /** Returns the sizes of all objects, by what follows the prefix in their keys. */
+    async list(prefix: string): Promise<Map<string, number>> {
+      const found = new Map<string, number>();
+      let token: string | undefined;
+      do {
+        const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) };
+        const page = await request('GET', `?${new URLSearchParams(query)}`);
+        for (const [, object = ''] of page.matchAll(/<Contents>(.*?)<\/Contents>/gs))
+          found.set(elementIn(object, 'Key')!.slice(prefix.length), Number(elementIn(object, 'Size')));
+        token = elementIn(page, 'NextContinuationToken');
+      } while (token !== undefined);
+      return found;
+    },
+    get: (key: string) => request('GET', pathOf(key)),
+    put: (key: string, content: Content) => request('PUT', pathOf(key), content),
+    remove: (key: string) => request('DELETE', pathOf(key)),
+    close: () => agent.destroy(),
+  };
+}
+
+/** Returns the address of a bucket. AWS wants its name in the host, but its certificates fit none with dots. */
+function addressOf(bucket: string, region: string, endpoint: string | undefined): string {
+  if (endpoint !== undefined) return `${endpoint.replace(/\/+$/, '')}/${bucket}`;
+  const aws = `s3.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`;
+  return bucket.includes('.') ? `https://${aws}/${bucket}` : `https://${bucket}.${aws}`;
+}
+
+/** Returns the text of an element of XML. */
+function elementIn(xml: string, name: string): string | undefined {
+  const signs: Readonly<Record<string, string>> = {
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    '#39': "'",
+  };
+  const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
+  return text?.replace(/&([#\w]+);/g, (entity, sign: string) => signs[sign] ?? entity);
 }
 
 /** @throws ConfigError */
@@ -165,30 +228,30 @@ function parseAddress(address: string): { bucket: string; prefix: string } {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };
 }
 
-type Place = { readonly out: string; readonly bucket: string; readonly endpoint: string | undefined };
-
-interface StorageError extends Error {
-  readonly code?: string;
-  readonly $metadata?: { readonly httpStatusCode?: number };
+interface Place {
+  readonly out: string;
+  readonly bucket: string;
+  readonly endpoint: string | undefined;
 }
 
-/** Errors that a retry does not fix, by the names that the library or the storage gives them. */
-const wrongSettings = ['NoSuchBucket', 'CredentialsProviderError', 'AuthorizationHeaderMalformed'];
+/** Errors that a retry does not fix, by the names that storages give them. */
+const wrongSettings = /^(NoSuchBucket|AuthorizationHeaderMalformed|ExpiredToken|InvalidToken)$/;
 
-/** Drops the cause, because it contains the request with its signature and any session token. */
-function named(error: StorageError, { out, bucket, endpoint }: Place): GmsiError {
-  if (error instanceof GmsiError) return error;
-  const status = error.$metadata?.httpStatusCode;
-  const at = endpoint === undefined ? '' : ` at ${endpoint}`;
-  const isWithoutRegion = /^Region is missing/.test(error.message);
-  if (isWithoutRegion || wrongSettings.includes(error.name) || [301, 401, 403].includes(status ?? 0)) {
-    const why = isWithoutRegion ? 'Region is missing' : error.name;
-    return new ConfigError(`The storage${at} does not accept ${out}: ${why}.`, {
-      hint: `Check that the bucket ${bucket} exists and may be listed, read and written, and the settings AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3.`,
-    });
-  }
-  const why = status === undefined ? (error.code ?? error.name) : `${status} ${error.name}`;
-  return new StorageUnavailable(`The storage${at} does not accept the export to ${out}: ${why}.`, {
+function refusal(status: number, code: string | undefined, { out, bucket, endpoint }: Place): GmsiError {
+  if (![301, 401, 403].includes(status) && !wrongSettings.test(code ?? ''))
+    return unavailable(code ? `${status} ${code}` : String(status), { out, endpoint });
+  return new ConfigError(`${storageAt(endpoint)} does not accept ${out}: ${code ?? status}.`, {
+    hint: `Check that the bucket ${bucket} exists and may be listed, read and written, and the settings AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3.`,
+  });
+}
+
+/** Has no cause, which would contain the signed request. */
+function unavailable(why: string, { out, endpoint }: Omit<Place, 'bucket'>): StorageUnavailable {
+  return new StorageUnavailable(`${storageAt(endpoint)} does not accept the export to ${out}: ${why}.`, {
     hint: 'If the address (AWS_ENDPOINT_URL_S3) is right, run it again with --changed-since, which writes only what is missing.',
   });
+}
+
+function storageAt(endpoint: string | undefined): string {
+  return `The storage${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }

@@ -1,4 +1,4 @@
-import { Client, request } from 'undici';
+import { request } from 'undici';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import { type ProxyFor, proxyName } from '../config/proxies.ts';
@@ -8,8 +8,8 @@ import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { listedPart } from '../plan/not-listed.ts';
 import type { Secret } from '../secret.ts';
+import { openAgent } from '../service/agent.ts';
 import type { ClientEvent } from '../service/client.ts';
-import { connectThrough } from '../service/tunnel.ts';
 import { count, minute, number, ofLimit } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { keepProcess } from '../warehouse/keep-process.ts';
@@ -141,18 +141,14 @@ async function postToWebhook(
   { proxyFor, signal }: Pick<AlertsOptions, 'proxyFor' | 'signal'>,
 ): Promise<void> {
   const proxy = proxyFor?.(url.reveal());
-  const dispatcher =
-    proxy &&
-    new Client(new URL(url.reveal()).origin, {
-      connect: connectThrough(proxy, patience),
-    });
+  const dispatcher = openAgent(proxy, { connectTimeout: patience });
   try {
     const { statusCode, body: answer } = await request(url.reveal(), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: AbortSignal.any([signal, AbortSignal.timeout(patience)]),
-      ...(dispatcher && { dispatcher }),
+      dispatcher,
     }).catch((error: unknown) => {
       if (error instanceof GmsiError) throw error;
       const { code, name } = error as NodeJS.ErrnoException;
@@ -161,7 +157,7 @@ async function postToWebhook(
     await answer.dump();
     if (statusCode < 200 || statusCode >= 300) throw new Error(`it answered ${statusCode}`);
   } finally {
-    await dispatcher?.destroy();
+    await dispatcher.destroy();
   }
 }
 

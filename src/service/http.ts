@@ -3,13 +3,13 @@ import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
-import { type Dispatcher, errors, Pool } from 'undici';
+import { type Dispatcher, errors } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
 import { type HttpProxy, proxyName } from '../config/proxies.ts';
 import { GmsiError } from '../errors.ts';
 import { certificateCodes, connectFault } from './address.ts';
+import { openAgent } from './agent.ts';
 import { MalformedPage, NotSent, NotText, PageTooLarge, ServiceUnavailable } from './errors.ts';
-import { connectThrough } from './tunnel.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -39,12 +39,11 @@ export interface HttpOptions
 export type Http = ReturnType<typeof openHttp>;
 
 export function openHttp(origin: string, options: HttpOptions) {
-  const { proxy, connectTimeout } = options;
-  const pool = new Pool(origin, {
-    connections: options.connections,
+  const { connections, connectTimeout, headersTimeout } = options;
+  const agent = openAgent(options.proxy, {
+    connections,
     connectTimeout,
-    ...(proxy && { connect: connectThrough(proxy, connectTimeout) }),
-    headersTimeout: options.headersTimeout,
+    headersTimeout,
     bodyTimeout: 0, // undici's only limits pauses: with a byte now and then, a window would never end; see below
   });
   const headers = { accept: 'application/json', 'accept-encoding': 'gzip', ...options.headers };
@@ -63,7 +62,7 @@ export function openHttp(origin: string, options: HttpOptions) {
     using _listening = addAbortListener(signal, () => stop.abort(signal.reason));
     let bodyTime: NodeJS.Timeout | undefined;
     try {
-      const response = await pool.request({ ...bodyOf(json), path: target, signal: stop.signal });
+      const response = await agent.request({ ...bodyOf(json), origin, path: target, signal: stop.signal });
       bodyTime = setTimeout(() => stop.abort(new errors.BodyTimeoutError()), options.bodyTimeout);
       return await readAnswer(response, signal);
     } catch (error) {
@@ -109,7 +108,7 @@ export function openHttp(origin: string, options: HttpOptions) {
   }
 
   /** Closes the connections; requests under way fail. */
-  const close = () => pool.destroy();
+  const close = () => agent.destroy();
 
   return { send, close };
 }

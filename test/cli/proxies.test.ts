@@ -94,6 +94,7 @@ describe('the service, a webhook and a storage behind a proxy with credentials a
     expect(new Set(proxy.asked)).toEqual(new Set(Object.keys(behind)));
     expect(proxy.passed).not.toContain('sandbox-key');
     const stored = await allText(warehouse.db);
+    expect(said.join('\n')).not.toContain('Warning');
     for (const text of [said.join('\n'), stored, JSON.stringify(webhook.taken)])
       expect(forms.filter((form) => text.includes(form))).toEqual([]);
   });

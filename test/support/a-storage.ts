@@ -2,17 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { AwsClient } from 'aws4fetch';
+import { readConfig } from '../../src/config/environment.ts';
+import type { StorageSettings } from '../../src/export/target-s3.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { relay } from './other-servers.ts';
 
-interface Context {
-  readonly path: string;
-  app: Server;
-}
-
 interface Server {
-  readonly middleware: ((ctx: Context, next: () => Promise<void>) => Promise<void>)[];
   run(): Promise<AddressInfo>;
   close(): Promise<void>;
   readonly httpServer: { closeAllConnections(): void };
@@ -23,11 +19,12 @@ const S3rver = createRequire(import.meta.url)('@20minutes/s3rver') as new (optio
 
 export const bucket = 'exports';
 
-/** A storage that speaks S3's protocol, with one empty bucket. It checks the signature of every read and write of an object; its only key is S3RVER. */
+/** A storage that speaks S3's protocol, with one empty bucket. It checks the signature of each request; its only key is S3RVER. */
 export interface Storage extends AsyncDisposable {
   readonly endpoint: string;
-  /** What a process needs in its environment. */
+  /** What a process needs in its environment, and what it makes of that. */
   readonly env: Readonly<Record<string, string>>;
+  readonly settings: StorageSettings;
 }
 
 export async function aStorage(): Promise<Storage> {
@@ -40,18 +37,13 @@ export async function aStorage(): Promise<Storage> {
     directory: folder.path,
     configureBuckets: [{ name: bucket }],
   });
-  // It takes the address of a bucket without the slash at its end, with which the client signs it: so of requests to the bucket
-  // itself, which only list it, it does not check the signature.
-  const unchecked: Server = Object.create(server, { allowMismatchedSignatures: { value: true } });
-  server.middleware.unshift((ctx, next) => {
-    if (/^\/[^/]+\/$/.test(ctx.path)) ctx.app = unchecked;
-    return next();
-  });
   const { port } = await server.run();
   const endpoint = `http://127.0.0.1:${port}`;
+  const env = envFor(endpoint);
   return {
     endpoint,
-    env: envFor(endpoint),
+    env,
+    settings: readConfig(env, '/none').storage,
     async [Symbol.asyncDispose]() {
       server.httpServer.closeAllConnections();
       await server.close();
@@ -62,33 +54,22 @@ export async function aStorage(): Promise<Storage> {
 
 /** The environment of somebody whose storage is there. */
 export function envFor(endpoint: string): Record<string, string> {
-  const none = {
-    AWS_EC2_METADATA_DISABLED: 'true',
-    AWS_CONFIG_FILE: '/none',
-    AWS_SHARED_CREDENTIALS_FILE: '/none',
-  };
-  return {
-    AWS_ENDPOINT_URL_S3: endpoint,
-    AWS_ACCESS_KEY_ID: 'S3RVER',
-    AWS_SECRET_ACCESS_KEY: 'S3RVER',
-    ...none,
-  };
+  return { AWS_ENDPOINT_URL_S3: endpoint, AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' };
 }
 
 /** Copies what a bucket holds below a prefix into a folder, as a reader does that fetches every object. */
 export async function download({ endpoint }: Storage, prefix: string, folder: string): Promise<string[]> {
-  const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' };
-  const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials });
-  const { Contents = [] } = await client.send(
-    new ListObjectsV2Command({ Bucket: bucket, Prefix: `${prefix}/` }),
+  const client = new AwsClient({ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER', service: 's3' });
+  const address = `${endpoint}/${bucket}`;
+  const list = await client.fetch(`${address}?list-type=2&prefix=${prefix}/`);
+  const paths = Array.from((await list.text()).matchAll(/<Key>(.*?)<\/Key>/g), ([, key]) =>
+    key!.slice(prefix.length + 1),
   );
-  const paths = Contents.map(({ Key }) => Key!.slice(prefix.length + 1));
   for (const path of paths) {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: `${prefix}/${path}` }));
+    const object = await client.fetch(`${address}/${prefix}/${path}`);
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), await Body!.transformToByteArray());
+    await writeFile(join(folder, path), Buffer.from(await object.arrayBuffer()));
   }
-  client.destroy();
   return paths;
 }
 

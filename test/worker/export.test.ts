@@ -14,7 +14,7 @@ import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
-import { aStorage, bucket, download, envFor, type Storage } from '../support/a-storage.ts';
+import { aStorage, bucket, download, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 
@@ -29,22 +29,13 @@ const sandbox = await aSandboxForAll({ limits: null, volume: 0.1 });
 let storage: Storage;
 const warehouse = await aWarehouseForAll();
 let folder: Folder;
-const kept: Record<string, string | undefined> = {};
 
 beforeAll(async () => {
   storage = await aStorage();
   await isListed('a test');
   folder = await aFolder();
-  for (const [name, value] of Object.entries(envFor(storage.endpoint))) {
-    kept[name] = process.env[name];
-    process.env[name] = value;
-  }
 });
 afterAll(async () => {
-  for (const [name, value] of Object.entries(kept)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
   await folder[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
 });
@@ -65,7 +56,7 @@ function settingNow(definitions: Readonly<Record<string, object>> = {}) {
     warehouse,
     sandbox,
     jobFiles: withJobFiles(jobs),
-    storage: { endpoint: storage.endpoint, region: undefined },
+    storage: storage.settings,
   };
 }
 
