@@ -13,7 +13,7 @@ import { wantedDays } from './plan/days.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
-import { type Client, type ClientEvent, createClient } from './service/client.ts';
+import type { Client, ClientEvent } from './service/client.ts';
 import { DoubtfulAnswer } from './service/errors.ts';
 import type { AnsweredAddresses } from './service/first-contact.ts';
 import { openPermits, type Permits, unlimited } from './service/permits.ts';
@@ -256,7 +256,7 @@ export function serviceAccess({ config }: Session): { baseUrl: string; apiKey: S
  * @param budget the most requests of a month
  * @param cap limits the requests of this run; see `capRequests`
  */
-export function openService(
+export async function openService(
   session: Session,
   warehouse: Warehouse,
   settings: ServiceSettings,
@@ -267,7 +267,7 @@ export function openService(
   const patient = warehouse.patient({ signal: session.stop });
   const permits = openPermits(patient, apiKey, { ...settings, budget, clock: session.clock });
   const recall = (address: string) => hasAnswered(patient, address);
-  const client = openClient(session, settings, cap(permits), recall);
+  const client = await openClient(session, settings, cap(permits), recall);
   return {
     client,
     /** Requests that all processes of the key have booked this month. */
@@ -277,16 +277,18 @@ export function openService(
 }
 
 /** Opens a client that books nothing: for the one request of `gmsi doctor`, if the warehouse cannot book it. */
-export function openUncounted(session: Session, settings: ServiceSettings): Client {
+export function openUncounted(session: Session, settings: ServiceSettings): Promise<Client> {
   return openClient(session, settings, unlimited);
 }
 
-function openClient(
+async function openClient(
   session: Session,
   settings: ServiceSettings,
   permits: Permits,
   recall?: (address: string) => Promise<boolean>,
-): Client {
+): Promise<Client> {
+  // undici takes a tenth of a second, and most commands send nothing.
+  const { createClient } = await import('./service/client.ts');
   const onEvent = (event: ClientEvent) => {
     logEvent(session.log, event);
     session.onClientEvent?.(event);

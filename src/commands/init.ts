@@ -205,7 +205,7 @@ async function tryOut(
     await using service = isSandbox
       ? await startSandbox({ limits: null, keys: [config.apiKey!.reveal()] })
       : undefined;
-    await using connection = openService(
+    await using connection = await openService(
       service ? { ...session, config: { ...config, baseUrl: service.url, proxyFor: undefined } } : session,
       warehouse.db,
       { ...defaultServiceSettings, maxAttempts: 1 },

@@ -246,7 +246,7 @@ export async function loadJob(
   { run, command, cap }: JobLoader,
 ): Promise<LoadSummary> {
   const limit = requestLimit(command, job.budget);
-  await using service = openService(session, warehouse, job.service, limit, cap);
+  await using service = await openService(session, warehouse, job.service, limit, cap);
   let progress: Disposable | undefined;
   try {
     const { log, clock, stop } = session;
@@ -316,7 +316,7 @@ async function enqueue(
   // Only `gmsi work` may start a schedule; one that is running changes with the definition.
   const schedule = (await isScheduled(db, name)) ? scheduleIn(job) : undefined;
   await registerJob(db, { job: name, definition, schedule }, { at: await databaseTime(db), by: runBy });
-  await using service = openService(session, db, job.service, requestLimit('backfill', job.budget));
+  await using service = await openService(session, db, job.service, requestLimit('backfill', job.budget));
   const context = { job, warehouse: db, ...service, log, clock, process, stop };
   const { resolved, open } = await planBackfill({ ...context, plan });
   if (open > 0) await markDue(db, { job: name, command: 'backfill' }, await databaseTime(db));

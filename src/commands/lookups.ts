@@ -43,7 +43,7 @@ export async function lookupsCommand(session: Session, words: string | undefined
 
 async function refreshAll(session: Session, warehouse: Warehouse) {
   const { log, clock, stop } = session;
-  await using service = openService(session, warehouse, defaultServiceSettings, likelyQuota);
+  await using service = await openService(session, warehouse, defaultServiceSettings, likelyQuota);
   const origin = originOf(warehouse);
   for (const list of lists) {
     try {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { distance } from 'fastest-levenshtein';
-import iso3166 from 'i18n-iso-countries/index.js';
+import type Iso3166 from 'i18n-iso-countries';
 import { ConfigError } from '../errors.ts';
 import type { Dimension, Feed, Series } from '../feeds/feed.ts';
 import { knownNames, nearest } from '../nearest.ts';
@@ -123,12 +124,12 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${literal.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
 }
 
-const { alpha3ToAlpha2 } = iso3166;
-
 /** Codes in common use that differ from ISO 3166. */
 const otherCodes: Readonly<Record<string, string>> = { UK: 'GB', EL: 'GR' };
 
 function nearestCountry(text: string, { countries }: Lookups): string | undefined {
+  // Loaded only for a wrong country: it takes 30 ms.
+  const { alpha3ToAlpha2 }: typeof Iso3166 = createRequire(import.meta.url)('i18n-iso-countries');
   const code = text.toUpperCase();
   const other = otherCodes[code] ?? alpha3ToAlpha2(code);
   if (other !== undefined && codesOf(countries).includes(other)) return other;

@@ -7,8 +7,7 @@ import { type Dispatcher, errors } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
 import { type HttpProxy, proxyName } from '../config/proxies.ts';
 import { GmsiError } from '../errors.ts';
-import { certificateCodes, connectFault } from './address.ts';
-import { openAgent } from './agent.ts';
+import { certificateCodes, connectFault, openAgent } from './agent.ts';
 import { MalformedPage, NotSent, NotText, PageTooLarge, ServiceUnavailable } from './errors.ts';
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;

@@ -64,7 +64,7 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
   let result: LoadResult;
   try {
     job = context.readDefinition(name, definition);
-    await using service = context.openService(job, command);
+    await using service = await context.openService(job, command);
     const given: LoadContext = {
       job,
       warehouse,

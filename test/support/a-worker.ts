@@ -87,7 +87,7 @@ export function aWorkerContext(
     jobFiles: setting.jobFiles ?? withJobFiles(),
     storage: setting.storage ?? { endpoint: undefined, region: undefined },
     log: setting.log ?? createLog({ level: 'silent', readable: false }),
-    openService: (job, command) =>
+    openService: async (job, command) =>
       aServiceFor(job.service, requestLimit(command, job.budget), clock, { ...setting, db, serviceClock }),
     readDefinition: (name, definition) => jobFromDefinition(name, definition, dayOf(clock())),
     usedRequests: () => usedRequests(db, countedAs(key), monthOf(clock())),

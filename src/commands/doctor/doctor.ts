@@ -136,13 +136,13 @@ async function askService(
 
 /** Sends one request that is not booked, because no warehouse can book it. */
 async function askUncounted(session: Session, isProbe = false): Promise<string> {
-  await using client = openUncounted(session, askingOnce);
+  await using client = await openUncounted(session, askingOnce);
   const missed = isProbe ? '; nothing was probed' : '';
   return `${await timed(session, client)} (not counted, because the warehouse cannot book requests yet${missed})`;
 }
 
 async function askOnce(session: Session, { db }: OpenWarehouse): Promise<string> {
-  await using service = openService(session, db, askingOnce, likelyQuota);
+  await using service = await openService(session, db, askingOnce, likelyQuota);
   const found = await timed(session, service.client);
   await originOf(db).check(service.client.servedBy, service.client.answeredAt);
   return found;
@@ -171,7 +171,7 @@ async function readItsDescription(
   if (!warehouse || !(await canBook(warehouse.db)))
     throw new NotChecked('the warehouse cannot book requests yet');
   const settings = { ...askingOnce, maxBodyBytes: longestDescription };
-  await using service = openService(session, warehouse.db, settings, likelyQuota);
+  await using service = await openService(session, warehouse.db, settings, likelyQuota);
   const request = { path: '/openapi.json', query: {}, isUnversioned: true };
   let document: unknown;
   try {
@@ -208,7 +208,7 @@ async function probe(
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
-  await using service = openService(session, db, settings, limit, capRequests(mostRequests));
+  await using service = await openService(session, db, settings, limit, capRequests(mostRequests));
   const { client } = service;
   const report = await probeService({ warehouse: db, client, job, clock: systemClock, signal: session.stop });
   // Called after the report exists, so that the report is not lost if the clock is wrong.
