@@ -111,14 +111,14 @@ async function* pagesOf(load: Load, drain: Drain): AsyncGenerator<DrainedPage> {
  * @returns the process's silences before the answer
  */
 async function refuseIfLost(
-  { process, warehouse, loadId }: Load,
+  { process, warehouse }: Load,
   at: Checkpoint,
   known: number | undefined,
 ): Promise<number> {
   if (process.silences === known) return known;
   await process.beat();
   const { silences } = process;
-  if (!(await ownsWindow(warehouse, at.windowId, loadId))) throw claimLost(at);
+  if (!(await ownsWindow(warehouse, at))) throw claimLost(at);
   return silences;
 }
 

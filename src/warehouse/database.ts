@@ -60,14 +60,7 @@ interface Counters {
   records_outside: Generated<number>;
 }
 
-/** The columns that all tables of lookups have. */
-interface Listed {
-  extra: Json;
-  listed: Generated<boolean>;
-  refreshed_at: GeneratedTimestamp;
-}
-
-/** The tables that queries name; a feed's tables are written through its description (`feeds/feed.ts`). */
+/** The tables that queries name with Kysely's builder, most of them tests; a feed's tables are written through its description. */
 export interface Database {
   'gmsi.windows': Series &
     Counters & {
@@ -133,20 +126,6 @@ export interface Database {
     load_id: number;
     rejected_at: GeneratedTimestamp;
   };
-  'gmsi.countries': Listed & {
-    country: string;
-    name: string | null;
-  };
-  'gmsi.topics': Listed & {
-    topic: string;
-    category: string | null;
-    classification_rule: Json;
-  };
-  'gmsi.lookups': Listed & {
-    lookup: string;
-    code: string;
-    name: string | null;
-  };
   'gmsi.wire_fields': {
     feed: string;
     field: string;
@@ -154,35 +133,12 @@ export interface Database {
     first_load_id: number;
     last_load_id: number;
   };
-  'gmsi.check_results': {
-    job: string;
-    check_name: string;
-    title: string;
-    severity: 'fail' | 'warn';
-    result: 'passed' | 'failed' | 'warned' | 'skipped';
-    findings: number;
-    reason: string | null;
-    checked_at: GeneratedTimestamp;
-  };
   'gmsi.learned_facts': {
     feed: string;
     fact: string;
     value: Json;
     evidence: string;
     learned_at: GeneratedTimestamp;
-  };
-  'gmsi.service_descriptions': {
-    description_id: Generated<number>;
-    facts: Json;
-    first_seen_at: GeneratedTimestamp;
-    last_seen_at: GeneratedTimestamp;
-  };
-  'gmsi.moments': {
-    name: string;
-    at: Timestamp;
-    note: string | null;
-    taken_at: GeneratedTimestamp;
-    taken_by: string;
   };
   'gmsi.origin': {
     only_row: Generated<boolean>;

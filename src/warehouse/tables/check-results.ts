@@ -1,4 +1,4 @@
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { GmsiError } from '../../errors.ts';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
@@ -6,21 +6,24 @@ import { isReadOnly } from '../health.ts';
 
 /** Returns the checks of a job whose last run failed. */
 export async function failedChecks(db: Kysely<Database>, job: string): Promise<FailedCheck[]> {
-  return db
-    .selectFrom('gmsi.check_results')
-    .select(['check_name', 'title', 'findings'])
-    .where('job', '=', job)
-    .where('result', '=', 'failed')
-    .orderBy('check_name')
-    .execute();
+  const { rows } = await sql<FailedCheck>`
+    select check_name, title, findings from gmsi.check_results
+    where job = ${job} and result = 'failed' order by check_name`.execute(db);
+  return rows;
 }
 
-export type FailedCheck = Pick<
-  Selectable<Database['gmsi.check_results']>,
-  'check_name' | 'title' | 'findings'
->;
+/** A row of `gmsi.check_results`. */
+export interface KeptResult {
+  readonly job: string;
+  readonly check_name: string;
+  readonly title: string;
+  readonly severity: 'fail' | 'warn';
+  readonly result: 'passed' | 'failed' | 'warned' | 'skipped';
+  readonly findings: number;
+  readonly reason: string | null;
+}
 
-export type KeptResult = Insertable<Database['gmsi.check_results']>;
+export type FailedCheck = Pick<KeptResult, 'check_name' | 'title' | 'findings'>;
 
 /**
  * Stores the results of a run of checks in place of those before it.

@@ -35,36 +35,18 @@ export async function advanceCheckpoint(
   counts: PageCounts,
   { rowsMet, firstUnsettled, isDrained }: PageProgress,
 ): Promise<void> {
-  const advanced = trx
-    .updateTable('gmsi.windows')
-    .set((eb) => ({
-      next_token: nextToken,
-      refused_with: null,
-      pages: eb('pages', '+', 1),
-      records: eb('records', '+', counts.records),
-      rows_inserted: eb('rows_inserted', '+', counts.rows_inserted),
-      rows_changed: eb('rows_changed', '+', counts.rows_changed),
-      rows_retracted: eb('rows_retracted', '+', counts.rows_retracted),
-      records_rejected: eb('records_rejected', '+', counts.records_rejected),
-      records_outside: eb('records_outside', '+', counts.records_outside),
-      rows_met: sql<number[] | null>`${rowsMet && [...rowsMet]}::integer[]`,
-      ...(firstUnsettled === undefined
-        ? {}
-        : { first_unsettled: sql<Day>`least(first_unsettled, ${firstUnsettled}::date)` }),
-      ...(isDrained
-        ? {
-            state: 'drained' as const,
-            // Not the beginning of the transaction: rows that others wrote while it waited are older than the page.
-            finished_at: sql<Date>`clock_timestamp()`,
-            last_error: null,
-          }
-        : {}),
-    }))
-    .where('window_id', '=', at.windowId)
-    .where('state', '=', 'draining')
-    .where('load_id', '=', at.loadId)
-    .where('pages', '=', at.pages)
-    .where('next_token', 'is not distinct from', at.nextToken);
+  const moved = Object.entries(counts).map(
+    ([name, many]) => sql`${sql.ref(name)} = ${sql.ref(name)} + ${many}`,
+  );
+  // Not the beginning of the transaction: rows that others wrote while it waited are older than the page.
+  const drained = sql`, state = 'drained', finished_at = clock_timestamp(), last_error = null`;
+  const advanced = sql`
+    update gmsi.windows
+    set next_token = ${nextToken}, refused_with = null, pages = pages + 1, ${sql.join(moved)},
+        rows_met = ${rowsMet && [...rowsMet]}::integer[],
+        first_unsettled = least(first_unsettled, ${firstUnsettled ?? null}::date) ${isDrained ? drained : sql``}
+    where window_id = ${at.windowId} and state = 'draining' and load_id = ${at.loadId}
+      and pages = ${at.pages} and next_token is not distinct from ${at.nextToken}`;
   const covered = sql`, covered as (
       insert into gmsi.coverage as kept (${seriesColumns}, days) select ${seriesColumns}, datemultirange(settled) from advanced
       on conflict (${seriesColumns}) do update set days = kept.days + excluded.days,

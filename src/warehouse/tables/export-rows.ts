@@ -166,12 +166,9 @@ export async function readMonths(
 
 /** Returns when a load began, to the microsecond; `undefined` if there is none with this number. */
 export async function startOfLoad(warehouse: Warehouse, loadId: number): Promise<string | undefined> {
-  const load = await warehouse
-    .selectFrom('gmsi.loads')
-    .select(exactTime('started_at').as('started_at'))
-    .where('load_id', '=', loadId)
-    .executeTakeFirst();
-  return load?.started_at;
+  const { rows } = await sql<{ began: string }>`
+    select ${exactTime('started_at')} as began from gmsi.loads where load_id = ${loadId}`.execute(warehouse);
+  return rows[0]?.began;
 }
 
 /**

@@ -164,12 +164,8 @@ export async function coverByFiles(
 
 /** Returns the loads of a feed that were imports. */
 export async function importsOf(db: Kysely<Database>, feed: string): Promise<number[]> {
-  const rows = await db
-    .selectFrom('gmsi.loads')
-    .select('load_id')
-    .where('command', '=', 'import')
-    .where('feed', '=', feed)
-    .execute();
+  const { rows } = await sql<{ load_id: number }>`
+    select load_id from gmsi.loads where command = 'import' and feed = ${feed}`.execute(db);
   return rows.map(({ load_id }) => load_id);
 }
 

@@ -1,4 +1,4 @@
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
 import type { Database } from '../database.ts';
 
@@ -12,11 +12,9 @@ export interface LearnedFact {
 }
 
 export async function readLearnedFacts(db: Kysely<Database>, feed: string): Promise<LearnedFact[]> {
-  return db
-    .selectFrom('gmsi.learned_facts')
-    .select(['fact', 'value', 'evidence', 'learned_at'])
-    .where('feed', '=', feed)
-    .execute();
+  const { rows } = await sql<LearnedFact>`
+    select fact, value, evidence, learned_at from gmsi.learned_facts where feed = ${feed}`.execute(db);
+  return rows;
 }
 
 /** Stores facts, in place of earlier values. */
@@ -25,27 +23,21 @@ export async function saveLearnedFacts(
   feed: string,
   facts: readonly { readonly fact: string; readonly value: unknown; readonly evidence: string }[],
 ): Promise<void> {
-  if (facts.length === 0) return;
-  await db
-    .insertInto('gmsi.learned_facts')
-    .values(
-      facts.map(({ fact, value, evidence }) => ({ feed, fact, value: JSON.stringify(value), evidence })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['feed', 'fact']).doUpdateSet((eb) => ({
-        value: eb.ref('excluded.value'),
-        evidence: eb.ref('excluded.evidence'),
-        learned_at: sql<Date>`now()`,
-      })),
-    )
-    .execute();
+  await sql`
+    insert into gmsi.learned_facts (feed, fact, value, evidence)
+    select ${feed}, learned.*
+    from unnest(${facts.map(({ fact }) => fact)}::text[], ${facts.map(({ value }) => JSON.stringify(value))}::jsonb[],
+                ${facts.map(({ evidence }) => evidence)}::text[]) as learned
+    on conflict (feed, fact) do update
+    set value = excluded.value, evidence = excluded.evidence, learned_at = now()`.execute(db);
 }
 
 export type FieldsSeen = ReadonlyMap<string, 'column' | 'extra'>;
 
 /** Returns the field names that loads of a feed have stored. */
 export async function storedFields(db: Kysely<Database>, feed: string): Promise<string[]> {
-  const rows = await db.selectFrom('gmsi.wire_fields').select('field').where('feed', '=', feed).execute();
+  const { rows } = await sql<{ field: string }>`
+    select field from gmsi.wire_fields where feed = ${feed}`.execute(db);
   return rows.map(({ field }) => field);
 }
 
@@ -70,18 +62,23 @@ export async function rememberFields(
 ): Promise<FieldChanges> {
   if (seen.size === 0) return { appeared: [], vanished: [] };
   return warehouse.transaction().execute(async (trx) => {
-    const known = await trx
-      .selectFrom('gmsi.wire_fields')
-      .select(['field', 'last_load_id'])
-      .where('feed', '=', feed)
-      .execute();
+    const { rows: known } = await sql<{ field: string; last_load_id: number }>`
+      select field, last_load_id from gmsi.wire_fields where feed = ${feed}`.execute(trx);
     const last = Math.max(...known.map((row) => row.last_load_id));
     const names = new Set(known.map((row) => row.field));
     const appeared = [...seen.keys()]
       .filter((field) => !names.has(field))
       .slice(0, Math.max(0, mostFields - names.size));
     const remembered = new Set([...names, ...appeared]);
-    await upsertFields(trx, feed, loadId, new Map([...seen].filter(([field]) => remembered.has(field))));
+    const stored = [...seen].filter(([field]) => remembered.has(field)).sort();
+    await sql`
+      insert into gmsi.wire_fields (feed, field, kept_in, first_load_id, last_load_id)
+      select ${feed}, field, kept_in, ${loadId}::bigint, ${loadId}::bigint
+      from unnest(${stored.map(([field]) => field)}::text[], ${stored.map(([, keptIn]) => keptIn)}::text[]) as seen (field, kept_in)
+      on conflict (feed, field) do update
+      set kept_in = excluded.kept_in, last_load_id = greatest(wire_fields.last_load_id, excluded.last_load_id)`.execute(
+      trx,
+    );
     return {
       appeared: known.length === 0 ? [] : appeared,
       vanished: known
@@ -89,27 +86,4 @@ export async function rememberFields(
         .map((row) => row.field),
     };
   });
-}
-
-async function upsertFields(
-  trx: Transaction<Database>,
-  feed: string,
-  loadId: number,
-  seen: FieldsSeen,
-): Promise<void> {
-  if (seen.size === 0) return;
-  await trx
-    .insertInto('gmsi.wire_fields')
-    .values(
-      [...seen]
-        .sort()
-        .map(([field, kept_in]) => ({ feed, field, kept_in, first_load_id: loadId, last_load_id: loadId })),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['feed', 'field']).doUpdateSet({
-        kept_in: sql`excluded.kept_in`,
-        last_load_id: sql`greatest(wire_fields.last_load_id, excluded.last_load_id)`,
-      }),
-    )
-    .execute();
 }

@@ -37,31 +37,34 @@ export async function startLoad(
   { processId, runBy }: { readonly processId: string; readonly runBy: string },
   load: { command: string; job: string; feed: string; reason?: string | null; windows_planned?: number },
 ): Promise<OwnLoad> {
-  const { load_id } = await db
-    .insertInto('gmsi.loads')
-    .values({ ...load, run_by: runBy, process_id: processId, idempotency_key: randomUUID() })
-    .onConflict((own) =>
-      own
-        .column('idempotency_key')
-        .doUpdateSet((eb) => ({ idempotency_key: eb.ref('excluded.idempotency_key') })),
-    )
-    .returning('load_id')
-    .executeTakeFirstOrThrow();
-  return { loadId: load_id, processId };
+  const { command, job, feed, reason = null, windows_planned = null } = load;
+  const { rows } = await sql<{ load_id: number }>`
+    insert into gmsi.loads (command, job, feed, reason, windows_planned, run_by, process_id, idempotency_key)
+    values (${command}, ${job}, ${feed}, ${reason}, ${windows_planned}, ${runBy}, ${processId}, ${randomUUID()})
+    on conflict (idempotency_key) do update set idempotency_key = excluded.idempotency_key
+    returning load_id
+  `.execute(db);
+  return { loadId: rows[0]!.load_id, processId };
 }
 
-/** Stores the totals of a load so far. */
-export async function storeTotals(
+/** Stores totals, and more. @returns false if the warehouse does not list the load as the one of the process */
+async function update(
   db: Kysely<Database>,
   { loadId, processId }: OwnLoad,
   totals: LoadTotals,
-): Promise<void> {
-  await db
-    .updateTable('gmsi.loads')
-    .set({ ...totals, updated_at: sql<Date>`now()` })
-    .where('load_id', '=', loadId)
-    .where('process_id', '=', processId)
-    .execute();
+  { set = sql``, where = sql`` } = {},
+): Promise<boolean> {
+  const values = Object.entries(totals).map(([name, value]) => sql`${sql.ref(name)} = ${value}`);
+  const { numAffectedRows } = await sql`
+    update gmsi.loads set ${sql.join(values)}, updated_at = now() ${set}
+    where load_id = ${loadId} and process_id = ${processId} ${where}
+  `.execute(db);
+  return numAffectedRows! > 0n;
+}
+
+/** Stores the totals of a load so far. */
+export async function storeTotals(db: Kysely<Database>, load: OwnLoad, totals: LoadTotals): Promise<void> {
+  await update(db, load, totals);
 }
 
 /**
@@ -70,17 +73,11 @@ export async function storeTotals(
  */
 export async function advanceLoad(
   trx: Transaction<Database>,
-  { loadId, processId }: OwnLoad,
+  load: OwnLoad,
   totals: LoadTotals,
 ): Promise<void> {
-  const { numUpdatedRows } = await trx
-    .updateTable('gmsi.loads')
-    .set({ ...totals, updated_at: sql<Date>`now()` })
-    .where('load_id', '=', loadId)
-    .where('process_id', '=', processId)
-    .where('pages', '=', totals.pages - 1)
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) throw new ClaimLost('The warehouse does not list what this load has committed.');
+  if (!(await update(trx, load, totals, { where: sql`and pages = ${totals.pages - 1}` })))
+    throw new ClaimLost('The warehouse does not list what this load has committed.');
 }
 
 /** Returns the position of a load that counts its pages as it commits them. */
@@ -107,18 +104,13 @@ export async function isListed(
 /** Ends a load: stores its final totals, and leaves its windows. */
 export async function finishLoad(
   db: Kysely<Database>,
-  { loadId, processId }: OwnLoad,
+  load: OwnLoad,
   outcome: LoadOutcome,
   totals: LoadTotals,
   error: string | null,
 ): Promise<void> {
-  const { numUpdatedRows } = await db
-    .updateTable('gmsi.loads')
-    .set({ ...totals, outcome, error, updated_at: sql<Date>`now()`, finished_at: sql<Date>`now()` })
-    .where('load_id', '=', loadId)
-    .where('process_id', '=', processId)
-    .executeTakeFirst();
-  if (numUpdatedRows > 0n) await leaveWindows(db, loadId);
+  const set = sql`, outcome = ${outcome}, error = ${error}, finished_at = now()`;
+  if (await update(db, load, totals, { set })) await leaveWindows(db, load.loadId);
 }
 
 /** The `reason` of loads of workers that load again what was loaded longest ago. */

@@ -25,11 +25,8 @@ export interface ListedCode {
   readonly extra: Extra;
 }
 
-/** The lists besides countries and topics. */
-type OtherList = 'tickers' | 'sources' | 'languages';
-
 /** The lists that the service keeps. */
-export type ListName = 'countries' | 'topics' | OtherList;
+export type ListName = 'countries' | 'topics' | 'tickers' | 'sources' | 'languages';
 
 interface Listed {
   readonly code: string;
@@ -69,24 +66,13 @@ export function knownValues(lookups: StoredLookups): ListedValues {
 
 /** Returns what the service listed at the last refresh of each list, in alphabetical order, and what it no longer lists. */
 export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> {
-  const countries = await db
-    .selectFrom('gmsi.countries')
-    .selectAll()
-    .where('listed', '=', true)
-    .orderBy('country')
-    .execute();
-  const topics = await db
-    .selectFrom('gmsi.topics')
-    .selectAll()
-    .where('listed', '=', true)
-    .orderBy('topic')
-    .execute();
-  const others = await db
-    .selectFrom('gmsi.lookups')
-    .selectAll()
-    .where('listed', '=', true)
-    .orderBy('code')
-    .execute();
+  const { rows: listed } = await sql<
+    Listed & { list: ListName; category: string | null; refreshed_at: Date }
+  >`
+    select 'countries' as list, country as code, name, null as category, refreshed_at from gmsi.countries where listed
+    union all select 'topics', topic, null, category, refreshed_at from gmsi.topics where listed
+    union all select lookup, code, name, null, refreshed_at from gmsi.lookups where listed
+    order by code`.execute(db);
   const { rows: unlisted } = await sql<UnlistedName & { dimension: Dimension }>`
     -- Read once, and only if a name is gone.
     with held as materialized (
@@ -103,32 +89,33 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     order by name
   `.execute(db);
   const gone = (wanted: Dimension) => unlisted.filter(({ dimension }) => dimension === wanted);
-  const other = (list: OtherList) => others.filter(({ lookup }) => lookup === list);
+  const inList = (wanted: ListName) => listed.filter(({ list }) => list === wanted);
+  const codes = (list: ListName) => inList(list).map(({ code, name }) => ({ code, name }));
+  const oldest = (list: ListName) => {
+    const times = inList(list).map(({ refreshed_at }) => refreshed_at.getTime());
+    return times.length === 0 ? null : new Date(Math.min(...times));
+  };
   return {
-    countries: countries.map((row) => ({ code: row.country, name: row.name })),
-    topics: topics.map((row) => ({ name: row.topic, category: row.category })),
-    tickers: other('tickers'),
-    sources: other('sources'),
-    languages: other('languages'),
+    countries: codes('countries'),
+    topics: inList('topics').map(({ code, category }) => ({ name: code, category })),
+    tickers: codes('tickers'),
+    sources: codes('sources'),
+    languages: codes('languages'),
     unlisted: { country: gone('country'), topic: gone('topic'), ticker: gone('ticker') },
     refreshedAt: {
-      countries: oldest(countries),
-      topics: oldest(topics),
-      tickers: oldest(other('tickers')),
-      sources: oldest(other('sources')),
-      languages: oldest(other('languages')),
+      countries: oldest('countries'),
+      topics: oldest('topics'),
+      tickers: oldest('tickers'),
+      sources: oldest('sources'),
+      languages: oldest('languages'),
     },
   };
-}
-
-function oldest(rows: readonly { refreshed_at: Date }[]): Date | null {
-  return rows.length === 0 ? null : new Date(Math.min(...rows.map((row) => row.refreshed_at.getTime())));
 }
 
 /** Stores the topics that the service lists. @param at as in `saveCodes` */
 export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[], at: Date): Promise<void> {
   await refresh(warehouse, async (trx) => {
-    await trx.updateTable('gmsi.topics').set({ listed: false }).execute();
+    await sql`update gmsi.topics set listed = false`.execute(trx);
     await sql`
       insert into gmsi.topics (refreshed_at, topic, category, classification_rule, extra)
       select ${at}::timestamptz, sent.* from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],

@@ -1,28 +1,29 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Warehouse } from '../connect.ts';
-import type { Database } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { databaseTime } from '../health.ts';
 
-export interface NamedMoment extends Omit<Selectable<Database['gmsi.moments']>, 'at'> {
+export interface NamedMoment {
+  readonly name: string;
   /** As text (UTC), to the microsecond. */
   readonly at: string;
+  readonly note: string | null;
+  readonly taken_at: Date;
+  readonly taken_by: string;
 }
 
 /** Names begin with a letter, so that no time is one. */
 export const momentName = /^[A-Za-z][\w.-]{0,62}$/;
 
-const columns = ['name', exactTime('at').as('at'), 'note', 'taken_at', 'taken_by'] as const;
+const columns = sql`name, ${exactTime('m.at')} as at, note, taken_at, taken_by`;
 
 /** Returns the named moments, the earliest first. @param since only those from this moment on */
 export async function readMoments(warehouse: Warehouse, since = '-infinity'): Promise<NamedMoment[]> {
-  return warehouse
-    .selectFrom('gmsi.moments')
-    .select(columns)
-    .where('at', '>=', sql<Date>`${since}::timestamptz`)
-    .orderBy('gmsi.moments.at')
-    .orderBy('name')
-    .execute();
+  const { rows } = await sql<NamedMoment>`
+    select ${columns} from gmsi.moments m where m.at >= ${since}::timestamptz order by m.at, name`.execute(
+    warehouse,
+  );
+  return rows;
 }
 
 /**
@@ -31,34 +32,18 @@ export async function readMoments(warehouse: Warehouse, since = '-infinity'): Pr
  */
 export async function nameMoment(
   warehouse: Warehouse,
-  {
-    name,
-    at,
-    note,
-    takenBy,
-  }: { name: string; at: string | undefined; note: string | undefined; takenBy: string },
+  named: { name: string; at: string | undefined; note: string | undefined; takenBy: string },
 ): Promise<NamedMoment | undefined> {
+  const { name, at, note = null, takenBy } = named;
   const moment = at ?? (await databaseTime(warehouse)).toISOString();
-  return warehouse
-    .insertInto('gmsi.moments')
-    .values({
-      name,
-      at: sql<Date>`${moment}::timestamptz`,
-      note: note ?? null,
-      taken_by: takenBy,
-    })
-    .onConflict((named) =>
-      named
-        .column('name')
-        .doUpdateSet((eb) => ({ name: eb.ref('excluded.name') }))
-        .whereRef('gmsi.moments.at', '=', 'excluded.at')
-        .whereRef('gmsi.moments.taken_by', '=', 'excluded.taken_by'),
-    )
-    .returning(columns)
-    .executeTakeFirst();
+  const { rows } = await sql<NamedMoment>`
+    insert into gmsi.moments as m (name, at, note, taken_by) values (${name}, ${moment}::timestamptz, ${note}, ${takenBy})
+    on conflict (name) do update set name = excluded.name where m.at = excluded.at and m.taken_by = excluded.taken_by
+    returning ${columns}`.execute(warehouse);
+  return rows[0];
 }
 
 /** Frees a name. */
 export async function forgetMoment(warehouse: Warehouse, name: string): Promise<void> {
-  await warehouse.deleteFrom('gmsi.moments').where('name', '=', name).execute();
+  await sql`delete from gmsi.moments where name = ${name}`.execute(warehouse);
 }

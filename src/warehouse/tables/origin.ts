@@ -17,8 +17,8 @@ async function claimOrigin(
     set addresses = origin.addresses || array(select unnest(excluded.addresses) except select unnest(origin.addresses))
     where origin.served_by = excluded.served_by and not origin.addresses @> excluded.addresses
   `.execute(db);
-  const row = await db.selectFrom('gmsi.origin').select('served_by').executeTakeFirst();
-  return row?.served_by ?? servedBy;
+  const { rows } = await sql<{ served_by: ServedBy }>`select served_by from gmsi.origin`.execute(db);
+  return rows[0]?.served_by ?? servedBy;
 }
 
 /** Returns true if an answer of this address was ever loaded, by whatever process. */

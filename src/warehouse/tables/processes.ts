@@ -3,7 +3,8 @@ import type { Database, ProcessesTable } from '../database.ts';
 
 /*
  * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a file that it reads
- * (gmsi.imported_files), an alert that it sends (gmsi.alerts), a load (gmsi.loads) and so the windows that name that. It is alive as long as it sends heartbeats, by the database's clock.
+ * (gmsi.imported_files), an alert that it sends (gmsi.alerts), a load (gmsi.loads) and so the windows that name that. It is alive as
+ * long as it sends heartbeats, by the database's clock.
  *
  *                 │ taken by another       │ taken by the owner       │ left by the owner
  *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
@@ -31,9 +32,8 @@ export interface Owner {
 
 /** Removes processes that ended long ago. */
 export async function forgetProcesses(db: Kysely<Database>): Promise<void> {
-  await sql`delete from gmsi.processes where heartbeat_at < now() - make_interval(days => ${listedFor})`.execute(
-    db,
-  );
+  const limit = sql`now() - make_interval(days => ${listedFor})`;
+  await sql`delete from gmsi.processes where heartbeat_at < ${limit}`.execute(db);
 }
 
 /**
@@ -41,33 +41,31 @@ export async function forgetProcesses(db: Kysely<Database>): Promise<void> {
  * @returns false if the warehouse does not list the process, for example because the database was restored
  */
 export async function beatProcess(db: Kysely<Database>, processId: string): Promise<boolean> {
-  const beat = db.updateTable('gmsi.processes').set({ heartbeat_at: sql<Date>`now()` });
-  const { numUpdatedRows } = await beat.where('process_id', '=', processId).executeTakeFirst();
-  return numUpdatedRows > 0n;
+  const { numAffectedRows } = await sql`
+    update gmsi.processes set heartbeat_at = now() where process_id = ${processId}`.execute(db);
+  return numAffectedRows! > 0n;
 }
 
 /** Lists a process, with its first heartbeat. @returns false if it was listed already */
 export async function registerProcess(db: Kysely<Database>, process: ProcessIdentity): Promise<boolean> {
-  const { isNew } = await db
-    .insertInto('gmsi.processes')
-    .values(process)
-    .onConflict((known) => known.column('process_id').doUpdateSet({ heartbeat_at: sql<Date>`now()` }))
-    .returning(sql<boolean>`xmax = 0`.as('isNew'))
-    .executeTakeFirstOrThrow();
-  return isNew;
+  const { process_id, command, run_by, version, concurrency, jobs = null } = process;
+  const { rows } = await sql<{ isNew: boolean }>`
+    insert into gmsi.processes (process_id, command, run_by, version, concurrency, jobs)
+    values (${process_id}, ${command}, ${run_by}, ${version}, ${concurrency}, ${jobs}::text[])
+    on conflict (process_id) do update set heartbeat_at = now() returning xmax = 0 as "isNew"`.execute(db);
+  return rows[0]!.isNew;
 }
 
 /** Removes one process, which must own nothing that goes on. */
 export async function forgetProcess(db: Kysely<Database>, processId: string): Promise<void> {
-  await db.deleteFrom('gmsi.processes').where('process_id', '=', processId).execute();
+  await sql`delete from gmsi.processes where process_id = ${processId}`.execute(db);
 }
 
 export async function stopProcess(db: Kysely<Database>, processId: string): Promise<void> {
-  await db
-    .updateTable('gmsi.processes')
-    .set({ heartbeat_at: sql<Date>`now()`, stopped_at: sql<Date>`now()` })
-    .where('process_id', '=', processId)
-    .execute();
+  await sql`
+    update gmsi.processes set heartbeat_at = now(), stopped_at = now() where process_id = ${processId}`.execute(
+    db,
+  );
 }
 
 /**
@@ -87,11 +85,10 @@ export async function storeJobsOf(
   { processId }: Pick<Owner, 'processId'>,
   jobs: readonly string[] | null,
 ): Promise<void> {
-  await db
-    .updateTable('gmsi.processes')
-    .set({ jobs: jobs && [...jobs] })
-    .where('process_id', '=', processId)
-    .execute();
+  await sql`
+    update gmsi.processes set jobs = ${jobs && [...jobs]}::text[] where process_id = ${processId}`.execute(
+    db,
+  );
 }
 
 /**

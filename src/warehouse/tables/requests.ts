@@ -3,23 +3,16 @@ import type { Database, Day } from '../database.ts';
 
 /** Requests booked for a key in a month (its first day), by every process that uses this warehouse. */
 export async function usedRequests(db: Kysely<Database>, key: string, month: Day): Promise<number> {
-  const row = await db
-    .selectFrom('gmsi.api_usage')
-    .select('requests')
-    .where('key_fingerprint', '=', key)
-    .where('month', '=', month)
-    .executeTakeFirst();
-  return row?.requests ?? 0;
+  const { rows } = await sql<{ requests: number }>`
+    select requests from gmsi.api_usage where key_fingerprint = ${key} and month = ${month}`.execute(db);
+  return rows[0]?.requests ?? 0;
 }
 
 /** Cancels the booking of a request that was not sent. */
 export async function cancelRequest(db: Kysely<Database>, key: string, month: Day): Promise<void> {
-  await db
-    .updateTable('gmsi.api_usage')
-    .set((eb) => ({ requests: eb('requests', '-', 1), updated_at: sql<Date>`now()` }))
-    .where('key_fingerprint', '=', key)
-    .where('month', '=', month)
-    .execute();
+  await sql`
+    update gmsi.api_usage set requests = requests - 1, updated_at = now()
+    where key_fingerprint = ${key} and month = ${month}`.execute(db);
 }
 
 /** A request to be sent with a key. */

@@ -22,8 +22,8 @@ export function scheduleIn({ schedule: due }: Pick<Job, 'schedule'>): NonNullabl
 
 /** Returns true if something of a job is scheduled. */
 export async function isScheduled(db: Kysely<Database>, job: string): Promise<boolean> {
-  const scheduled = db.selectFrom('gmsi.schedules').select('job').where('cron', 'is not', null);
-  return (await scheduled.where('job', '=', job).limit(1).execute()).length > 0;
+  const { rows } = await sql`select from gmsi.schedules where cron is not null and job = ${job}`.execute(db);
+  return rows.length > 0;
 }
 
 /**
@@ -43,27 +43,17 @@ export async function registerJob(
       set definition = excluded.definition, registered_at = excluded.registered_at, registered_by = excluded.registered_by
       where known.definition <> excluded.definition
     `.execute(trx);
-    for (const command of ['backfill', 'sync', 'refresh'] as const) {
-      await trx
-        .insertInto('gmsi.schedules')
-        .values({
-          job,
-          command,
-          fired_at: at,
-          ...(schedule && { cron: schedule[command], timezone: schedule.timezone }),
-        })
-        .onConflict((conflict) => {
-          const known = conflict.columns(['job', 'command']);
-          if (!schedule) return known.doNothing();
-          return known.doUpdateSet((eb) => ({
-            cron: eb.ref('excluded.cron'),
-            timezone: eb.ref('excluded.timezone'),
-            // A new schedule is not due for times before it.
-            fired_at: sql<Date>`case when schedules.cron is null then excluded.fired_at else schedules.fired_at end`,
-          }));
-        })
-        .execute();
-    }
+    const { timezone, ...crons } = schedule ?? scheduleIn({});
+    // A new schedule is not due for times before it.
+    await sql`
+      insert into gmsi.schedules as known (job, command, fired_at, timezone, cron)
+      select ${job}, command, ${at}::timestamptz, ${timezone}, cron
+      from unnest(${Object.keys(crons)}::text[], ${Object.values(crons)}::text[]) as due (command, cron)
+      on conflict (job, command) do update
+      set cron = excluded.cron, timezone = excluded.timezone,
+          fired_at = case when known.cron is null then excluded.fired_at else known.fired_at end
+      where ${schedule !== undefined}::boolean
+    `.execute(trx);
   });
 }
 
@@ -80,11 +70,10 @@ export async function forgetJob(db: Kysely<Database>, job: string, by: Owner): P
       returning 1`.execute(trx);
     if (rows.length === 0) return false;
     // The row stays, because a process may be loading the job.
-    await trx
-      .updateTable('gmsi.schedules')
-      .set({ cron: null, due_at: null, resumes_at: null, paused_because: null, pause_error: null })
-      .where('job', '=', job)
-      .execute();
+    await sql`
+      update gmsi.schedules
+      set cron = null, due_at = null, resumes_at = null, paused_because = null, pause_error = null
+      where job = ${job}`.execute(trx);
     await resolveAlerts(trx, job);
     return true;
   });
@@ -97,9 +86,11 @@ export interface StoredJob extends Pick<RegisteredJob, 'job' | 'definition'> {
 
 /** Returns the definitions of all jobs that the workers know, or of one, without their secrets. */
 export async function storedJobs(db: Kysely<Database>, job?: string): Promise<StoredJob[]> {
-  const jobs = db.selectFrom('gmsi.jobs').select(['job', 'definition', 'registered_by']).orderBy('job');
-  const rows = await jobs.$if(job !== undefined, (query) => query.where('job', '=', job!)).execute();
-  return rows as StoredJob[];
+  const { rows } = await sql<StoredJob>`
+    select job, definition, registered_by from gmsi.jobs where job = coalesce(${job ?? null}, job) order by job`.execute(
+    db,
+  );
+  return rows;
 }
 
 export type StoredSchedule = Selectable<SchedulesTable>;
@@ -114,14 +105,10 @@ export async function lockIdleSchedules(
   trx: Transaction<Database>,
   worker: Pick<Owner, 'processId'>,
 ): Promise<StoredSchedule[]> {
-  const idle = trx.selectFrom('gmsi.schedules').selectAll().where('due_at', 'is', null);
-  return idle
-    .where(runsJob('gmsi.schedules.job', worker))
-    .orderBy('job')
-    .orderBy('command')
-    .forUpdate()
-    .skipLocked()
-    .execute();
+  const { rows } = await sql<StoredSchedule>`
+    select s.* from gmsi.schedules s where due_at is null and ${runsJob('s.job', worker)}
+    order by job, command for update of s skip locked`.execute(trx);
+  return rows;
 }
 
 /** Corrects times of a schedule that only a wrong clock can have stored. */
@@ -130,18 +117,19 @@ export async function correctTimes(
   { job, command }: OfJob,
   wrong: Partial<Pick<StoredSchedule, 'fired_at' | 'resumes_at'>>,
 ): Promise<void> {
-  const corrected = trx.updateTable('gmsi.schedules').set(wrong);
-  await corrected.where('job', '=', job).where('command', '=', command).execute();
+  const { fired_at = null, resumes_at = null } = wrong;
+  await sql`
+    update gmsi.schedules
+    set fired_at = coalesce(${fired_at}::timestamptz, fired_at), resumes_at = coalesce(${resumes_at}::timestamptz, resumes_at)
+    where job = ${job} and command = ${command}`.execute(trx);
 }
 
 /** Makes a job due, and ends its pause. @param at by the database's clock */
 export async function markDue(db: Kysely<Database>, { job, command }: OfJob, at: Date): Promise<void> {
-  await db
-    .updateTable('gmsi.schedules')
-    .set({ due_at: at, fired_at: at, resumes_at: null, paused_because: null, pause_error: null })
-    .where('job', '=', job)
-    .where('command', '=', command)
-    .execute();
+  await sql`
+    update gmsi.schedules
+    set due_at = ${at}, fired_at = ${at}, resumes_at = null, paused_because = null, pause_error = null
+    where job = ${job} and command = ${command}`.execute(db);
 }
 
 /** A job that is due, taken by a worker. */
@@ -231,18 +219,14 @@ export async function leaveJob(
   { job, command }: OfJob,
   processId: string,
 ): Promise<void> {
-  await db
-    .updateTable('gmsi.schedules')
-    .set({ process_id: null })
-    .where('job', '=', job)
-    .where('command', '=', command)
-    .where('process_id', '=', processId)
-    .execute();
+  await sql`
+    update gmsi.schedules set process_id = null
+    where job = ${job} and command = ${command} and process_id = ${processId}`.execute(db);
 }
 
 /** Makes the exports of a job due. @param at by the database's clock */
 export async function markExportDue(db: Kysely<Database>, job: string, at: Date): Promise<void> {
-  await db.updateTable('gmsi.jobs').set({ export_due_at: at }).where('job', '=', job).execute();
+  await sql`update gmsi.jobs set export_due_at = ${at} where job = ${job}`.execute(db);
 }
 
 /** A job whose exports are due. */
@@ -275,8 +259,10 @@ export async function takeExports(db: Kysely<Database>, job: string, owner: Owne
 
 /** Leaves the exports of a job. */
 export async function leaveExports(db: Kysely<Database>, job: string, processId: string): Promise<void> {
-  const own = db.updateTable('gmsi.jobs').where('job', '=', job).where('export_process_id', '=', processId);
-  await own.set({ export_process_id: null }).execute();
+  await sql`
+    update gmsi.jobs set export_process_id = null where job = ${job} and export_process_id = ${processId}`.execute(
+    db,
+  );
 }
 
 /** Stores that a job is exported; not if an export was made due again meanwhile. */

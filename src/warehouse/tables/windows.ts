@@ -111,7 +111,7 @@ export async function countOpen(
  */
 export async function beginDrain(
   db: Kysely<Database>,
-  at: { windowId: number; loadId: number },
+  at: Claimed,
   rows: { table: FeedTable; series: Series },
   request: { startDate: Day; endDate: Day | null; pageSize: number; firstUnsettled: Day },
 ): Promise<{ isCompared: boolean } | undefined> {
@@ -124,7 +124,7 @@ export async function beginDrain(
           records_outside = 0,
           rows_met = array_fill(0, array[last_day - first_day + 1]),
           is_compared = ${hasRowsOf(rows.table, rows.series)}
-      where w.window_id = ${at.windowId} and w.state = 'draining' and w.load_id = ${at.loadId}
+      where ${isClaimed(at)}
       returning is_compared
     ), forgotten as (
       -- Only if this load has the window: otherwise the load that took it over would lose its sightings, and retract these
@@ -136,66 +136,43 @@ export async function beginDrain(
   return begun[0] && { isCompared: begun[0].is_compared };
 }
 
+/** A window that a load has claimed. */
+interface Claimed {
+  readonly windowId: number;
+  readonly loadId: number;
+}
+
+function isClaimed({ windowId, loadId }: Claimed): RawBuilder<boolean> {
+  return sql`window_id = ${windowId} and state = 'draining' and load_id = ${loadId}`;
+}
+
 /** Removes the cursor of a claimed window, so that its next drain begins at the first page. */
-export async function forgetCursor(
-  db: Kysely<Database>,
-  at: { windowId: number; loadId: number },
-): Promise<void> {
-  await db
-    .updateTable('gmsi.windows')
-    .set({ next_token: null })
-    .where('window_id', '=', at.windowId)
-    .where('state', '=', 'draining')
-    .where('load_id', '=', at.loadId)
-    .execute();
+export async function forgetCursor(db: Kysely<Database>, at: Claimed): Promise<void> {
+  await sql`update gmsi.windows set next_token = null where ${isClaimed(at)}`.execute(db);
 }
 
 /** How a load leaves a window before its end; for a refused window, see `leaveRefused`. */
 export type Leaving = { readonly state: 'failed'; readonly error: string } | { readonly state: 'pending' };
 
 /** Leaves a claimed window at its checkpoint. */
-export async function leaveWindow(
-  db: Kysely<Database>,
-  at: { windowId: number; loadId: number },
-  leaving: Leaving,
-): Promise<void> {
-  await db
-    .updateTable('gmsi.windows')
-    .set({
-      state: leaving.state,
-      ...(leaving.state === 'failed' && {
-        last_error: leaving.error,
-        refused_with: null,
-        finished_at: sql<Date>`now()`,
-      }),
-    })
-    .where('window_id', '=', at.windowId)
-    .where('state', '=', 'draining')
-    .where('load_id', '=', at.loadId)
-    .execute();
+export async function leaveWindow(db: Kysely<Database>, at: Claimed, leaving: Leaving): Promise<void> {
+  const failed =
+    leaving.state === 'failed'
+      ? sql`, last_error = ${leaving.error}, refused_with = null, finished_at = now()`
+      : sql``;
+  await sql`update gmsi.windows set state = ${leaving.state} ${failed} where ${isClaimed(at)}`.execute(db);
 }
 
 /** Leaves all windows of a load at their checkpoints. @returns how many */
 export async function leaveWindows(db: Kysely<Database>, loadId: number): Promise<number> {
-  const { numUpdatedRows } = await db
-    .updateTable('gmsi.windows')
-    .set({ state: 'pending' })
-    .where('load_id', '=', loadId)
-    .where('state', '=', 'draining')
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  const { numAffectedRows } = await sql`
+    update gmsi.windows set state = 'pending' where load_id = ${loadId} and state = 'draining'`.execute(db);
+  return Number(numAffectedRows);
 }
 
 /** Returns true if a window is still claimed by this load. */
-export async function ownsWindow(db: Kysely<Database>, windowId: number, loadId: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('gmsi.windows')
-    .select('window_id')
-    .where('window_id', '=', windowId)
-    .where('load_id', '=', loadId)
-    .where('state', '=', 'draining')
-    .executeTakeFirst();
-  return row !== undefined;
+export async function ownsWindow(db: Kysely<Database>, at: Claimed): Promise<boolean> {
+  return (await sql`select from gmsi.windows where ${isClaimed(at)}`.execute(db)).rows.length > 0;
 }
 
 function isFree(claimant: Claimant): RawBuilder<boolean> {
