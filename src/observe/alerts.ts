@@ -26,7 +26,6 @@ import {
 } from '../warehouse/tables/alerts.ts';
 import { type FailedCheck, failedChecks } from '../warehouse/tables/check-results.ts';
 import { forgetProcess } from '../warehouse/tables/processes.ts';
-import { adviceOnFields, describeFieldChanges } from './field-changes.ts';
 import {
   type BudgetOutlook,
   type JobStanding,
@@ -257,6 +256,18 @@ function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly Fiel
   const message = `Fields of the records of job ${name} have changed: ${describeFieldChanges(own)}. ${adviceOnFields}`;
   return { job: name, kind: 'fields changed', trouble: { message, details: { fields: own } } };
 }
+
+/** How many changes a message names. */
+const named = 3;
+
+/** Describes which fields have appeared or vanished; the first few by name. */
+export function describeFieldChanges(changes: readonly FieldChange[]): string {
+  const listed = changes.slice(0, named).map(({ feed, field, change }) => `${field} of ${feed} is ${change}`);
+  return listed.join(', ') + (changes.length > named ? ` and ${changes.length - named} more` : '');
+}
+
+export const adviceOnFields =
+  'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.';
 
 function lateFinding(standing: JobStanding): AlertFinding['trouble'] {
   const late = lateness(standing);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
@@ -6,17 +7,24 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { completenessOfJob } from '../plan/completeness.ts';
 import { type DayRange, firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
+import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
 import { count } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { newestCoveredDay } from '../warehouse/questions/status.ts';
+import type { JobCommand } from '../warehouse/database.ts';
+import {
+  newestCoveredDay,
+  type WorkersJob,
+  workersByJob,
+  workersJobs,
+} from '../warehouse/questions/status.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
+import { storedJobs } from '../warehouse/tables/schedules.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { type JobWork, readWork } from './job-work.ts';
 
 /** The state of a job, as far as the warehouse knows it. */
 export interface JobStanding {
@@ -86,16 +94,8 @@ export function standingsReader(
         const gone = scope && from ? await notListed(warehouse, { ...scope, from }) : undefined;
         const perDay = apiKey ? await requestsPerDay(job, scope && listedPart(scope), today) : 0;
         const lag = lagSeconds(newestCovered, period, now);
-        return {
-          job,
-          scope,
-          problem,
-          notListed: gone,
-          newestCovered,
-          lagSeconds: lag,
-          work: workOf(job),
-          perDay,
-        };
+        const known = { job, scope, problem, notListed: gone, work: workOf(job) };
+        return { ...known, newestCovered, lagSeconds: lag, perDay };
       }),
     );
     const perDay = read.reduce((total, one) => total + one.perDay, 0);
@@ -211,4 +211,56 @@ export function budgetOutlook(used: number, limit: number, perDay: number, now: 
   const isSpent = left === 0 || projected > limit;
   const spentBy = isSpent ? new Date(now.getTime() + (left === 0 ? 0 : (left / perDay) * day)) : null;
   return { used, limit, projected, spentBy };
+}
+
+/** Who runs a job, and when. */
+interface JobWork {
+  /** True if the job file has a schedule. */
+  readonly isScheduled: boolean;
+  /** Living workers that run it, as scheduled or queued. */
+  readonly workers: number;
+  /** `null` if no worker runs it, or if nothing is scheduled or queued. */
+  readonly nextRun: {
+    readonly command: JobCommand;
+    readonly at: Date;
+    /** True if it has been due since then: it waits for a worker, or is being loaded. */
+    readonly isDue: boolean;
+  } | null;
+  /** The process that has stored another version of the file, which workers run; else `null`. */
+  readonly otherVersionBy: string | null;
+}
+
+/** Returns a function that says who runs a job, by what workers have stored. */
+async function readWork(db: Warehouse, leaseSeconds: number): Promise<(job: Job) => JobWork> {
+  const all = await workersJobs(db, leaseSeconds);
+  const workersOf = await workersByJob(db, leaseSeconds);
+  const stored = new Map((await storedJobs(db)).map((one) => [one.job, one]));
+  return ({ name, schedule, definition }) => {
+    const known = all.filter(({ job }) => job === name);
+    const workers = workersOf.get(name) ?? 0;
+    const runs = workers === 0 ? [] : known.flatMap((one) => runOf(one) ?? []);
+    const version = stored.get(name);
+    // The definition of a file may have values that JSON changes.
+    const isOther = version && !isDeepStrictEqual(JSON.parse(JSON.stringify(definition)), version.definition);
+    return {
+      isScheduled: schedule !== undefined,
+      workers,
+      nextRun: runs.toSorted((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null,
+      otherVersionBy: workers > 0 && isOther ? version.registered_by : null,
+    };
+  };
+}
+
+function runOf(one: WorkersJob): JobWork['nextRun'] {
+  const at = one.due_at ?? one.resumes_at ?? readableRun(one);
+  return at ? { command: one.command, at, isDue: one.due_at !== null } : null;
+}
+
+/** This machine may not know the time zone. */
+function readableRun(one: WorkersJob): Date | undefined {
+  try {
+    return nextRun(one);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,10 +1,10 @@
+import type { Channel } from 'node:diagnostics_channel';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { catalog } from '../feeds/catalog.ts';
 import { type CommittedPage, pageStages, published, type StageContext } from '../load/stages.ts';
 import { version } from '../package.ts';
 import type { ClientEvent } from '../service/client.ts';
 import { requestOutcomes } from '../service/errors.ts';
-import { hear } from './hear.ts';
 
 const recordOutcomes = ['inserted', 'changed', 'unchanged', 'retracted', 'rejected', 'outside'] as const;
 
@@ -73,15 +73,8 @@ export function createMetrics() {
     const { records_rejected: rejected, records_outside: outside, records: all } = counts;
     // A record that a page contains twice is rejected or written only once.
     const unchanged = Math.max(0, all - inserted - changed - rejected - outside);
-    for (const [outcome, many] of Object.entries({
-      inserted,
-      changed,
-      unchanged,
-      retracted,
-      rejected,
-      outside,
-    }))
-      records.inc({ feed, outcome }, many);
+    const counted = { inserted, changed, unchanged, retracted, rejected, outside };
+    for (const outcome of recordOutcomes) records.inc({ feed, outcome }, counted[outcome]);
   }
 
   return {
@@ -97,3 +90,13 @@ export function createMetrics() {
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+/** Subscribes to a channel. @returns a function that ends the subscription */
+function hear<Message>(
+  channel: Pick<Channel, 'subscribe' | 'unsubscribe'>,
+  heard: (message: Message) => void,
+): () => void {
+  const listener = (message: unknown) => heard(message as Message);
+  channel.subscribe(listener);
+  return () => void channel.unsubscribe(listener);
+}

@@ -1,6 +1,7 @@
 import Fastify from 'fastify';
 import type { Config } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
+import { inTime, shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../server-guard.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { migrationStatus } from '../warehouse/migrate.ts';
-import { inTime, shared } from './in-time.ts';
 
 /** OpenTelemetry's port for Prometheus, used if none is set. */
 const usualPort = 9464;

@@ -1,5 +1,6 @@
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
+import { shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { checkAlerts, watchKey } from './alerts.ts';
@@ -71,11 +72,10 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
       log.warn({ why: (error as Error).message }, 'alerts could not be checked');
     }
   }
+  const checkOnce = shared(checkNow);
   let checking: Promise<void> | undefined;
   const check = () => {
-    checking ??= checkNow().finally(() => {
-      checking = undefined;
-    });
+    checking = checkOnce();
     return checking;
   };
   const timer = setInterval(check, checkEvery);

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Job } from '../config/job.ts';
+import { inTime, shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { livingWorkers } from '../warehouse/questions/runs.ts';
 import { windowCounts } from '../warehouse/questions/status.ts';
-import { inTime, shared } from './in-time.ts';
 import type { ReadStandings } from './job-standing.ts';
 
 /** In milliseconds; Prometheus waits 10 seconds by default. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shared } from '../in-time.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { JobCommand } from '../warehouse/database.ts';
 import { forLog } from '../warehouse/errors.ts';
@@ -63,6 +64,15 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   const placesOf = (command: JobCommand) => (command === 'sync' ? loading.sync : loading.others);
   const markDueJobs = createDueMarker(context);
   const makeExports = createExporter(context);
+  const exportDue = shared(() =>
+    makeExports().catch((error) => log.warn(forLog(error), 'exports could not be made')),
+  );
+  // Beside the rounds, because a file system may not answer.
+  const readFiles = shared(() =>
+    jobFiles
+      .readAgain(warehouse, process)
+      .catch((error) => log.warn(forLog(error), 'the job files could not be read again')),
+  );
   let exporting: Promise<void> | undefined;
   let reading: Promise<void> | undefined;
 
@@ -89,22 +99,11 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
   async function round(): Promise<void> {
     // After a restore, a job would have to name a process that the warehouse does not know.
     await process.beat();
-    // Beside the rounds, because a file system may not answer.
-    if (jobFiles.isDue())
-      reading ??= jobFiles
-        .readAgain(warehouse, process)
-        .catch((error) => log.warn(forLog(error), 'the job files could not be read again'))
-        .finally(() => {
-          reading = undefined;
-        });
+    if (jobFiles.isDue()) reading = readFiles();
     const now = await context.databaseClock();
     await markDueJobs(now);
     for (const command of ['sync', 'backfill', 'refresh'] as const) await takeJobs(command, now);
-    exporting ??= makeExports()
-      .catch((error) => log.warn(forLog(error), 'exports could not be made'))
-      .finally(() => {
-        exporting = undefined;
-      });
+    exporting = exportDue();
   }
 
   const pause = Math.min(longestRound, (leaseSeconds * 1000) / 6);

@@ -1,7 +1,7 @@
 import { GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
-import { adviceOnFields, describeFieldChanges } from '../../observe/field-changes.ts';
+import { adviceOnFields, describeFieldChanges } from '../../observe/alerts.ts';
 import { describeValue } from '../../probe/fact.ts';
 import type { Lesson, ProbeReport } from '../../probe/probe-service.ts';
 import { describeDifferences, missingFrom } from '../../service/description.ts';
