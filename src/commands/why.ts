@@ -47,7 +47,7 @@ interface Found {
 
 /** What identifies a row besides its id. */
 function keyValues(table: FeedTable, version: Explanation['version']) {
-  const columns = [...Object.keys(table.series), ...table.key].filter((column) => column !== idColumn(table));
+  const columns = [...table.series, ...table.key].filter((column) => column !== idColumn(table));
   return columns.map((column) => version[column] ?? null);
 }
 

@@ -51,11 +51,6 @@ export function defineFeed<Name extends string>(definition: FeedDefinition<Name>
     extra: 'jsonb',
   };
   const fields = Object.fromEntries(read.map(([column, [, ...names]]) => [column, names]));
-  const ofSeries: readonly (keyof Series)[] = [
-    ...dimensions,
-    ...(matchTypes.length > 0 ? ['match_type' as const] : []),
-    ...(hasVariants ? ['variant' as const] : []),
-  ];
   const path = (series: Series) =>
     definition.path.replace(/\{(\w+)\}/g, (_, part: string) =>
       encodeURIComponent(series[part as Dimension] ?? new URLSearchParams(series.variant).get(part) ?? ''),
@@ -74,7 +69,11 @@ export function defineFeed<Name extends string>(definition: FeedDefinition<Name>
     parameters: { ...windowParameters, ...definition.parameters },
     table: {
       name: definition.table ?? name.replaceAll('-', '_'),
-      series: Object.fromEntries(ofSeries.map((part) => [part, part])),
+      series: [
+        ...dimensions,
+        ...(matchTypes.length > 0 ? (['match_type'] as const) : []),
+        ...(hasVariants ? (['variant'] as const) : []),
+      ],
       columns,
       key: [time, id],
       isPartitioned,

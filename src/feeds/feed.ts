@@ -29,8 +29,8 @@ export interface FeedTable {
   readonly columns: Readonly<Record<string, ColumnType>>;
   /** The columns of `columns` that, together with the series, identify a row: its time and its id. */
   readonly key: readonly [time: string, id: string];
-  /** The parts of a series by the key columns that have them; together they identify a row's series. */
-  readonly series: Readonly<Record<string, keyof Series>>;
+  /** The columns of its key that name a row's series. */
+  readonly series: readonly (keyof Series)[];
   /** Whether it is partitioned by the month of its key's time. */
   readonly isPartitioned: boolean;
 }

@@ -33,7 +33,7 @@ export function jobSets({ window, table, fields, firstUnsettled }: CheckScope): 
   const { from, to } = window;
   const [time] = table.key.map((column) => sql.ref(`kept.${column}`));
   // Not `kept.*`: a column that a user has added could hide a name that the check uses.
-  const columns = [...Object.keys(table.series), ...Object.keys(table.columns), ...ofEveryRow];
+  const columns = [...table.series, ...Object.keys(table.columns), ...ofEveryRow];
   const allRows = sql`
     select ${sql.join(columns.map((column) => sql.ref(`kept.${column}`)))} from ${sql.table(`gmsi.${table.name}`)} as kept
     where ${isRowOfJob('kept', table, window)} and ${time} >= ${from}::date::timestamp at time zone 'UTC'`;
@@ -75,8 +75,7 @@ function rowOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
 
 function seriesOfRow(table: FeedTable, { matchType }: WindowScope): RawBuilder<unknown> {
   const partOf = (part: keyof Series, otherwise = '') => {
-    const column = Object.entries(table.series).find(([, of]) => of === part)?.[0];
-    return sql`${column ? kept(column) : sql`${sql.lit(otherwise)}::text`} as ${sql.ref(part)}`;
+    return sql`${table.series.includes(part) ? kept(part) : sql`${sql.lit(otherwise)}::text`} as ${sql.ref(part)}`;
   };
   const parts = [partOf('country'), partOf('topic'), partOf('ticker'), partOf('match_type', matchType)];
   return sql.join([...parts, partOf('variant')]);

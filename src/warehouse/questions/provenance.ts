@@ -49,7 +49,7 @@ export async function provenanceOf(
     table.name === 'headlines'
       ? sql`select to_jsonb(r), known_from, known_to, reason from gmsi.headline_revisions r where ${isIt}`
       : sql`select version, known_from, known_to, reason from gmsi.revisions where table_name = ${table.name} and row_id = ${id}::uuid`;
-  const row = [...Object.keys(table.series), ...table.key].map((column) => sql`version -> ${column}`);
+  const row = [...table.series, ...table.key].map((column) => sql`version -> ${column}`);
   const { rows } = await sql<Explanation>`
     with versions as (
       select to_jsonb(t) as version, changed_at as known_from, null::timestamptz as known_to, null as replaced_because

@@ -9,7 +9,7 @@ import { completeTo, notReplaying } from '../standby.ts';
 /** A table that can be exported: a feed's, or a rollup. */
 export type ExportTable = Pick<FeedTable, 'name' | 'series' | 'key' | 'columns'>;
 
-const ofHeadlines: ExportTable['series'] = { country: 'country', topic: 'topic', match_type: 'match_type' };
+const ofHeadlines = ['country', 'topic', 'match_type'] as const;
 
 /** A day compares as its midnight in the session's time zone, which is UTC here. */
 export const rollups: Readonly<Record<'hourly' | 'daily', ExportTable>> = {
@@ -75,7 +75,7 @@ export interface Totals {
 
 /** Returns the column by which an export is counted: country, ticker, or the first one of the feed's series. */
 export function seriesColumn({ series }: ExportTable): string {
-  return Object.keys(series)[0]!;
+  return series[0]!;
 }
 
 /**
@@ -225,7 +225,7 @@ export async function* linesOf(
   { columns, atMost }: { columns: readonly ExportColumn[]; atMost: number },
 ): AsyncGenerator<string[]> {
   const { table, versions } = scope;
-  const key = [...Object.keys(table.series), ...table.key, ...(versions ? ['known_from'] : [])];
+  const key = [...table.series, ...table.key, ...(versions ? ['known_from'] : [])];
   await sql`
     declare export_rows no scroll cursor for
     select ${lineOf(columns)} as line from ${source(scope, columns)} as held

@@ -19,7 +19,7 @@ export async function rowsToRefill(
   after: Row | undefined,
   limit: number,
 ): Promise<Row[]> {
-  const key = [...Object.keys(table.series), ...table.key];
+  const key = [...table.series, ...table.key];
   const keyColumns = sql.join(key.map((column) => sql.ref(column)));
   const conditions = [sql`extra ?| ${[...fields]}::text[]`];
   if (scope) conditions.push(isRowOfJob('kept', table, scope));
@@ -28,7 +28,7 @@ export async function rowsToRefill(
     conditions.push(sql`(${keyColumns}) > (${sql.join(from)})`);
   }
   const columns = [
-    ...Object.keys(table.series).map((column) => sql.ref(column)),
+    ...table.series.map((column) => sql.ref(column)),
     ...Object.entries(table.columns).map(([column, type]) => asSent(column, type)),
   ];
   const { rows } = await sql<Row>`

@@ -117,8 +117,7 @@ function statementsFor(table: FeedTable): ReturnType<typeof writeStatements> {
 }
 
 /** The parameters: `Provenance`, the series (`of_…`), the rows (`sent_…`) and, for rows that later ones replace, those (`last_…`). */
-function writeStatements({ name, columns, key, series }: FeedTable) {
-  const ofSeries = Object.keys(series);
+function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));
   const list = (of: readonly string[], before = '') => of.map((column) => `${before}"${column}"`).join(', ');

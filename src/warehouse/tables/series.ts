@@ -237,7 +237,7 @@ function inEachColumn<Value>(
   { series }: FeedTable,
   of: (part: keyof Series) => Value,
 ): Record<string, Value> {
-  return Object.fromEntries(Object.entries(series).map(([column, part]) => [column, of(part)]));
+  return Object.fromEntries(series.map((part) => [part, of(part)]));
 }
 
 function all<Value>(
