@@ -2,13 +2,12 @@ import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
-import { coverageOf, recordsPerDay } from '../warehouse/questions/status.ts';
+import { completenessOf, recordsPerDay } from '../warehouse/questions/status.ts';
 import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
-import { dayRange, daysIn } from './days.ts';
+import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';
-import { settledPart } from './scope.ts';
 
 /** The plan of a backfill. */
 export interface Forecast {
@@ -36,8 +35,8 @@ export async function forecast(
   const added = countOfGaps(gaps, job, today);
   const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
   const perDay = await recordsPerDay(warehouse, scope);
-  const settled = settledPart(scope, job, Temporal.PlainDate.from(today));
-  const { covered, wanted } = settled ? await coverageOf(warehouse, settled) : { covered: 0, wanted: 0 };
+  const firstUnsettled = firstUnsettledDay(Temporal.PlainDate.from(today), job.lookbackDays).toString();
+  const { covered, wanted } = await completenessOf(warehouse, scope, firstUnsettled);
   const all = [...added, ...left];
   return {
     covered,

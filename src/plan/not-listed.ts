@@ -1,6 +1,6 @@
 import { JobMismatch } from '../errors.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { coverageOf } from '../warehouse/questions/status.ts';
+import { completenessOf } from '../warehouse/questions/status.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
 
 /** Names of a job have left the service's lists. Their series are not loaded; the others are. */
@@ -28,7 +28,8 @@ export function listedPart({ unlisted = [], ...scope }: WindowScope): WindowScop
 export async function notListed(db: Warehouse, scope: WindowScope): Promise<NotListed | undefined> {
   const names: string[] = [];
   for (const { list, name } of scope.unlisted ?? []) {
-    const { covered, wanted } = await coverageOf(db, { ...scope, [list]: [name] });
+    // Unsettled days count as well.
+    const { covered, wanted } = await completenessOf(db, { ...scope, [list]: [name] }, 'infinity');
     if (covered < wanted) names.push(`${kinds[list]} ${name}`);
   }
   return names.length > 0 ? new NotListed(names) : undefined;

@@ -8,7 +8,6 @@ import {
   dropLongWindows,
   findGaps,
   findSyncBegin,
-  insertWindows,
   joinOpenWindows,
   planAlone,
 } from '../warehouse/tables/planning.ts';
@@ -18,33 +17,18 @@ import type { Waiting } from '../warehouse/turns.ts';
 import { pollInterval } from './cadence.ts';
 import { longestWindowDays } from './cut-windows.ts';
 import { firstUnsettledDay } from './days.ts';
-import { batches, cutGaps } from './plan-windows.ts';
+import { insertGaps } from './plan-windows.ts';
 
-export interface SyncPlan {
+export interface DueSync {
   readonly scope: WindowScope;
   /** The series that it polls. */
   readonly series: readonly Series[];
   /** How many series it skips because they have had no news for long. */
   readonly seriesSkipped: number;
-}
-
-export interface DueSync extends SyncPlan {
   /** First unsettled day; rows from this day on do not count as backfilled. */
   readonly firstUnsettled: Day;
   /** Series whose live answers it reads. */
   readonly live: readonly Series[];
-}
-
-/** Plans a sync of a job that begins now; `undefined` if the job's period is over. */
-export async function planDueSync(
-  { job, warehouse, ...waiting }: { job: Job; warehouse: Warehouse } & Waiting,
-  scope: WindowScope,
-  { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
-): Promise<DueSync | undefined> {
-  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  const hasLive = feed.live !== undefined && scope.to === today.toString();
-  const plan = await planSync(warehouse, job, scope, { now, today, firstUnsettled }, waiting);
-  return plan && { ...plan, firstUnsettled, live: hasLive ? plan.series : [] };
 }
 
 /**
@@ -52,13 +36,12 @@ export async function planDueSync(
  * With an adaptive cadence, skips series that are not due.
  * @returns the plan, with windows that earlier runs have not finished; `undefined` if the job's period is over
  */
-async function planSync(
-  warehouse: Warehouse,
-  job: Job,
+export async function planDueSync(
+  { job, warehouse, ...waiting }: { job: Job; warehouse: Warehouse } & Waiting,
   scope: WindowScope,
-  { firstUnsettled, now, today }: SyncMoment,
-  waiting: Waiting,
-): Promise<SyncPlan | undefined> {
+  { feed, today, now }: { feed: Feed; today: Temporal.PlainDate; now: Date },
+): Promise<DueSync | undefined> {
+  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
   return planAlone(warehouse, scope.feed, waiting, async (trx) => {
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
     const from = await findSyncBegin(trx, scope, firstUnsettled);
@@ -68,24 +51,19 @@ async function planSync(
     const due = habits?.filter((habit) => isDue(habit, job, now)).map(seriesOnly);
     const dueKeys = due && new Set(due.map(keyOfSeries));
     const gapsOfDue = dueKeys ? gaps.filter((gap) => dueKeys.has(keyOfSeries(gap))) : gaps;
-    const wanted = cutGaps(gapsOfDue, job, today.toString());
-    for (const batch of batches(wanted)) await insertWindows(trx, batch);
+    await insertGaps(trx, gapsOfDue, job, today.toString());
     await joinOpenWindows(trx, { ...scope, from }, today.toString());
     await askAgain(trx, { ...scope, from });
     await noteConcern(trx, scope, firstUnsettled);
+    const series = due ?? everySeries(scope);
     return {
       scope: { ...scope, from },
-      series: due ?? everySeries(scope),
-      seriesSkipped: habits && due ? habits.length - due.length : 0,
+      series,
+      seriesSkipped: habits ? habits.length - series.length : 0,
+      firstUnsettled,
+      live: feed.live && scope.to === today.toString() ? series : [],
     };
   });
-}
-
-interface SyncMoment {
-  readonly now: Date;
-  readonly today: Temporal.PlainDate;
-  /** First unsettled day, by the job's lookback. */
-  readonly firstUnsettled: Day;
 }
 
 function isDue({ polled_at, news_at, quiet_polls }: SeriesHabit, job: Job, now: Date): boolean {

@@ -1,6 +1,7 @@
+import type { Transaction } from 'kysely';
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import type { Day } from '../warehouse/database.ts';
+import type { Database, Day } from '../warehouse/database.ts';
 import {
   dropLongWindows,
   findGaps,
@@ -44,11 +45,7 @@ export async function planWindows(
     await cutAtBeginning(trx, scope);
     await dropLongWindows(trx, scope, longestWindowDays(job.stepDays, job.service.endDate));
     const gaps = await findGaps(trx, scope, { ignoreCoverage: options.fullRefresh });
-    let planned = 0;
-    for (const batch of batches(cutGaps(gaps, job, today))) {
-      await insertWindows(trx, batch);
-      planned += batch.length;
-    }
+    const planned = await insertGaps(trx, gaps, job, today);
     await joinOpenWindows(trx, scope, today);
     // After joining, so that a window that may be refused again is not joined with one that the service answers.
     await askAgain(trx, scope);
@@ -64,9 +61,26 @@ export async function planGaps(
   today: Day,
   waiting: Waiting = {},
 ): Promise<void> {
-  await planAlone(warehouse, job.feed, waiting, async (trx) => {
-    for (const batch of batches(cutGaps(gaps, job, today))) await insertWindows(trx, batch);
-  });
+  await planAlone(warehouse, job.feed, waiting, (trx) => insertGaps(trx, gaps, job, today));
+}
+
+/** Inserts windows for gaps. @returns how many */
+export async function insertGaps(
+  trx: Transaction<Database>,
+  gaps: readonly Gap[],
+  job: Job,
+  today: Day,
+): Promise<number> {
+  let planned = 0;
+  let batch: PlannedWindow[] = [];
+  const insert = async () => {
+    if (batch.length > 0) await insertWindows(trx, batch);
+    planned += batch.length;
+    batch = [];
+  };
+  for (const window of cutGaps(gaps, job, today)) if (batch.push(window) === batchSize) await insert();
+  await insert();
+  return planned;
 }
 
 /**
@@ -99,15 +113,4 @@ function* windowsToToday(gaps: readonly Gap[], today: Day): Iterable<PlannedWind
     if (key !== before) yield { ...series, first_day: from, last_day: today };
     before = key;
   }
-}
-
-/** Splits items into batches that are small enough to send. */
-export function* batches<T>(items: Iterable<T>): Iterable<T[]> {
-  let batch: T[] = [];
-  for (const item of items) {
-    if (batch.push(item) < batchSize) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
 }

@@ -14,26 +14,10 @@ import {
   period,
   sameSeries,
   seriesColumns,
-  seriesIn,
   seriesOf,
   type WindowScope,
 } from '../tables/series.ts';
 import { isUncovered } from './coverage.ts';
-
-/** Returns how much of a job's period is covered, over all of its series. */
-export async function coverageOf(
-  db: Kysely<Database>,
-  scope: WindowScope,
-): Promise<{ covered: number; wanted: number }> {
-  const { rows } = await sql<{ covered: number; wanted: number }>`
-    select coalesce(sum(upper(range) - lower(range)), 0) as covered,
-           ${seriesIn(scope)}::bigint * (${scope.to}::date - ${scope.from}::date + 1) as wanted
-    from gmsi.coverage c
-    cross join lateral unnest(c.days * datemultirange(${period(scope)})) as range
-    where ${isOfJob('c', scope)}
-  `.execute(db);
-  return rows[0]!;
-}
 
 /** A range of days that many series of a job miss. */
 export interface SharedGap {
