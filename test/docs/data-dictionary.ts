@@ -55,26 +55,54 @@ export async function readColumns(db: Warehouse): Promise<Column[]> {
   return rows;
 }
 
+/** What analysts use, in the order in which they will look for it. */
+const forAnalysts = [
+  'headlines',
+  'headline_revisions',
+  'headlines_point_in_time',
+  'sentiment_by_day',
+  'sentiment_daily',
+  'sentiment_hourly',
+  'index_daily',
+  'coverage_by_day',
+  'coverage_gaps',
+  'arrival_delays',
+  'rescorings',
+  'closes',
+  'headlines_as_of',
+  'signal_at',
+  'signals',
+  'sentiment_daily_as_known',
+  'novelty',
+  'story_key',
+];
+
 /** docs/data-dictionary.md, as the comments in the database have it. */
 export function renderDataDictionary(relations: readonly Relation[], columns: readonly Column[]): string {
-  const sections = relations.map((relation) => {
-    const title = `## gmsi.${relation.name}`;
-    if (relation.kind === 'function') {
-      return `${title}\n\n\`gmsi.${relation.name}${relation.signature}\`\n\n${relation.comment ?? ''}`;
-    }
-    const rows = columns.filter((column) => column.relation === relation.name).map(describeColumn);
-    return `${title}\n\n${relation.comment ?? ''}\n\n| column | type | meaning |\n|---|---|---|\n${rows.join('\n')}`;
+  const meanings = new Map<string, string>();
+  const sections = forAnalysts.map((name) => {
+    const { kind, signature, comment } = relations.find((relation) => relation.name === name)!;
+    const title = `## gmsi.${name}`;
+    if (kind === 'function') return `${title}\n\n\`${name}${signature}\`\n\n${firstSentence(comment)}`;
+    const own = columns.filter(({ relation }) => relation === name);
+    return `${title}\n\n${comment}\n\n| column | type | meaning |\n|---|---|---|\n${describeColumns(own, meanings)}`;
   });
   const feeds = [...catalog.values()].map(describeFeed);
-  return `${head}\n${feeds.join('\n')}\n\n${sections.join('\n\n')}\n`;
+  const others = relations.filter(({ name }) => !forAnalysts.includes(name) && !/_as_of$/.test(name));
+  const rest = others.map(
+    ({ name, kind, comment }) =>
+      `| \`${name}${kind === 'function' ? '()' : ''}\` | ${firstSentence(comment)} |`,
+  );
+  return `${head}\n${feeds.join('\n')}\n\n${sections.join('\n\n')}\n\n${headOfRest}\n${rest.join('\n')}\n`;
 }
 
 const head = `# Data dictionary
 
-Every table and column of the schema \`gmsi\`, as their comments in the database say it (\`\\d+ gmsi.headlines\` in psql
-shows the same). Written by \`npx vitest run test/docs/data-dictionary.test.ts -u\`; do not edit it by hand.
+What analysts read in the schema \`gmsi\`, as the comments in the database say it. The feeds' tables and all else are
+[named at the end](#everything-else). In \`gmsi psql\`, \`\\d+ gmsi.headlines\` shows the comments of any table, and
+[dbt/sources.yml](dbt/sources.yml) has those of every table for analysts. Written by \`npm run dictionary\`; do not edit it by hand.
 
-**key**: part of the primary key. **?**: may be null.
+**key**: part of the primary key. **?**: may be null. Functions are explained in [analysis.md](analysis.md#what-was-known-when).
 
 ## Feeds
 
@@ -82,6 +110,21 @@ Where each table comes from; paths are below \`/v1\`, and [loading.md](loading.m
 
 | feed | table | historical path | live path |
 |---|---|---|---|`;
+
+const headOfRest = `## Everything else
+
+Each feed's table \`t\` also has a function \`t_as_of(moment)\`, like [\`headlines_as_of\`](#gmsiheadlines_as_of). \`\\d+\` and \`\\df+\` show
+the full comments.
+
+| name | what it is |
+|---|---|`;
+
+function firstSentence(comment: string | null): string {
+  return /^.*?[.:](?= |$)/
+    .exec(comment ?? '')![0]
+    .replace(/:$/, '.')
+    .replaceAll('|', '\\|');
+}
 
 /** The series of which each part is its name in the path. */
 const names = { country: '{country}', ticker: '{ticker}', variant: 'model={model}' } as Series;
@@ -92,7 +135,19 @@ function describeFeed({ name, method, path, live, table }: Feed): string {
   return `| \`${name}\` | \`gmsi.${table.name}\` | \`${historical}\` | ${live ? `\`${written(live.path)}\`` : ''} |`;
 }
 
-function describeColumn({ column, type, nullable, in_key, comment }: Column): string {
-  const name = in_key ? `\`${column}\` **key**` : `\`${column}\``;
-  return `| ${name} | ${type}${nullable ? ' ?' : ''} | ${(comment ?? '').replaceAll('|', '\\|')} |`;
+/** Columns with a meaning of their own, a row each; those that another relation has described, in one row for each relation. */
+function describeColumns(columns: readonly Column[], meanings: Map<string, string>): string {
+  const rows: string[] = [];
+  const repeated = new Map<string, string[]>();
+  for (const { relation, column, type, nullable, in_key, comment } of columns) {
+    const name = in_key ? `\`${column}\` **key**` : `\`${column}\``;
+    const meaning = `${column}: ${comment}`;
+    const from = /^As in (gmsi\.headlines), in this version\.$/.exec(comment!)?.[1] ?? meanings.get(meaning);
+    if (from === undefined)
+      rows.push(`| ${name} | ${type}${nullable ? ' ?' : ''} | ${comment!.replaceAll('|', '\\|')} |`);
+    else repeated.set(from, [...(repeated.get(from) ?? []), name]);
+    if (from === undefined) meanings.set(meaning, `gmsi.${relation}`);
+  }
+  for (const [from, names] of repeated) rows.push(`| ${names.join(', ')} | | as in \`${from}\` |`);
+  return rows.join('\n');
 }
