@@ -18,11 +18,14 @@ const conviction = (scores: readonly number[]) => sum(scores) / sum(scores.map(M
 const printed = (number: number | null, decimals: number) =>
   number === null ? null : expect.closeTo(number, decimals);
 
-test('conviction divides sums of the whole period', () => {
+test('conviction and the weighted mean divide sums of the whole period', () => {
   const rows = ['US', 'GB', 'DE', 'NO', 'JP', 'BR'].map((country) => {
     const topic = 'Policy Tools-Interest Rates';
-    const scores = sandbox.truth({ country, topic, from: '2025-12-01', to: '2025-12-31' }).map(scoreOf);
-    return { country, scores, conviction: conviction(scores) };
+    const records = sandbox.truth({ country, topic, from: '2025-12-01', to: '2025-12-31' });
+    const scores = records.map(scoreOf);
+    const weights = records.map((record) => record.topicProbability);
+    const weighted = sum(scores.map((score, n) => score * weights[n]!)) / sum(weights);
+    return { country, scores, weighted, conviction: conviction(scores) };
   });
   expect(printedUnder('Conviction')).toEqual(
     rows
@@ -31,6 +34,7 @@ test('conviction divides sums of the whole period', () => {
         country: row.country,
         headlines: row.scores.length,
         mean: printed(mean(row.scores), 3),
+        weighted: printed(row.weighted, 3),
         strength: printed(mean(row.scores.map(Math.abs)), 3),
         conviction: printed(row.conviction, 3),
       })),
