@@ -83,16 +83,18 @@ export function renderDataDictionary(relations: readonly Relation[], columns: re
   const sections = forAnalysts.map((name) => {
     const { kind, signature, comment } = relations.find((relation) => relation.name === name)!;
     const title = `## gmsi.${name}`;
-    if (kind === 'function') return `${title}\n\n\`${name}${signature}\`\n\n${firstSentence(comment)}`;
+    if (kind === 'function')
+      return `${title}\n\n\`${name}${shortTypes(signature)}\`\n\n${firstSentence(comment)}`;
     const own = columns.filter(({ relation }) => relation === name);
     return `${title}\n\n${comment}\n\n| column | type | meaning |\n|---|---|---|\n${describeColumns(own, meanings)}`;
   });
   const feeds = [...catalog.values()].map(describeFeed);
   const others = relations.filter(({ name }) => !forAnalysts.includes(name) && !/_as_of$/.test(name));
-  const rest = others.map(
-    ({ name, kind, comment }) =>
-      `| \`${name}${kind === 'function' ? '()' : ''}\` | ${firstSentence(comment)} |`,
-  );
+  const functions = others.filter(({ kind }) => kind === 'function').map(({ name }) => `\`${name}\``);
+  const rest = others
+    .filter(({ kind }) => kind !== 'function')
+    .map(({ name, comment }) => `| \`${name}\` | ${firstSentence(comment)} |`);
+  rest.push('', `Functions: ${functions.join(', ')}.`);
   return `${head}\n${feeds.join('\n')}\n\n${sections.join('\n\n')}\n\n${headOfRest}\n${rest.join('\n')}\n`;
 }
 
@@ -113,11 +115,15 @@ Where each table comes from; paths are below \`/v1\`, and [loading.md](loading.m
 
 const headOfRest = `## Everything else
 
-Each feed's table \`t\` also has a function \`t_as_of(moment)\`, like [\`headlines_as_of\`](#gmsiheadlines_as_of). \`\\d+\` and \`\\df+\` show
-the full comments.
+Each feed's table \`t\` also has a function \`t_as_of(moment)\`, like [\`headlines_as_of\`](#gmsiheadlines_as_of). \`\\d+\` and
+\`\\df+\` show the full comments.
 
 | name | what it is |
 |---|---|`;
+
+function shortTypes(text: string): string {
+  return text.replaceAll('timestamp with time zone', 'timestamptz').replaceAll('double precision', 'float8');
+}
 
 function firstSentence(comment: string | null): string {
   return /^.*?[.:](?= |$)/
@@ -144,7 +150,9 @@ function describeColumns(columns: readonly Column[], meanings: Map<string, strin
     const meaning = `${column}: ${comment}`;
     const from = /^As in (gmsi\.headlines), in this version\.$/.exec(comment!)?.[1] ?? meanings.get(meaning);
     if (from === undefined)
-      rows.push(`| ${name} | ${type}${nullable ? ' ?' : ''} | ${comment!.replaceAll('|', '\\|')} |`);
+      rows.push(
+        `| ${name} | ${shortTypes(type)}${nullable ? ' ?' : ''} | ${comment!.replaceAll('|', '\\|')} |`,
+      );
     else repeated.set(from, [...(repeated.get(from) ?? []), name]);
     if (from === undefined) meanings.set(meaning, `gmsi.${relation}`);
   }
