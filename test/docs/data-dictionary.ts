@@ -102,7 +102,8 @@ const head = `# Data dictionary
 
 What analysts read in the schema \`gmsi\`, as the comments in the database say it. The feeds' tables and all else are
 [named at the end](#everything-else). In \`gmsi psql\`, \`\\d+ gmsi.headlines\` shows the comments of any table, and
-[dbt/sources.yml](dbt/sources.yml) has those of every table for analysts. Written by \`npm run dictionary\`; do not edit it by hand.
+[dbt/sources.yml](dbt/sources.yml) has those of every table for analysts. Written by \`npm run dictionary\`; do not edit
+it by hand.
 
 **key**: part of the primary key. **?**: may be null. Functions are explained in [analysis.md](analysis.md#what-was-known-when).
 

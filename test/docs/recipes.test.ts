@@ -40,31 +40,3 @@ test('conviction and the weighted mean divide sums of the whole period', () => {
       })),
   );
 });
-
-test('filters by topic_probability and |score| keep what reaches both bounds', () => {
-  const records = sandbox.truth({
-    country: 'US',
-    topic: 'Policy Tools-Interest Rates',
-    from: '2025-12-01',
-    to: '2025-12-31',
-  });
-  const row = (kept: string, probability: number, score: number) => {
-    const scores = records
-      .filter((record) => record.topicProbability >= probability && Math.abs(scoreOf(record)) >= score)
-      .map(scoreOf);
-    return {
-      kept,
-      headlines: scores.length,
-      percent: printed((100 * scores.length) / records.length, 1),
-      mean: printed(mean(scores), 3),
-      conviction: printed(conviction(scores), 3),
-    };
-  };
-  expect(printedUnder('Filters on probability and score')).toEqual([
-    row('all', 0, 0),
-    row('topic_probability >= 0.1', 0.1, 0),
-    row('topic_probability >= 0.8', 0.8, 0),
-    row('|score| >= 0.1', 0, 0.1),
-    row('topic_probability >= 0.8, |score| >= 0.1', 0.8, 0.1),
-  ]);
-});
