@@ -9,6 +9,7 @@ import type { Database } from '../../src/warehouse/database.ts';
 import { rollups } from '../../src/warehouse/tables/export-rows.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import {
   askDuckDB,
   comparable,
@@ -38,12 +39,12 @@ afterEach(async () => {
 
 /** Three headlines of a month, as a load stores them. */
 async function insert(into: Kysely<Database>, month: string, changedAt: RawBuilder<unknown> = sql`now()`) {
-  await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(into);
-  await sql`
+  await sqlIn(into)`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`;
+  await sqlIn(into)`
     insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score,
       first_seen_at, changed_at, is_backfilled, load_id)
     select gen_random_uuid(), country, 'Wars', 'COMBINED', ${`${month}-10Z`}::timestamptz, 'text', 0.1, ${changedAt}, ${changedAt}, false, 1
-    from unnest(array['US', 'GB', 'NO']) as country`.execute(into);
+    from unnest(array['US', 'GB', 'NO']) as country`;
 }
 
 /** Changes a row of a month as the loader does. */
@@ -52,9 +53,9 @@ async function revise(
   month: string,
   set = sql`semantic_score = coalesce(semantic_score, 0) + 0.1`,
 ) {
-  await sql`
+  await sqlIn(into)`
     update gmsi.headlines set ${set}, changed_at = greatest(now(), changed_at + interval '1 microsecond')
-    where country = 'US' and published_at = ${`${month}-10Z`}::timestamptz`.execute(into);
+    where country = 'US' and published_at = ${`${month}-10Z`}::timestamptz`;
 }
 
 /** Continues the export, and compares all of it with the table. @returns how many months were written */
@@ -80,14 +81,14 @@ it('writes only months in which a row was inserted, revised, retracted or remove
   await revise(db, '2024-03', sql`retracted_at = now()`);
   await insert(db, '2024-05');
   expect(await follow()).toBe(2);
-  await sql`delete from gmsi.headlines where country = 'NO' and published_at >= '2024-04-01Z'`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines where country = 'NO' and published_at >= '2024-04-01Z'`;
   expect(await follow()).toBe(2);
-  await sql`delete from gmsi.headlines where published_at < '2024-02-01Z'`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines where published_at < '2024-02-01Z'`;
   expect(await follow()).toBe(0);
   const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
   expect(manifest.months.map(({ month }) => month)).toEqual(['2024-02', '2024-03', '2024-04', '2024-05']);
   expect(manifest.files).toHaveLength(4);
-  await sql`delete from gmsi.headlines`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines`;
   expect(await follow()).toBe(0);
 });
 
@@ -108,7 +109,7 @@ it('names the files that changed, and keeps the checksums of what they were befo
   };
   // GB, NO | US
   await revise(db, '2024-02');
-  await sql`delete from gmsi.headlines where country = 'US' and published_at >= '2024-04-01Z'`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines where country = 'US' and published_at >= '2024-04-01Z'`;
   await insert(db, '2024-05');
   const { manifest } = await run();
   expect(manifest.changed).toEqual([
@@ -170,10 +171,10 @@ it('follows all versions: a month is written again if one of its rows has a new 
 it('sees a change that was committed after the export though it is older than rows that are exported', async () => {
   const late = await db.startTransaction().execute();
   await revise(late, '2024-02');
-  await sql`select pg_sleep(0.01)`.execute(db);
-  await sql`
+  await sqlIn(db)`select pg_sleep(0.01)`;
+  await sqlIn(db)`
     update gmsi.headlines set semantic_score = 0.5, changed_at = now()
-    where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
+    where country = 'GB' and published_at = '2024-02-10Z'`;
   expect(await follow()).toBe(4);
   await late.commit().execute();
   expect(await follow()).toBe(1);
@@ -213,7 +214,7 @@ it('writes all months again if other series, days or columns are asked for', asy
   const later = { db, folder: folder.path, mode: 'continue', scope: { from: '2024-01-05' } } as const;
   expect((await runExport(later)).written.months).toBe(4);
   expect(await follow()).toBe(4);
-  await sql`alter table gmsi.headlines add column "of a user" text default 'x'`.execute(db);
+  await sqlIn(db)`alter table gmsi.headlines add column "of a user" text default 'x'`;
   expect(await follow()).toBe(4);
 });
 
@@ -227,7 +228,7 @@ it('writes the months at the end of a period that moves on', async () => {
 
 it('since a moment, a new export holds only what has changed since, and can be continued', async () => {
   const since = '2024-06-01T00:00:00Z';
-  await sql`update gmsi.headlines set changed_at = '2024-05-01Z'`.execute(db);
+  await sqlIn(db)`update gmsi.headlines set changed_at = '2024-05-01Z'`;
   await revise(db, '2024-03');
   const setting = { db, folder: folder.path, mode: 'continue', since } as const;
   expect((await runExport(setting)).manifest).toMatchObject({
@@ -240,7 +241,7 @@ it('since a moment, a new export holds only what has changed since, and can be c
 });
 
 it('since a moment, also writes the months at the end of a period that moves on, from the one in which it ended', async () => {
-  await sql`update gmsi.headlines set changed_at = '2024-05-01Z'`.execute(db);
+  await sqlIn(db)`update gmsi.headlines set changed_at = '2024-05-01Z'`;
   await revise(db, '2024-01');
   const until = async (to: string, since?: string) => {
     const { manifest } = await runExport({
@@ -267,9 +268,11 @@ it.each(['hourly', 'daily'] as const)('follows the %s rollups, too', async (kind
   await revise(db, '2024-02', sql`topic_probability = 0.5`);
   expect(await follow({ scope })).toBe(1);
   // Now the sums of the month are the same, but not those of its days.
-  await sql`insert into gmsi.headlines select (jsonb_populate_record(h, '{"published_at": "2024-02-20Z"}')).*
-            from gmsi.headlines h where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
-  await sql`delete from gmsi.headlines where country = 'GB' and published_at = '2024-02-10Z'`.execute(db);
+  await sqlIn(
+    db,
+  )`insert into gmsi.headlines select (jsonb_populate_record(h, '{"published_at": "2024-02-20Z"}')).*
+            from gmsi.headlines h where country = 'GB' and published_at = '2024-02-10Z'`;
+  await sqlIn(db)`delete from gmsi.headlines where country = 'GB' and published_at = '2024-02-10Z'`;
   expect(await follow({ scope })).toBe(1);
   expect(await follow({ scope })).toBe(0);
 });

@@ -1,10 +1,10 @@
 import { chmod, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { refuseTooLong } from '../../src/export/excel.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { askDuckDB, runExport } from './exporting.ts';
 
 /** What a spreadsheet could run, as it is and as it is exported. */
@@ -29,13 +29,13 @@ const harmless = ["'=1", 'a=b', '', 'Prices -3%', '😀', 'a; b - c', 'x, y@z', 
 /** Each text as a headline, a negative score with it, and a column of somebody's own with such a name. */
 async function aWarehouseOf(texts: readonly string[]): Promise<TestWarehouse> {
   const warehouse = await aWarehouse();
-  await sql`select gmsi.ensure_month_partition('headlines', '2025-01-01'::date)`.execute(warehouse.db);
-  await sql`alter table gmsi.headlines add column "=note" text default '=2'`.execute(warehouse.db);
-  await sql`
+  await sqlIn(warehouse.db)`select gmsi.ensure_month_partition('headlines', '2025-01-01'::date)`;
+  await sqlIn(warehouse.db)`alter table gmsi.headlines add column "=note" text default '=2'`;
+  await sqlIn(warehouse.db)`
     insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score,
       extra, first_seen_at, changed_at, is_backfilled, load_id)
     select gen_random_uuid(), 'US', 'Elections', 'DOMESTIC', '2025-01-01Z', text, -0.5, '{"a": "=1"}', now(), now(), false, 1
-    from unnest(${texts}::text[]) as text`.execute(warehouse.db);
+    from unnest(${texts}::text[]) as text`;
   return warehouse;
 }
 

@@ -12,6 +12,7 @@ import { aJobOf } from '../feeds/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import {
   aScope,
   askDuckDB,
@@ -25,7 +26,7 @@ import {
 
 const formats = ['parquet', 'csv'] as const;
 
-const sandbox = await aSandboxForAll({ limits: null, volume: 0.15, clock: usualClock });
+const sandbox = await aSandboxForAll({ volume: 0.15, clock: usualClock });
 const warehouse = await aWarehouseForAll();
 let db: Warehouse;
 
@@ -37,7 +38,7 @@ beforeAll(async () => {
 
 /** What the service would hardly send, but the table can hold. */
 async function insertAwkward(db: Warehouse): Promise<void> {
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, language, source,
       topic_probability, directional_score, semantic_score, semantic_positive, extra, first_seen_at, changed_at,
       retracted_at, is_backfilled, load_id)
@@ -48,7 +49,7 @@ async function insertAwkward(db: Warehouse): Promise<void> {
     from unnest(array['US', 'G/B=%"*[x]?''\ é', '..', 'NULL', '007']) as country,
       unnest(array['=1+1', 'a "quoted", text', E'two\nlines\r\nor\tthree', '', 'NULL', ' ', '漢字 😀 {}']) as text,
       unnest(array['NaN', 'Infinity', '-0.000000000123456789', '1']::float8[]) as score
-  `.execute(db);
+  `;
 }
 
 async function modeOf(path: string): Promise<string> {
@@ -65,9 +66,9 @@ describe.each(formats)('an export as %s', (format) => {
     expect(difference(await rowsIn(out!, manifest), held)).toEqual(none);
     expect(manifest.rows).toBe(held.length);
 
-    const { rows } = await sql<{ month: string; rows: number }>`
+    const rows = await sqlIn(db)<{ month: string; rows: number }>`
       select to_char(published_at at time zone 'UTC', 'YYYY-MM') as month, count(*) as rows
-      from gmsi.headlines group by 1 order by 1`.execute(db);
+      from gmsi.headlines group by 1 order by 1`;
     const expected = rows.flatMap(({ month, rows }) =>
       Array.from({ length: Math.ceil(rows / 100) }, (_, n) => ({
         path: `month=${month}/part-${n}.${format}`,
@@ -116,7 +117,7 @@ describe.each(formats)('an export as %s', (format) => {
 
 /** Some histories as they come about, and moments between their events. */
 async function makeHistory(db: Warehouse): Promise<string[]> {
-  await sql`update gmsi.headlines set first_seen_at = '2025-01-01Z', changed_at = '2025-01-01Z'`.execute(db);
+  await sqlIn(db)`update gmsi.headlines set first_seen_at = '2025-01-01Z', changed_at = '2025-01-01Z'`;
   const change = (at: string, set: string, modulo: number) =>
     sql`update gmsi.headlines set ${sql.raw(set)}, changed_at = ${at}
         where abs(hashtext(headline_id::text)) % ${modulo}::int = 0`.execute(db);
@@ -193,12 +194,10 @@ describe('every row of each feed', () => {
 
   it.each([...catalog.values()])('is exported in all its versions: $name', async ({ table }) => {
     await using folder = await aFolder();
-    const { rows: before } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(
+    const before = await sqlIn(own.db)<{ now: string }>`select clock_timestamp()::text as now`;
+    await sqlIn(
       own.db,
-    );
-    await sql`update ${sql.table(`gmsi.${table.name}`)} set extra = '{"changed": true}', changed_at = clock_timestamp()`.execute(
-      own.db,
-    );
+    )`update ${sql.table(`gmsi.${table.name}`)} set extra = '{"changed": true}', changed_at = clock_timestamp()`;
     const { out } = await runExport({ db: own.db, folder: folder.path, scope: { table, versions: true } });
     for (const moment of [before[0]!.now, 'infinity']) {
       const rows = await askDuckDB(
@@ -219,13 +218,13 @@ it('is of one moment, whatever changes while it is read', async () => {
   const [counted, read] = await inOneState(own.db, new AbortController().signal, async (snapshot) => {
     const columns = await exportColumns(snapshot, scope);
     const totals = await countTotals(snapshot, scope, { columns, scores: [], months: ['2024-01'] });
-    await sql`delete from gmsi.headlines where country = 'US'`.execute(own.db);
+    await sqlIn(own.db)`delete from gmsi.headlines where country = 'US'`;
     let rows = 0;
     for await (const batch of linesOf(snapshot, scope, '2024-01', { columns, atMost: 100 }))
       rows += batch.length;
     return [totals.reduce((sum, of) => sum + of.rows, 0), rows];
   });
-  const { rows: left } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(own.db);
+  const left = await sqlIn(own.db)<{ count: number }>`select count(*) from gmsi.headlines`;
   expect(read).toBe(counted);
   expect(left[0]!.count).toBeLessThan(counted!);
 });
@@ -277,13 +276,13 @@ it('is not put in place if the server has ended the session that had the right t
     where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);
   const { exporting } = await db.transaction().execute(async (trx) => {
     // The export waits for this table until its session has ended.
-    await sql`lock table gmsi.headlines`.execute(trx);
+    await sqlIn(trx)`lock table gmsi.headlines`;
     const exporting = runExport({ db, folder: folder.path });
     exporting.catch(() => {});
     await vi.waitFor(async () =>
-      expect((await sql`select pg_terminate_backend(pid) ${rights}`.execute(db)).rows).toHaveLength(1),
+      expect(await sqlIn(db)`select pg_terminate_backend(pid) ${rights}`).toHaveLength(1),
     );
-    await vi.waitFor(async () => expect((await sql`select ${rights}`.execute(db)).rows).toEqual([]));
+    await vi.waitFor(async () => expect(await sqlIn(db)`select ${rights}`).toEqual([]));
     return { exporting };
   });
   await expect(exporting).rejects.toThrow(WarehouseUnavailable);

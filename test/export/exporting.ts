@@ -6,6 +6,7 @@ import type { Manifest } from '../../src/export/manifest.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { ExportScope } from '../../src/warehouse/tables/export-rows.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -72,12 +73,12 @@ export async function rowsIn(out: string, manifest: Manifest): Promise<string[]>
 /** Every row of a table (or of what a function returns) in the same form, times with their microseconds. */
 export async function rowsOfTable(db: Warehouse, from: string): Promise<string[]> {
   return db.transaction().execute(async (trx) => {
-    await sql`set local time zone 'UTC'`.execute(trx);
-    const { rows } = await sql<{ row: Values; times: Values }>`
+    await sqlIn(trx)`set local time zone 'UTC'`;
+    const rows = await sqlIn(trx)<{ row: Values; times: Values }>`
       select * from ${sql.raw(from)} as held,
       lateral (select jsonb_object_agg(key, (value #>> '{}')::timestamptz::text) as "_times"
                from jsonb_each(to_jsonb(held)) where (key like '%\_at' or key = 'hour') and value <> 'null') as times
-    `.execute(trx);
+    `;
     return comparable(rows.map(({ _times, ...row }: Values) => ({ ...row, ...(_times as Values) })));
   });
 }

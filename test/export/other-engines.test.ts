@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { aFolder, gmsi } from '../cli/gmsi.ts';
 import { aStorage, bucket } from '../support/a-storage.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /*
  * Engines read an export where it lies, over the protocol of S3. They are 700 MB, so they are not among the dependencies:
@@ -39,13 +39,11 @@ it.skipIf(folder === '').each(Object.entries(readers))(
     await using warehouse = await aWarehouse();
     await using here = await aFolder();
     for (const month of ['2024-01', '2024-02']) {
-      await sql`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`.execute(
-        warehouse.db,
-      );
-      await sql`
+      await sqlIn(warehouse.db)`select gmsi.ensure_month_partition('headlines', ${`${month}-01`}::date)`;
+      await sqlIn(warehouse.db)`
         insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, headline, directional_score, is_backfilled, load_id)
         select gen_random_uuid(), 'US', 'Wars', 'COMBINED', ${`${month}-10Z`}::timestamptz, 'x', 0.25, false, 1
-        from generate_series(1, 200)`.execute(warehouse.db);
+        from generate_series(1, 200)`;
     }
     const env = { DATABASE_URL: warehouse.url, ...storage.env };
     const exported = await gmsi(['export', '--out', `s3://${bucket}/all`], { cwd: here.path, env });

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox, writeArchives } from '#sandbox';
 import { openDuckDB } from '../../src/duckdb.ts';
@@ -8,7 +7,7 @@ import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { aFolder, aZip, clock, it, rowsIn, runImport } from './importing.ts';
 
 /** The vendor's bulk archives, as the sandbox writes them, against the same data over the API. */
@@ -87,8 +86,8 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, zip, types }) => {
       });
       series += windows.drained;
     }
-    const { rows: drainedDays } = await sql<{ days: string }>`
-      select distinct days::text from gmsi.windows`.execute(imported.db);
+    const drainedDays = await sqlIn(imported.db)<{ days: string }>`
+      select distinct days::text from gmsi.windows`;
     expect(drainedDays).toEqual([{ days: '[2026-01-01,2026-01-06)' }]);
     // One page each: the first of January to the last day.
     expect(sandbox.stats().pages - before).toBe(series);
@@ -99,10 +98,10 @@ describe.each(feeds)('an archive of $feed', ({ feed, table, zip, types }) => {
 it('rows of a regional macro index have their country, but no model', async ({ db }) => {
   const result = await runImport(db, archiveOf('macro_geopolitical_sentiment_'), { days });
   expect(result).toMatchObject({ outcome: 'done', refused: [], covered: { series: 2 }, withoutDays: 0 });
-  const { rows } = await sql<Record<string, unknown>>`
+  const rows = await sqlIn(db)<Record<string, unknown>>`
     select match_type, variant, country_name, topic, headline_count, sentiment_sum, model, hour_stamp,
            hour_ends_at - published_at = '1 hour' as is_conservative
-    from gmsi.regional_index order by match_type, published_at, topic`.execute(db);
+    from gmsi.regional_index order by match_type, published_at, topic`;
   const truth = ['DOMESTIC', 'INTERNATIONAL'].flatMap((index_type) => {
     const asked = { model: 'macro_1', country_preset: 'united states', index_type };
     return sandbox.truthOf('regional-index', { ...asked, ...days }).map(({ wire }) => ({
@@ -180,9 +179,9 @@ describe('headlines that the service revises', () => {
     const { loads } = await runImport(grown.db, [newer]);
     expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: expect.any(Number) });
     expect(await rowsIn(grown.db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
-    const { rows } = await sql<{ command: string; revisions: number }>`
+    const rows = await sqlIn(grown.db)<{ command: string; revisions: number }>`
       select l.command, count(*)::int as revisions from gmsi.headline_revisions join gmsi.loads l using (load_id)
-      group by 1`.execute(grown.db);
+      group by 1`;
     expect(rows).toEqual([{ command: 'import', revisions: loads[0]!.totals.rows_changed }]);
     expect(rows[0]!.revisions).toBeGreaterThan(5);
   });
@@ -193,12 +192,10 @@ describe('headlines that the service revises', () => {
     const { totals } = await runBackfill({ job, db, sandbox: today, clock, plan });
     expect(totals).toMatchObject({ rows_inserted: 0, rows_retracted: 0 });
     expect(totals.rows_changed).toBeGreaterThan(5);
-    const { rows } = await sql`
+    const rows = await sqlIn(db)`
       select distinct was.command as was, became.command as became, h.is_backfilled
       from gmsi.headline_revisions r join gmsi.headlines h using (country, topic, match_type, published_at, headline_id)
-      join gmsi.loads was on was.load_id = r.load_id join gmsi.loads became on became.load_id = h.load_id`.execute(
-      db,
-    );
+      join gmsi.loads was on was.load_id = r.load_id join gmsi.loads became on became.load_id = h.load_id`;
     expect(rows).toEqual([{ was: 'import', became: 'backfill', is_backfilled: true }]);
   });
 
@@ -212,7 +209,7 @@ describe('headlines that the service revises', () => {
 });
 
 it('made-up archives and real ones are not mixed in a warehouse', async ({ db }) => {
-  await sql`insert into gmsi.origin (served_by) values ('service')`.execute(db);
+  await sqlIn(db)`insert into gmsi.origin (served_by) values ('service')`;
   await expect(runImport(db, archives)).rejects.toThrow('This warehouse contains real headlines');
   expect(await rowsIn(db, 'headlines')).toEqual([]);
 });

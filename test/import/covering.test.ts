@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import { openDuckDB } from '../../src/duckdb.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { isMoved } from '../support/moved-time.ts';
-import { aWindowIn, countRows } from '../support/warehouse-state.ts';
+import { aWindowIn, countRows, sqlIn } from '../support/warehouse-state.ts';
 import { aFolder, aZip, it, manyRecords, runImport, statedOfMany } from './importing.ts';
 
 /** Which days count as covered by an import: only those of which everything that lies there was loaded. */
@@ -15,8 +15,8 @@ const us = 'country=US/topic=Wars/match_type=COMBINED';
 const de = 'country=DE/topic=Wars/match_type=COMBINED';
 
 async function covered(db: Warehouse): Promise<Record<string, string>> {
-  const { rows } = await sql<{ country: string; days: string }>`
-    select country, days::text from gmsi.coverage where not isempty(days)`.execute(db);
+  const rows = await sqlIn(db)<{ country: string; days: string }>`
+    select country, days::text from gmsi.coverage where not isempty(days)`;
   return Object.fromEntries(rows.map(({ country, days }) => [country, days]));
 }
 
@@ -122,17 +122,15 @@ describe('a file', () => {
   });
 
   it('covers nothing if the warehouse goes back in time after it was loaded', async ({ db, folder }) => {
-    await sql`
+    await sqlIn(db)`
       create function gmsi.go_back() returns trigger language plpgsql as
       ${sql.lit('begin delete from gmsi.headlines; delete from gmsi.imported_files; return null; end')};
       create trigger go_back after update on gmsi.imported_files for each row
-        when (old.finished_at is null and new.finished_at is not null) execute function gmsi.go_back()`.execute(
-      db,
-    );
+        when (old.finished_at is null and new.finished_at is not null) execute function gmsi.go_back()`;
     await folder.write(`${us}/2024.ndjson`, manyRecords(2));
     await expect(runImport(db, [folder.path])).rejects.toThrow(/gone back in time/);
     expect(await covered(db)).toEqual({});
-    await sql`drop trigger go_back on gmsi.imported_files`.execute(db);
+    await sqlIn(db)`drop trigger go_back on gmsi.imported_files`;
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 366 } });
   });
 
@@ -174,7 +172,7 @@ describe('a file', () => {
     // The same place under another name is the same file.
     await folder.write(`${us}/language=en/copy/2024.ndjson`, record);
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 3, loadedBefore: 1 });
-    const { rows } = await sql`select country, language from gmsi.headlines order by 1, 2`.execute(db);
+    const rows = await sqlIn(db)`select country, language from gmsi.headlines order by 1, 2`;
     expect(rows).toEqual([
       { country: 'DE', language: 'en' },
       { country: 'US', language: 'de' },
@@ -194,9 +192,7 @@ describe('a file', () => {
     }
     await rm(source);
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: names.length });
-    const { rows } = await sql<{ headline: string }>`select headline from gmsi.headlines order by 1`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ headline: string }>`select headline from gmsi.headlines order by 1`;
     expect(rows.map(({ headline }) => headline)).toEqual(names.map((_, at) => String(at)));
   });
 });
@@ -221,9 +217,9 @@ describe('days that are stated', () => {
         outside: 0,
         covered: { days: 31 },
       });
-      const { rows } = await sql<{
+      const rows = await sqlIn(db)<{
         first: Date;
-      }>`select min(published_at) as first from gmsi.headlines`.execute(db);
+      }>`select min(published_at) as first from gmsi.headlines`;
       expect(rows[0]!.first).toEqual(new Date(`2023-05-01${time}`));
     },
   );
@@ -298,7 +294,7 @@ describe('days that are stated', () => {
     const path = await folder.write('many.ndjson', manyRecords(1500));
     const stated = statedOfMany;
     expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
-    const { rows } = await sql`select records_by_day from gmsi.imported_files`.execute(db);
+    const rows = await sqlIn(db)`select records_by_day from gmsi.imported_files`;
     expect(rows).toEqual([{ records_by_day: { '2024-01-01': 1440, '2024-01-02': 60 } }]);
     expect(await runImport(db, [path], { stated, days: may })).toMatchObject({
       refused: [{}],
@@ -344,7 +340,7 @@ describe('a link', () => {
       link(named, folder.path),
     ]);
     expect(result).toMatchObject({ loaded: 1, covered: { days: 0 }, ignored: [inFolder('README')] });
-    const { rows } = await sql`select from gmsi.rejected_records`.execute(db);
+    const rows = await sqlIn(db)`select from gmsi.rejected_records`;
     expect(rows).toEqual([]);
     for (const name of ['2024-part.csv', 'loop', 'more.zip']) await rm(inFolder(name));
     // Beyond it, a path is one that the user chose.
@@ -373,7 +369,7 @@ it('half-drained windows stay, though files cover their days; others go', async 
   expect(await runImport(db, [path], { stated: statedOfMany, days })).toMatchObject({
     covered: { days: 31 },
   });
-  const { rows } = await sql`select first_day::text, next_token from gmsi.windows`.execute(db);
+  const rows = await sqlIn(db)`select first_day::text, next_token from gmsi.windows`;
   expect(rows).toEqual([{ first_day: '2024-01-10', next_token: 'a token' }]);
 });
 
@@ -383,7 +379,7 @@ it.skipIf(isMoved)(
     const path = await folder.write('many.ndjson', manyRecords(3));
     const stop = new AbortController();
     await db.transaction().execute(async (trx) => {
-      await sql`lock table gmsi.headlines in access exclusive mode`.execute(trx);
+      await sqlIn(trx)`lock table gmsi.headlines in access exclusive mode`;
       const running = runImport(db, [path], { stated: statedOfMany, stop: stop.signal });
       setTimeout(() => stop.abort(), 500);
       expect(await running).toMatchObject({ outcome: 'interrupted', loaded: 0 });

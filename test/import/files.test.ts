@@ -15,6 +15,7 @@ import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { breakAt } from '../load/break-at.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aZip, clock, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
 
 const stated = statedOfMany;
@@ -92,9 +93,7 @@ describe('a file of records', () => {
     db,
     folder,
   }) => {
-    await sql`insert into gmsi.topics (topic, listed) values ('Inflation-Food', false), ('Wars', true)`.execute(
-      db,
-    );
+    await sqlIn(db)`insert into gmsi.topics (topic, listed) values ('Inflation-Food', false), ('Wars', true)`;
     const path = await folder.write('any.csv', good);
     expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
     const wrong = { ...stated, topic: 'War' };
@@ -165,7 +164,7 @@ describe('a file of records', () => {
     const us = { ...stated, country: 'US' };
     expect(await runImport(db, [path], { stated: us })).toMatchObject({ covered: { series: 0 } });
     expect(await rowsIn(db, 'headlines')).toMatchObject([{ headline_id: id(1) }]);
-    const { rows } = await sql`select reason from gmsi.rejected_records`.execute(db);
+    const rows = await sqlIn(db)`select reason from gmsi.rejected_records`;
     expect(rows).toEqual([{ reason: 'names the country GB, not US' }]);
   });
 
@@ -184,8 +183,7 @@ describe('a file of records', () => {
     );
     const result = await runImport(db, [path], { stated: { feed: 'gmsi-headlines', matchType: 'COMBINED' } });
     expect(result).toMatchObject({ outcome: 'done', covered: { series: 0 }, withoutDays: 1 });
-    const { rows } =
-      await sql`select country, count(*)::int from gmsi.headlines group by 1 order by 1`.execute(db);
+    const rows = await sqlIn(db)`select country, count(*)::int from gmsi.headlines group by 1 order by 1`;
     expect(rows).toEqual([
       { country: 'GB', count: 1 },
       { country: 'US', count: 2 },
@@ -202,7 +200,7 @@ describe('a file of records', () => {
       'done',
       { records: 3, rows_inserted: 2, records_rejected: 1 },
     ]);
-    const { rows } = await sql`select country, reason, window_id from gmsi.rejected_records`.execute(db);
+    const rows = await sqlIn(db)`select country, reason, window_id from gmsi.rejected_records`;
     expect(rows).toEqual([{ country: 'US', reason: 'no readable publication time', window_id: null }]);
   });
 
@@ -220,10 +218,8 @@ describe('a file of records', () => {
     expect(describeImport(result, undefined, clock())).toMatch(
       /rejected\S* +3 values of headline_count \(null\); see gmsi\.rejected_records\n/,
     );
-    const { rows } = await sql`
-      select hours, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean from gmsi.index_daily`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)`
+      select hours, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean from gmsi.index_daily`;
     expect(rows).toEqual([
       {
         hours: 4,
@@ -303,10 +299,10 @@ describe('a broken file', () => {
     }
     expect(found.get('torn.ndjson.gz')?.why).toMatch(/cannot be read: unexpected end of file/);
     expect(found.size).toBe(15);
-    const { rows } = await sql<{ name: string; error: string }>`
-      select name, error from gmsi.imported_files where name like '%cells.csv'`.execute(db);
+    const rows = await sqlIn(db)<{ name: string; error: string }>`
+      select name, error from gmsi.imported_files where name like '%cells.csv'`;
     expect(rows[0]!.error).toBe('line 4: has 3 cells, but the header has 5');
-    const { rows: loads } = await sql`select command, outcome from gmsi.loads`.execute(db);
+    const loads = await sqlIn(db)`select command, outcome from gmsi.loads`;
     expect(loads).toEqual([{ command: 'import', outcome: 'incomplete' }]);
   });
 
@@ -327,7 +323,7 @@ describe('a broken file', () => {
       loadedBefore: 1,
       covered: { series: 1, days: 31 },
     });
-    const { rows } = await sql`select days::text from gmsi.coverage`.execute(db);
+    const rows = await sqlIn(db)`select days::text from gmsi.coverage`;
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-02-01)}' }]);
   });
 
@@ -343,8 +339,8 @@ describe('a broken file', () => {
     expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 0 } });
     await write('IMPLICIT', 2);
     expect(await runImport(db, [folder.path], setting)).toMatchObject({ loaded: 1, covered: { days: 31 } });
-    const { rows } = await sql`
-      select match_type, record_match_type from gmsi.ticker_headlines order by 2`.execute(db);
+    const rows = await sqlIn(db)`
+      select match_type, record_match_type from gmsi.ticker_headlines order by 2`;
     expect(rows).toEqual([
       { match_type: 'COMBINED', record_match_type: 'EXPLICIT' },
       { match_type: 'COMBINED', record_match_type: 'IMPLICIT' },
@@ -394,7 +390,7 @@ describe('an import that ends early', () => {
     };
     const first = await runImport(db, [path], { stated, stop: stop.signal, onProgress });
     expect(first.outcome).toBe('interrupted');
-    const { rows: loads } = await sql`select outcome from gmsi.loads`.execute(db);
+    const loads = await sqlIn(db)`select outcome from gmsi.loads`;
     expect(loads).toEqual([{ outcome: 'interrupted' }]);
     const before = first.loads[0]!.totals.records;
     expect(before).toBeGreaterThan(0);
@@ -410,12 +406,10 @@ describe('an import that ends early', () => {
     async (which, { db, folder }) => {
       const another = { command: 'import', run_by: 'another', version: 'test', concurrency: null };
       await registerProcess(db, { process_id: 'another', ...another });
-      await sql`
+      await sqlIn(db)`
         create function gmsi.take_over() returns trigger language plpgsql as $$
         begin update gmsi.imported_files set process_id = 'another'; return null; end $$;
-        create trigger take_over after insert on gmsi.imported_files for each row execute function gmsi.take_over()`.execute(
-        db,
-      );
+        create trigger take_over after insert on gmsi.imported_files for each row execute function gmsi.take_over()`;
       if (which === 'second') await breakAt(db, undefined, 1);
       const path = await folder.write('many.ndjson', manyRecords(100));
       const { log, lines } = aLog();
@@ -424,9 +418,9 @@ describe('an import that ends early', () => {
         .poll(() => lines.map(({ msg }) => msg))
         .toContainEqual(expect.stringMatching(/^another import/));
       expect(await rowsIn(db, 'headlines')).toEqual([]);
-      await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`.execute(
+      await sqlIn(
         db,
-      );
+      )`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
       expect(await running).toMatchObject({ outcome: 'done', loaded: 1 });
       expect(await rowsIn(db, 'headlines')).toHaveLength(100);
     },
@@ -442,7 +436,7 @@ describe('an import that ends early', () => {
     expect(first).toMatchObject({ outcome: 'done', loaded: 1, refused: [] });
     expect(await second).toMatchObject({ outcome: 'done', loaded: 0, loadedBefore: 1, refused: [] });
     expect(await rowsIn(db, 'headlines')).toHaveLength(2500);
-    const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(db);
+    const rows = await sqlIn(db)`select records, rows_inserted from gmsi.imported_files`;
     expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
   });
 

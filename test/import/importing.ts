@@ -12,6 +12,7 @@ import { createLog } from '../../src/terminal/log.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aProcess } from '../support/a-process.ts';
 import { test } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 export const clock = () => new Date('2026-11-20T12:00:00Z');
 
@@ -85,12 +86,12 @@ export async function aZip(
 
 /** The rows of a feed's table but for when and by what they came, in the order of their times. */
 export async function rowsIn(db: Warehouse, table: string): Promise<object[]> {
-  const { rows } = await sql<{ row: object; place: string }>`
+  const rows = await sqlIn(db)<{ row: object; place: string }>`
     select row, published_at::text || row::text as place
     from (
       select published_at, to_jsonb(kept) - 'load_id' - 'window_id' - 'first_seen_at' - 'changed_at' as row
       from ${sql.table(`gmsi.${table}`)} as kept
-    ) as kept`.execute(db);
+    ) as kept`;
   return rows.sort((a, b) => (a.place < b.place ? -1 : 1)).map(({ row }) => row);
 }
 

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { nameMoment } from '../../src/warehouse/tables/moments.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { it, runImport } from './importing.ts';
 
 /** Archives that are point in time by themselves: one for each week, with what was known at its end. */
@@ -32,16 +33,16 @@ const bothWeeks = archive(
 );
 
 async function sumAt(db: Warehouse, moment: string): Promise<object | undefined> {
-  const { rows } = await sql<object>`
+  const rows = await sqlIn(db)<object>`
     select headline_count as count, round(sentiment_sum::numeric, 3)::float8 as sum
-    from gmsi.signal_at(${moment}::timestamptz, 'US', 'Wars', interval '30 days')`.execute(db);
+    from gmsi.signal_at(${moment}::timestamptz, 'US', 'Wars', interval '30 days')`;
   return rows[0];
 }
 
 async function heldAt(db: Warehouse, moment: string): Promise<string[]> {
-  const { rows } = await sql<{ row: string }>`
+  const rows = await sqlIn(db)<{ row: string }>`
     select right(headline_id::text, 1) || ' ' || directional_score as row
-    from gmsi.headlines_as_of(${moment}::timestamptz) order by 1`.execute(db);
+    from gmsi.headlines_as_of(${moment}::timestamptz) order by 1`;
   return rows.map(({ row }) => row);
 }
 
@@ -64,7 +65,7 @@ describe('an archive that says when everything in it was known', () => {
     expect(await heldAt(db, '2024-01-12T00:00:00Z')).toEqual(['1 0.1', '2 0.2']);
     expect(await heldAt(db, '2024-01-18T00:00:00Z')).toEqual(['1 0.9', '2 0.2', '3 0.5', '4 0.4']);
     // Days that could still change by then are not covered.
-    const { rows } = await sql`select days::text from gmsi.coverage`.execute(db);
+    const rows = await sqlIn(db)`select days::text from gmsi.coverage`;
     expect(rows).toEqual([{ days: '{[2024-01-01,2024-01-14)}' }]);
     const loads = await sql`select reason from gmsi.loads order by load_id`.execute(db);
     expect(loads.rows).toEqual(

@@ -1,17 +1,15 @@
 import { setTimeout as passing } from 'node:timers/promises';
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 const again = { fullRefresh: true, retryRefused: false };
@@ -50,9 +48,9 @@ async function holdLock(url: string, { after, holds, share }: Lock): Promise<voi
 }
 
 async function headlinesAsOf(db: Warehouse, moment: string) {
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select count(*) as rows, md5(string_agg(h::text, '|' order by headline_id)) as content
-    from gmsi.headlines_as_of(${moment}) h`.execute(db);
+    from gmsi.headlines_as_of(${moment}) h`;
   return rows[0];
 }
 
@@ -60,10 +58,8 @@ async function headlinesAsOf(db: Warehouse, moment: string) {
 async function observe(db: Warehouse, until: AbortSignal) {
   const kept: { moment: string; answer: unknown }[] = [];
   while (!until.aborted) {
-    const { rows } = await sql<{ moment: string }>`
-      select (clock_timestamp() - gmsi.as_of_delay() - random() ^ 3 * interval '2 s')::text as moment`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ moment: string }>`
+      select (clock_timestamp() - gmsi.as_of_delay() - random() ^ 3 * interval '2 s')::text as moment`;
     const { moment } = rows[0]!;
     kept.push({ moment, answer: await headlinesAsOf(db, moment) });
     await passing(10);
@@ -81,9 +77,9 @@ it('an answer for a moment that is long enough ago never changes, whoever holds 
   timeout: 180_000,
 }, async () => {
   await using warehouse = await aWarehouse({ connections: 10 });
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  await using sandbox = await aSandbox({ volume: 0.3 });
   const { db, url } = warehouse;
-  await runBackfill({ job, db, sandbox, clock });
+  await runBackfill({ job, db, sandbox });
   const rows = await countRows(db, 'headlines');
   await setAsOfDelay(db, delay);
   let round = 0;
@@ -99,7 +95,7 @@ it('an answer for a moment that is long enough ago never changes, whoever holds 
       });
       while (isLocking) {
         const aroundPage = async (ask: () => Promise<Page>) => rescored(await ask(), round);
-        await runBackfill({ job, db, sandbox, clock, plan: again, aroundPage });
+        await runBackfill({ job, db, sandbox, plan: again, aroundPage });
         round++;
       }
       await locking;

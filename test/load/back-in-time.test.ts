@@ -7,8 +7,7 @@ import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
-const it = serving({ limits: null, clock, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
 const job = aJobFor(scope, {
   step: 'P10D',
@@ -56,12 +55,12 @@ describe('a warehouse that goes back in time under a load', () => {
     ['backfill', runBackfill, 9],
     ['sync', runSync, 2],
   ] as const)('and has nothing of it is not called done: %s', async ([, run, page], { db, sandbox }) => {
-    const result = await run({ job, db, sandbox, clock, aroundPage: atPage(page, () => restored(db)) });
+    const result = await run({ job, db, sandbox, aroundPage: atPage(page, () => restored(db)) });
     expect(result).toMatchObject({
       outcome: 'incomplete',
       error: { message: expect.stringContaining('does not list this load') },
     });
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject(again);
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject(again);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
@@ -74,7 +73,7 @@ describe('a warehouse that goes back in time under a load', () => {
       if (isLive) await restored(db);
       return page;
     };
-    expect(await runSync({ job, db, sandbox, clock, aroundPage })).toMatchObject({
+    expect(await runSync({ job, db, sandbox, aroundPage })).toMatchObject({
       outcome: 'incomplete',
       error: { message: expect.stringContaining('does not list this load') },
     });
@@ -85,7 +84,7 @@ describe('a warehouse that goes back in time under a load', () => {
       expect((await windowsOf(db)).filter(({ state }) => state === 'drained').length).toBeGreaterThan(2);
       await promoted(db);
     });
-    expect(await runBackfill({ job, db, sandbox, clock, aroundPage })).toMatchObject(again);
+    expect(await runBackfill({ job, db, sandbox, aroundPage })).toMatchObject(again);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import type { Sandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { servedBy, type TruthScope } from '../support/truth.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** Ends the server's process that writes a certain headline, or any, the first so many times. */
 export async function breakAt(db: Warehouse, headlineId: string | undefined, times: number): Promise<void> {
   const isMeant = headlineId === undefined ? sql`true` : sql`new.headline_id = ${sql.lit(headlineId)}`;
-  await sql`
+  await sqlIn(db)`
     create sequence gmsi.broken;
     create function gmsi.break_off() returns trigger language plpgsql as $$
     begin
@@ -15,13 +16,13 @@ export async function breakAt(db: Warehouse, headlineId: string | undefined, tim
       return new;
     end $$;
     create trigger break_off before insert on gmsi.headlines for each row
-      when (${isMeant}) execute function gmsi.break_off()`.execute(db);
+      when (${isMeant}) execute function gmsi.break_off()`;
 }
 
 /** How often what `breakAt` is meant for was written, or was to be. */
 export async function timesWritten(db: Warehouse): Promise<number> {
-  const { rows } = await sql<{ times: number }>`
-    select case when is_called then last_value else 0 end as times from gmsi.broken`.execute(db);
+  const rows = await sqlIn(db)<{ times: number }>`
+    select case when is_called then last_value else 0 end as times from gmsi.broken`;
   return rows[0]!.times;
 }
 

@@ -1,24 +1,22 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { breakAt, someHeadline, timesWritten } from './break-at.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 20 } });
 
-const it = serving({ limits: null, clock, volume: 0.15 });
+const it = serving({ volume: 0.15 });
 
 describe('a page that breaks the connection whenever it is committed', () => {
   it('fails its window after three times; a rerun takes it up', async ({ db, sandbox }) => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
 
     const { log, lines } = aLog();
-    const first = await runBackfill({ job, db, sandbox, clock, log });
+    const first = await runBackfill({ job, db, sandbox, log });
     expect(first).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1, draining: 0 } });
     expect(await timesWritten(db)).toBe(3);
     const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
@@ -34,17 +32,17 @@ describe('a page that breaks the connection whenever it is committed', () => {
       (await windowsOf(db)).reduce((sum, { records }) => sum + records, 0),
     );
 
-    await runBackfill({ job, db, sandbox, clock });
+    await runBackfill({ job, db, sandbox });
     expect(await timesWritten(db), 'three times a run').toBe(6);
-    await sql`drop trigger break_off on gmsi.headlines`.execute(db);
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    await sqlIn(db)`drop trigger break_off on gmsi.headlines`;
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
   });
 
   it('is committed if it breaks it twice', async ({ db, sandbox }) => {
     await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({
       outcome: 'done',
       windows: { drained: 4, failed: 0 },
     });

@@ -1,15 +1,14 @@
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aSandbox } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { breakAt, someHeadline, timesWritten } from './break-at.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 
@@ -17,7 +16,7 @@ it('a server that is away while a page that broke its connection twice is to be 
   timeout: 120_000,
 }, async () => {
   await using server = await aRestartableServer();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  await using sandbox = await aSandbox({ volume: 0.3 });
   await using db = connect({ kind: 'url', url: server.url }, 6);
   await migrate(db);
   await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
@@ -32,7 +31,7 @@ it('a server that is away while a page that broke its connection twice is to be 
     );
     await server.start();
   })();
-  const result = await runBackfill({ job, db, sandbox, clock, log });
+  const result = await runBackfill({ job, db, sandbox, log });
   await isBack;
   expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
@@ -44,7 +43,7 @@ it('a warehouse whose server is restarted in the middle of a load in order, then
   timeout: 60_000,
 }, async () => {
   await using server = await aRestartableServer();
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+  await using sandbox = await aSandbox({ volume: 0.3 });
   await using db = connect({ kind: 'url', url: server.url }, 6);
   await migrate(db);
   let asked = 0;
@@ -52,7 +51,6 @@ it('a warehouse whose server is restarted in the middle of a load in order, then
     job,
     db,
     sandbox,
-    clock,
     aroundPage: async (ask) => {
       const page = await ask();
       asked++;

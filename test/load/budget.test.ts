@@ -1,26 +1,24 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { ApiKey, Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { BudgetSpent, capRequests, openPermits } from '../../src/service/permits.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
-import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aJobFor, runBackfill, stoppedAt, usualClock } from '../support/run-backfill.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
 const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
 
 /** The permits of a key of so many requests a month, at any rate. */
-function open(db: Warehouse, key: string, budget: number, at = clock) {
+function open(db: Warehouse, key: string, budget: number, at = usualClock) {
   return openPermits(db, new Secret(key), { budget, clock: at, rate: Number.POSITIVE_INFINITY, burst: 1 });
 }
 
-const it = serving({ limits: null, clock, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 
 describe('the request budget', () => {
   it('counts no request less than was sent if the reply to a cancelled booking is lost', async ({
@@ -44,7 +42,7 @@ describe('the request budget', () => {
     const take = (key: string, account?: string) =>
       openPermits(db, new ApiKey(key, account), {
         budget: 2,
-        clock,
+        clock: usualClock,
         rate: Number.POSITIVE_INFINITY,
         burst: 1,
       }).take(signal);
@@ -66,7 +64,7 @@ describe('the request budget', () => {
     // Two requests go to the lookups.
     const budget = { requests_per_month: least + 2 };
     const job = aJobFor(scope, { step: 'P10D', budget, service });
-    const result = await runBackfill({ job, db, sandbox, clock });
+    const result = await runBackfill({ job, db, sandbox });
     expect(result.outcome).toBe('budget');
     expect(result.error).toBeInstanceOf(BudgetSpent);
     expect(sandbox.stats().requests).toBe(least + 2);
@@ -76,7 +74,7 @@ describe('the request budget', () => {
     expect(result.windows).toMatchObject({ draining: 0, failed: 0, refused: 0 });
 
     const richer = aJobFor(scope, { step: 'P10D', service });
-    expect((await runBackfill({ job: richer, db, sandbox, clock })).outcome).toBe('done');
+    expect((await runBackfill({ job: richer, db, sandbox })).outcome).toBe('done');
     expect(sandbox.stats().pagesServedTwice).toBe(0);
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
@@ -87,21 +85,19 @@ describe('the request budget', () => {
       { kind: 'server-error', times: 3 },
       { kind: 'reset', times: 2, match: ({ token }) => token !== null },
     ]);
-    expect((await runBackfill({ job: aJobFor(scope, { service }), db, sandbox, clock })).outcome).toBe(
-      'done',
-    );
+    expect((await runBackfill({ job: aJobFor(scope, { service }), db, sandbox })).outcome).toBe('done');
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
   it('is not charged for what a stopped run booked and did not send', async ({ db, sandbox }) => {
-    await runBackfill({ job: aJobFor(scope, { service }), db, sandbox, clock, ...stoppedAt(1) });
+    await runBackfill({ job: aJobFor(scope, { service }), db, sandbox, ...stoppedAt(1) });
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
   });
 
   it('begins anew with the month (UTC), also in the middle of a run', async ({ db }) => {
     let now = new Date('2026-11-30T23:59:58Z');
     const moving = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock: moving, volume: 0.3 });
+    await using sandbox = await aSandbox({ clock: moving, volume: 0.3 });
     const before = scope.to;
     const job = aJobFor(
       { ...scope, to: before },
@@ -149,7 +145,7 @@ describe('a run that may send so many requests', () => {
       { kind: 'latency', ms: 500, match: isLast },
       { kind: 'server-error', times: 3, match: ({ token }) => token !== null },
     ]);
-    const result = await runBackfill({ job, db, sandbox, clock, cap: capRequests(most) });
+    const result = await runBackfill({ job, db, sandbox, cap: capRequests(most) });
     expect(result).toMatchObject({ outcome: 'budget', error: { kind: 'budget' } });
     expect(sandbox.stats().requests).toBe(most);
     expect(await usage(db)).toEqual({ '2026-11-01': most });
@@ -161,7 +157,7 @@ describe('a run that may send so many requests', () => {
 
     const runs = [result.outcome];
     while (runs.at(-1) === 'budget')
-      runs.push((await runBackfill({ job, db, sandbox, clock, cap: capRequests(most) })).outcome);
+      runs.push((await runBackfill({ job, db, sandbox, cap: capRequests(most) })).outcome);
     expect(runs.at(-1)).toBe('done');
     expect(runs.length, 'also continued in the middle').toBeGreaterThan(2);
     expect(sandbox.stats().pagesServedTwice).toBe(0);
@@ -170,7 +166,7 @@ describe('a run that may send so many requests', () => {
   });
 
   it('ends likewise before it has the lookups', async ({ db, sandbox }) => {
-    const run = () => runBackfill({ job, db, sandbox, clock, cap: capRequests(1) });
+    const run = () => runBackfill({ job, db, sandbox, cap: capRequests(1) });
     await expect(run()).rejects.toMatchObject({ kind: 'budget' });
     await expect(run()).resolves.toMatchObject({ outcome: 'budget', totals: { requests: 1 } });
     expect(sandbox.stats().requests).toBe(2);
@@ -228,7 +224,7 @@ describe('several processes with one key', () => {
 
   it('stop two runs of one job at the limit that they share', async ({ db, sandbox }) => {
     const job = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 33 }, service });
-    const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
+    const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox })));
     expect(runs.map(({ outcome }) => outcome)).toEqual(['budget', 'budget']);
     expect(sandbox.stats().requests).toBeLessThanOrEqual(33);
     expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });

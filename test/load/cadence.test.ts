@@ -1,9 +1,9 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type Sandbox, startSandbox } from '#sandbox';
+import type { Sandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const dayMs = 24 * 3600 * 1000;
@@ -17,23 +17,23 @@ describe('a series without news', () => {
   const cadence = { adaptive: true, longest: 'P1D' };
   const job = aJobFor(silent, { end_date: 'today', cadence }, '2040-03-01');
   const polledAt = async (db: Warehouse) =>
-    (await sql<{ at: Date }>`select polled_at as at from gmsi.cadence`.execute(db)).rows[0]!.at.getTime();
+    (await sqlIn(db)<{ at: Date }>`select polled_at as at from gmsi.cadence`)[0]!.at.getTime();
 
   it('is polled at every sync again as soon as it has some', async ({ db }) => {
     const at = (time: number) => () => new Date(time);
     const syncAt = (sandbox: Sandbox, time: number) => runSync({ job, db, sandbox, clock: at(time) });
     {
-      await using sandbox = await startSandbox({ limits: null, volume: 0, clock: at(begin) });
+      await using sandbox = await aSandbox({ volume: 0, clock: at(begin) });
       await runBackfill({ job, db, sandbox, clock: at(begin) });
     }
     let time = begin;
     {
-      await using sandbox = await startSandbox({ limits: null, volume: 0, clock: () => new Date(time) });
+      await using sandbox = await aSandbox({ volume: 0, clock: () => new Date(time) });
       for (; time < begin + 5 * dayMs; time += dayMs / 2) await syncAt(sandbox, time);
       expect((await syncAt(sandbox, time)).seriesSkipped).toBe(1);
     }
     // The news comes while the series is left out, and is found within the bound.
-    await using sandbox = await startSandbox({ limits: null, volume: 5, clock: () => new Date(time) });
+    await using sandbox = await aSandbox({ volume: 5, clock: () => new Date(time) });
     const quietSince = await polledAt(db);
     for (let found = 0; found === 0; time += dayMs / 2)
       found = (await syncAt(sandbox, time)).totals.rows_inserted;
@@ -45,7 +45,7 @@ describe('a series without news', () => {
   it('is polled once by a sync, and never by a backfill of older days', async ({ db }) => {
     let time = begin;
     const clock = () => new Date(time);
-    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    await using sandbox = await aSandbox({ volume: 0, clock });
     const inDays = aJobFor(silent, { end_date: 'today', lookback: 'P3D', step: 'P1D' }, '2040-03-01');
     const older = aJobFor({ ...silent, to: dayOf(begin - dayMs) }, { lookback: 'P0D' }, '2040-03-01');
     for (const syncs of [1, 2]) {
@@ -53,7 +53,7 @@ describe('a series without news', () => {
       await runBackfill({ job: older, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
       await runSync({ job: inDays, db, sandbox, clock });
       expect(requests.length).toBeGreaterThan(4);
-      const { rows } = await sql`select quiet_polls from gmsi.cadence`.execute(db);
+      const rows = await sqlIn(db)`select quiet_polls from gmsi.cadence`;
       expect(rows).toEqual([{ quiet_polls: syncs }]);
       time += dayMs / 2;
     }
@@ -61,37 +61,37 @@ describe('a series without news', () => {
 
   it('is polled, though a wrong clock has put its last poll 400 days ahead', async ({ db }) => {
     const clock = () => new Date(begin);
-    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    await using sandbox = await aSandbox({ volume: 0, clock });
     await runSync({ job, db, sandbox, clock });
-    await sql`update gmsi.cadence set quiet_polls = 9, news_at = polled_at, polled_at = polled_at + interval '400 days'`.execute(
+    await sqlIn(
       db,
-    );
+    )`update gmsi.cadence set quiet_polls = 9, news_at = polled_at, polled_at = polled_at + interval '400 days'`;
     expect((await runSync({ job, db, sandbox, clock })).seriesSkipped).toBe(0);
     expect(await polledAt(db)).toBe(begin);
   });
 
   it('is not polled by a sync whose window of today fails, though older ones are drained', async ({ db }) => {
     const clock = () => new Date(begin);
-    await using sandbox = await startSandbox({ limits: null, volume: 0, clock });
+    await using sandbox = await aSandbox({ volume: 0, clock });
     const today = dayOf(begin);
     sandbox.script([{ kind: 'server-error', times: 100, match: ({ query }) => query.start_date === today }]);
     const inDays = aJobFor(silent, { end_date: 'today', lookback: 'P3D', step: 'P1D' }, today);
     const { totals } = await runSync({ job: inDays, db, sandbox, clock });
     expect(totals).toMatchObject({ windows_failed: 1, windows_drained: 3 });
-    expect((await sql`select from gmsi.cadence where polled_at is not null`.execute(db)).rows).toEqual([]);
+    expect(await sqlIn(db)`select from gmsi.cadence where polled_at is not null`).toEqual([]);
   });
 
   it('does not have news because of headlines that a backfill of older days finds', async ({ db }) => {
     const clock = () => new Date(begin);
-    await using sandbox = await startSandbox({ limits: null, volume: 5, clock });
+    await using sandbox = await aSandbox({ volume: 5, clock });
     const older = aJobFor({ ...silent, to: dayOf(begin - dayMs) }, {}, dayOf(begin));
     expect((await runBackfill({ job: older, db, sandbox, clock })).totals.rows_inserted).toBeGreaterThan(0);
-    expect((await sql`select from gmsi.cadence`.execute(db)).rows).toEqual([]);
+    expect(await sqlIn(db)`select from gmsi.cadence`).toEqual([]);
   });
 
   it('is polled at every sync if the cadence is not adaptive', async ({ db }) => {
     let time = begin;
-    await using sandbox = await startSandbox({ limits: null, volume: 0, clock: () => new Date(time) });
+    await using sandbox = await aSandbox({ volume: 0, clock: () => new Date(time) });
     const requests = watchRequests(sandbox);
     const plain = aJobFor(silent, { end_date: 'today' }, '2040-03-01');
     const clock = () => new Date(time);

@@ -1,27 +1,25 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 import { breakAt } from './break-at.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, {
   step: 'P15D',
   service: { end_date: 'inclusive', page_size: 10, concurrency: 3 },
 });
 
-const it = serving({ limits: null, clock, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 
 describe('a run that is stopped and taken up again', () => {
   it('spends no request twice and goes on with the very token it had kept', async ({ db, sandbox }) => {
-    const first = await runBackfill({ job, db, sandbox, clock, ...stoppedAt(8) });
+    const first = await runBackfill({ job, db, sandbox, ...stoppedAt(8) });
     expect(first).toMatchObject({ outcome: 'interrupted', windows: { draining: 0, failed: 0 } });
     expect(first.totals.pages).toBeLessThan(sandbox.stats().pages + 1);
 
@@ -30,7 +28,7 @@ describe('a run that is stopped and taken up again', () => {
     expect(committed).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
 
     const requests = watchRequests(sandbox);
-    const second = await runBackfill({ job, db, sandbox, clock });
+    const second = await runBackfill({ job, db, sandbox });
     expect(second.outcome).toBe('done');
     const firstOfEach = new Map<string, string | null>();
     for (const { path, query, token } of requests) {
@@ -53,11 +51,11 @@ describe('a run that is stopped and taken up again', () => {
   });
 
   it('on every page, has asked for each page once in the end, and counts each row once', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.08 });
+    await using sandbox = await aSandbox({ volume: 0.08 });
     sandbox.script([{ kind: 'duplicate-record', times: 1e6 }]);
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== 'done' && outcomes.length < 60) {
-      outcomes.push((await runBackfill({ job, db, sandbox, clock, ...stoppedAt(1) })).outcome);
+      outcomes.push((await runBackfill({ job, db, sandbox, ...stoppedAt(1) })).outcome);
       expect(await lostRows(db)).toEqual([]);
     }
     expect(outcomes.length).toBeGreaterThan(5);
@@ -84,14 +82,13 @@ describe('a page whose claim is lost', () => {
       job: slow,
       db,
       sandbox,
-      clock,
       stop: stop.signal,
       aroundPage: async (ask) => {
         const page = await ask();
         if (++asked === 3) {
           await committedPages(db, 2);
           if (which === 'second') await breakAt(db, undefined, 1);
-          await sql`update gmsi.windows set ${change}`.execute(db);
+          await sqlIn(db)`update gmsi.windows set ${change}`;
           stop.abort();
         }
         return page;

@@ -1,16 +1,14 @@
-import { sql } from 'kysely';
 import { afterEach, describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { ClocksApart, watchClocks } from '../../src/load/clocks.ts';
 import { accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlace } from '../cli/place.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { coverageOf } from '../support/warehouse-state.ts';
+import { coverageOf, sqlIn } from '../support/warehouse-state.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -30,7 +28,7 @@ const clocks = ({ machine = 0, service = 0 }) => ({
   serviceClock: off(service),
 });
 
-const it = serving({ limits: null, clock: off(0), volume: 0.3 });
+const it = serving({ clock: off(0), volume: 0.3 });
 
 it('lookups are fetched again after a week by the clock of the service, whatever the database shows', async ({
   db,
@@ -38,7 +36,7 @@ it('lookups are fetched again after a week by the clock of the service, whatever
   // Years from the time of this machine, which the database shows.
   let now = new Date('2040-03-01T12:00:00Z');
   const clock = () => now;
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0 });
+  await using sandbox = await aSandbox({ clock, volume: 0 });
   const early = aJobFor({ ...series, from: '2040-02-01', to: '2040-02-10' }, {}, '2040-03-01');
   const run = { job: early, db, sandbox, clock, serviceClock: 'as answered' } as const;
   await runBackfill(run);
@@ -112,11 +110,7 @@ describe('clocks more than an hour apart', () => {
   });
 
   it('mark no row of an unfinished day as backfilled, and retract no live row', async ({ db }) => {
-    await using sandbox = await startSandbox({
-      limits: null,
-      clock: off(0),
-      historicalDelayMinutes: 24 * 60,
-    });
+    await using sandbox = await aSandbox({ clock: off(0), historicalDelayMinutes: 24 * 60 });
     const run = { job, db, sandbox };
     truth = new Date('2026-11-14T12:00:00Z');
     expect(await runBackfill({ ...run, ...clocks({}) })).toMatchObject({ outcome: 'done' });
@@ -125,11 +119,11 @@ describe('clocks more than an hour apart', () => {
     truth = new Date('2026-11-20T12:00:00Z');
     const ahead = clocks({ machine: 6 * day });
     for (let times = 0; times < 2; times++) await runSync({ ...run, ...ahead });
-    const { rows } = await sql<Record<'historical' | 'backfilled' | 'live' | 'retracted', number>>`
+    const rows = await sqlIn(db)<Record<'historical' | 'backfilled' | 'live' | 'retracted', number>>`
       select count(*) filter (where published_at >= '2026-11-17' and window_id is not null) as historical,
              count(*) filter (where published_at >= '2026-11-17' and is_backfilled) as backfilled,
              count(*) filter (where window_id is null) as live,
-             count(*) filter (where retracted_at is not null) as retracted from gmsi.headlines`.execute(db);
+             count(*) filter (where retracted_at is not null) as retracted from gmsi.headlines`;
     expect(rows[0]).toMatchObject({ backfilled: 0, retracted: 0 });
     expect(rows[0]!.historical).toBeGreaterThan(0);
     expect(rows[0]!.live).toBeGreaterThan(0);
@@ -165,7 +159,7 @@ it('clocks less than an hour apart settle days by the earlier one', async () => 
   for (const late of ['machine', 'service'] as const) {
     truth = new Date('2026-11-21T00:20:00Z');
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock: off(0), volume: 0.3 });
+    await using sandbox = await aSandbox({ clock: off(0), volume: 0.3 });
     const noLookback = aJobFor(scope, { ...settings, lookback: 'P0D' });
     const run = { job: noLookback, db: warehouse.db, sandbox };
     expect(await runBackfill({ ...run, ...clocks({ [late]: -30 * 60_000 }) })).toMatchObject({

@@ -1,30 +1,28 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aJobFor, runBackfill, usualClock } from '../support/run-backfill.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const us = { countries: ['US'], topics: ['Inflation-Food'] };
 /** Windows that abut exactly, so that each day asked for can be counted. */
 const exact = { service: { end_date: 'inclusive' } };
 
 it('days that an interrupted job planned are drained by another one', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+  await using sandbox = await aSandbox({ volume: 0.1 });
   const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
   const stop = new AbortController();
   const onStart = () => stop.abort();
-  const first = await runBackfill({ job, db, sandbox, clock, stop: stop.signal, onStart });
+  const first = await runBackfill({ job, db, sandbox, stop: stop.signal, onStart });
   expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
 
   const requests = watchRequests(sandbox);
   const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-  expect((await runBackfill({ job: wider, db, sandbox, clock })).outcome).toBe('done');
+  expect((await runBackfill({ job: wider, db, sandbox })).outcome).toBe('done');
   expect(firstPages(requests).map(described).sort()).toEqual([
     'US 2026-02-20/2026-02-28',
     'US 2026-03-01/2026-03-01',
@@ -36,7 +34,7 @@ it('days that an interrupted job planned are drained by another one', async ({ d
 
 describe('after any sequence of jobs', () => {
   const firstDay = Temporal.PlainDate.from('2026-10-25');
-  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const today = Temporal.PlainDate.from(usualClock().toISOString().slice(0, 10));
   const span = firstDay.until(today, { largestUnit: 'day' }).days;
   const someJob = fc.record({
     countries: fc.subarray(['US', 'DE', 'NO'], { minLength: 1 }),
@@ -52,7 +50,7 @@ describe('after any sequence of jobs', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(someJob, { minLength: 2, maxLength: 4 }), async (jobs) => {
         await using warehouse = await aWarehouse();
-        await using sandbox = await startSandbox({ limits: null, clock, volume: 0.05 });
+        await using sandbox = await aSandbox({ volume: 0.05 });
         const { db } = warehouse;
         const requests = watchRequests(sandbox);
         const covered = new Map<string, Set<string>>();
@@ -64,7 +62,7 @@ describe('after any sequence of jobs', () => {
             { ...exact, step: `P${step}D`, order, lookback: `P${lookback}D` },
           );
           requests.length = 0;
-          expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+          expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
 
           for (const { path, query } of firstPages(requests)) {
             const known = covered.get(`${path.split('/').at(-1)} ${query.topic} COMBINED`);

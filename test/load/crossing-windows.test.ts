@@ -1,28 +1,28 @@
 import { sql } from 'kysely';
 import { expect, it, vi } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { Secret } from '../../src/secret.ts';
 import type { Page } from '../../src/service/page.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { sessionName } from '../support/empty-again.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 
 it('windows that both bring the day between them, at the same time, do not disturb each other', async () => {
   await using warehouse = await aWarehouse({ isNew: true });
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+  await using sandbox = await aSandbox({ volume: 0.5 });
   // Both have begun to write before the other one commits.
-  await sql`
+  await sqlIn(warehouse.db)`
     create function gmsi.linger() returns trigger language plpgsql as
-    ${sql.lit('begin perform pg_sleep(0.5); return null; end')}`.execute(warehouse.db);
-  await sql`create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`.execute(
+    ${sql.lit('begin perform pg_sleep(0.5); return null; end')}`;
+  await sqlIn(
     warehouse.db,
-  );
+  )`create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`;
   const job = aJobFor(scope, { step: 'P10D', lookback: 'P0D', service: { concurrency: 2 } });
   let arrived = 0;
   let letGo = () => {};
@@ -38,7 +38,7 @@ it('windows that both bring the day between them, at the same time, do not distu
   const { log, lines } = aLog();
   const db = connect({ kind: 'url', url: new Secret(warehouse.url) }, 4);
   const before = await rollbacks();
-  expect(await runBackfill({ job, db, sandbox, clock, log, aroundPage })).toMatchObject({ outcome: 'done' });
+  expect(await runBackfill({ job, db, sandbox, log, aroundPage })).toMatchObject({ outcome: 'done' });
   await db.destroy();
 
   expect(arrived).toBe(2);
@@ -50,11 +50,11 @@ it('windows that both bring the day between them, at the same time, do not distu
   async function rollbacks(): Promise<number> {
     return vi.waitFor(
       async () => {
-        const { rows } = await sql<{ rollbacks: number; others: number }>`
+        const rows = await sqlIn(warehouse.db)<{ rollbacks: number; others: number }>`
           select xact_rollback as rollbacks, (
             select count(*) from pg_stat_activity a
             where a.datname = d.datname and a.backend_type = 'client backend' and a.application_name <> ${sessionName}) as others
-          from pg_stat_database d where datname = current_database()`.execute(warehouse.db);
+          from pg_stat_database d where datname = current_database()`;
         expect(rows[0]!.others).toBe(0);
         return rows[0]!.rollbacks;
       },

@@ -1,17 +1,15 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
-import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aJobFor, runBackfill, stoppedAt, usualClock } from '../support/run-backfill.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-15' };
 const service = { end_date: 'inclusive', page_size: 20 };
 const job = aJobFor(scope, { service });
 
-const it = serving({ limits: null, clock, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 
 describe('a cursor that is broken', () => {
   it.for([
@@ -23,7 +21,7 @@ describe('a cursor that is broken', () => {
     async ([_, kind, reason], { db, sandbox }) => {
       sandbox.script([{ kind, match: ({ path, token }) => path.endsWith('/US') && token !== null }]);
 
-      const first = await runBackfill({ job, db, sandbox, clock });
+      const first = await runBackfill({ job, db, sandbox });
       expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 1 } });
       expect(first.totals).toMatchObject({ windows_failed: 1, windows_drained: 1 });
       const failed = (await windowsOf(db)).find(({ state }) => state === 'failed')!;
@@ -32,7 +30,7 @@ describe('a cursor that is broken', () => {
       expect(await heldBy(db, german)).toEqual(servedBy(sandbox, german));
 
       const requests = watchRequests(sandbox);
-      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
       expect(requests[0]!.token).toBe(failed.next_token);
       expect(firstPages(requests)).toEqual([]);
       expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
@@ -41,8 +39,8 @@ describe('a cursor that is broken', () => {
 
   it('on a first page, because it lacks a token, is begun anew by a rerun', async ({ db, sandbox }) => {
     sandbox.script([{ kind: 'missing-token', match: ({ token }) => token === null }]);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('incomplete');
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 });
@@ -51,7 +49,7 @@ it.for(['\0', '\ud800'])(
   'a next_token that holds %j costs one request, fails its window with a sentence, and costs one more a rerun',
   async (character, { db, sandbox }) => {
     const one = { ...scope, countries: ['US'] };
-    const run = { job: aJobFor(one, { service }), db, sandbox, clock };
+    const run = { job: aJobFor(one, { service }), db, sandbox };
     const requests = watchRequests(sandbox);
     for (const tries of [1, 2]) {
       const spoilt = await runBackfill({
@@ -79,7 +77,7 @@ it('an empty page that has a token is followed, be it the first, one in the midd
     { kind: 'empty-page', match: ({ path, token }) => path.endsWith('/DE') && token === null },
     { kind: 'empty-page', times: 3, match: ({ token }) => token !== null },
   ]);
-  expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+  expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
   expect(sandbox.stats().faults['empty-page']).toBe(4);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });
@@ -92,10 +90,9 @@ describe('a token that the service takes no longer', () => {
   it.for([400, 404, 422])(
     'because it expired between two runs (%i), restarts its window from the first page',
     async (tokenErrorStatus, { db }) => {
-      let now = clock().getTime();
+      let now = usualClock().getTime();
       const moving = () => new Date(now);
-      await using sandbox = await startSandbox({
-        limits: null,
+      await using sandbox = await aSandbox({
         clock: moving,
         volume: 0.3,
         tokenLifetimeMs: hour,
@@ -119,14 +116,14 @@ describe('a token that the service takes no longer', () => {
     const requests = watchRequests(sandbox, [
       { kind: 'refuse', times: 1e6, detail: 'Expired next_token', match: ({ token }) => token !== null },
     ]);
-    const result = await runBackfill({ job: oneJob, db, sandbox, clock });
+    const result = await runBackfill({ job: oneJob, db, sandbox });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
     expect(requests.map(({ token }) => token === null)).toEqual([true, false, true, false, true, false]);
     const [window] = await windowsOf(db);
     expect(window).toMatchObject({ last_error: expect.stringContaining('Expired next_token') });
 
     sandbox.script([]);
-    expect((await runBackfill({ job: oneJob, db, sandbox, clock })).outcome).toBe('done');
+    expect((await runBackfill({ job: oneJob, db, sandbox })).outcome).toBe('done');
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
 });

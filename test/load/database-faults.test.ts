@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { Secret } from '../../src/secret.ts';
 import { connect } from '../../src/warehouse/connect.ts';
 import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
@@ -9,13 +8,12 @@ import { aLog, type LogLine } from '../support/a-log.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { takesNoWrites } from '../support/takes-no-writes.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 const covered = {
@@ -24,7 +22,7 @@ const covered = {
 };
 
 // A server under faketime sleeps through the end of its connections.
-const it = serving({ limits: null, clock, volume: 0.15 }).skipIf(isMoved);
+const it = serving({ volume: 0.15 }).skipIf(isMoved);
 
 // Most of the time these two wait.
 it.concurrent('a load whose connections are all cut, twice, commits every page once', async ({
@@ -39,16 +37,16 @@ it.concurrent('a load whose connections are all cut, twice, commits every page o
     job,
     db,
     sandbox,
-    clock,
+
     // Asked for while the page before is being committed.
     aroundPage: async (ask) => {
       const page = await ask();
       // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
       if (++asked === 5 || asked === 12) {
-        const { rows } = await sql`
+        const rows = await sqlIn(admin)`
             select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-          `.execute(admin);
+          `;
         cut += rows.length;
       }
       return page;
@@ -73,7 +71,6 @@ it.concurrent('a load during which the server takes no writes for some seconds, 
     job,
     db,
     sandbox,
-    clock,
     log,
     async aroundPage(ask) {
       const page = await ask();
@@ -101,7 +98,7 @@ describe('a reply that is lost after the server has done its work', () => {
 
   it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern) => {
     await using warehouse = await aWarehouse();
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.15 });
+    await using sandbox = await aSandbox({ volume: 0.15 });
     await using proxy = await aCuttingProxy(warehouse.url);
     const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
     const service = { end_date: 'inclusive', page_size: 12, concurrency: 1 };
@@ -110,7 +107,6 @@ describe('a reply that is lost after the server has done its work', () => {
         job: aJobFor(scope, { step: 'P15D', service }),
         db,
         sandbox,
-        clock,
         onStart: () => proxy.loseReplyTo(pattern, nth),
       });
       expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, pending: 0, draining: 0 } });
@@ -132,7 +128,7 @@ it('a warehouse whose disk is full ends the run with what to do about it, and a 
   db,
   sandbox,
 }) => {
-  await sql`
+  await sqlIn(db)`
       create function gmsi.fill_disk() returns trigger language plpgsql as $$
       begin
         if (select count(*) from gmsi.headlines) > 25 then
@@ -140,12 +136,10 @@ it('a warehouse whose disk is full ends the run with what to do about it, and a 
         end if;
         return null;
       end $$
-    `.execute(db);
-  await sql`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`.execute(
-    db,
-  );
+    `;
+  await sqlIn(db)`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`;
 
-  const first = await runBackfill({ job, db, sandbox, clock });
+  const first = await runBackfill({ job, db, sandbox });
   expect(first).toMatchObject({ outcome: 'incomplete', windows: { draining: 0, failed: 0 } });
   expect(first.error).toBeInstanceOf(WarehouseFull);
   expect((first.error as WarehouseFull).hint).toMatch(/Make room/);
@@ -153,8 +147,8 @@ it('a warehouse whose disk is full ends the run with what to do about it, and a 
   expect(held).toBeLessThan(servedBy(sandbox, scope).length);
   expect(held).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
 
-  await sql`drop trigger fill_disk on gmsi.headlines`.execute(db);
-  expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+  await sqlIn(db)`drop trigger fill_disk on gmsi.headlines`;
+  expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await coverageOf(db)).toEqual(covered);
 });
@@ -162,15 +156,15 @@ it('a warehouse whose disk is full ends the run with what to do about it, and a 
 describe('the log of a load', () => {
   it('has no stack if the disk is full', async ({ db, sandbox }) => {
     // Neither heartbeats nor the end of a load are tried again.
-    await sql`
+    await sqlIn(db)`
       create function gmsi.refuse() returns trigger language plpgsql as
-      ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`.execute(db);
-    await sql`create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`.execute(
+      ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`;
+    await sqlIn(
       db,
-    );
+    )`create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`;
     const { log, lines } = aLog();
     const short = aJobFor({ ...scope, countries: ['US'], to: '2026-09-01' });
-    await runBackfill({ job: short, db, sandbox, clock, log });
+    await runBackfill({ job: short, db, sandbox, log });
     expect(stacksIn(lines)).toEqual([]);
     expect(lines).toContainEqual(
       expect.objectContaining({
@@ -187,7 +181,6 @@ describe('the log of a load', () => {
       job,
       db,
       sandbox,
-      clock,
       log,
       async aroundPage(ask) {
         const page = await ask();

@@ -1,17 +1,15 @@
-import { sql } from 'kysely';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type DriftKind, startSandbox, type TruthRecord } from '#sandbox';
+import type { DriftKind, TruthRecord } from '#sandbox';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
 const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
 
@@ -31,7 +29,7 @@ const rejected: Record<string, string> = {
   'not-an-object': 'not a JSON object',
 };
 
-const it = serving({ limits: null, clock, volume: 0.5 });
+const it = serving({ volume: 0.5 });
 
 const warehouse = await aWarehouseForAll();
 
@@ -41,10 +39,10 @@ describe('records that drift', () => {
   let served: TruthRecord[];
   let result: Awaited<ReturnType<typeof runBackfill>>;
   beforeAll(async () => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5 });
+    await using sandbox = await aSandbox({ volume: 0.5 });
     served = sandbox.truth({ country: 'US', topic: 'Inflation-Food', ...scope }).toReversed();
     sandbox.script([{ kind: 'drift', drifts }]);
-    result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+    result = await runBackfill({ job, db: warehouse.db, sandbox });
   });
 
   const drifted = (drift: string) => served[drifts.indexOf(drift as DriftKind)]!;
@@ -58,17 +56,17 @@ describe('records that drift', () => {
     expect(await countRows(db, 'headlines')).toBe(served.length - 3);
     // NaN and Infinity are no scores; their records are rows without them.
     expect(Object.fromEntries(result.rejectedValues)).toEqual({ directional_positive: 2 });
-    const { rows } = await sql`
-      select reason, count(*)::int as records from gmsi.rejected_records where is_row group by 1`.execute(db);
+    const rows = await sqlIn(db)`
+      select reason, count(*)::int as records from gmsi.rejected_records where is_row group by 1`;
     expect(rows).toEqual([{ reason: 'no readable directional_positive', records: 2 }]);
     expect(await countRows(db, 'rejected_records')).toBe(5);
   });
 
   it.each(kept)('by %s are rows with everything that can be held', async (drift) => {
     const record = drifted(drift);
-    const { rows } = await sql<Record<string, unknown>>`
+    const rows = await sqlIn(warehouse.db)<Record<string, unknown>>`
       select * from gmsi.headlines where headline_id = ${record.id}
-    `.execute(warehouse.db);
+    `;
     expect(rows[0]).toMatchObject({
       headline: record.headline,
       topic_probability: record.topicProbability,
@@ -87,9 +85,7 @@ describe('records that drift', () => {
               drift === 'no-time' ? name !== 'publication_time' : !/^(directional|semantic)/.test(name),
             ),
           );
-    const { rows } = await sql`select * from gmsi.rejected_records where reason = ${reason}`.execute(
-      warehouse.db,
-    );
+    const rows = await sqlIn(warehouse.db)`select * from gmsi.rejected_records where reason = ${reason}`;
     expect(rows).toEqual([
       expect.objectContaining({
         country: 'US',
@@ -105,8 +101,7 @@ describe('records that drift', () => {
 describe('a window of which too many records cannot be read', () => {
   const paged = { end_date: 'inclusive', page_size: 40 };
   const coverageOf = async ({ db }: TestWarehouse) =>
-    (await sql<{ days: string }>`select days::text from gmsi.coverage where not isempty(days)`.execute(db))
-      .rows;
+    await sqlIn(db)<{ days: string }>`select days::text from gmsi.coverage where not isempty(days)`;
 
   it.for(['no-time', 'not-an-object'] as const)(
     'by %s fails and covers no day, though its rows and its rejected records stay; read well, it is drained',
@@ -114,17 +109,17 @@ describe('a window of which too many records cannot be read', () => {
       // The first page drifts; of the window, that is more than a tenth.
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => drift) }]);
       const of = aJobFor(scope, { service: paged });
-      const first = await runBackfill({ job: of, db, sandbox, clock });
+      const first = await runBackfill({ job: of, db, sandbox });
       expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
       expect(first.totals.records_rejected).toBe(40);
       expect(first.totals.rows_inserted).toBe(first.totals.records - 40);
-      const { rows } = await sql<{ last_error: string }>`select last_error from gmsi.windows`.execute(db);
+      const rows = await sqlIn(db)<{ last_error: string }>`select last_error from gmsi.windows`;
       expect(rows[0]!.last_error).toMatch(
         /^40 of \d+ records were rejected, more than 1%\. gmsi\.rejected_records has the reasons/,
       );
       expect(await coverageOf(warehouse)).toEqual([]);
 
-      expect(await runBackfill({ job: of, db, sandbox, clock })).toMatchObject({
+      expect(await runBackfill({ job: of, db, sandbox })).toMatchObject({
         outcome: 'done',
         totals: { rows_inserted: 40, records_rejected: 0 },
       });
@@ -136,9 +131,9 @@ describe('a window of which too many records cannot be read', () => {
     const drain = async (service: object) => {
       sandbox.script([{ kind: 'drift', drifts: Array.from({ length: 40 }, () => 'no-time' as const) }]);
       const of = aJobFor(scope, { service: { ...paged, ...service } });
-      const begun = await runBackfill({ job: of, db, sandbox, clock, ...stoppedAt(1) });
+      const begun = await runBackfill({ job: of, db, sandbox, ...stoppedAt(1) });
       expect(begun).toMatchObject({ outcome: 'interrupted', totals: { pages: 1, records_rejected: 40 } });
-      return runBackfill({ job: of, db, sandbox, clock });
+      return runBackfill({ job: of, db, sandbox });
     };
     expect(await drain({})).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
     expect(await drain({ max_rejected_percent: 50 })).toMatchObject({ outcome: 'done' });
@@ -171,7 +166,7 @@ it('field names that come or go are noted once per load, and not at all by the l
     const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
     sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
     const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 60 } });
-    expect((await runBackfill({ job: paged, db, sandbox, clock, log, plan })).outcome).toBe('done');
+    expect((await runBackfill({ job: paged, db, sandbox, log, plan })).outcome).toBe('done');
     return fieldNotes(lines);
   };
   expect(await drain(undefined)).toEqual([]);
@@ -195,12 +190,10 @@ it('times in digits alone are those of the calendar: as YYYYMMDDHHMM, not millis
       ? record
       : { ...record, publication_time: String(record.publication_time).replace(/\D/g, '').slice(0, 12) };
   await using proxy = await aRewritingProxy(sandbox, (page) => ({ ...page, data: page.data.map(inDigits) }));
-  const result = await runBackfill({ job, db, sandbox: proxy, clock });
+  const result = await runBackfill({ job, db, sandbox: proxy });
   expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 0, records_rejected: 0 } });
-  const { rows } = await sql<{ day: string }>`
-    select distinct (published_at at time zone 'UTC')::date::text as day from gmsi.headlines order by 1`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)<{ day: string }>`
+    select distinct (published_at at time zone 'UTC')::date::text as day from gmsi.headlines order by 1`;
   expect(rows.map(({ day }) => day)).toEqual(
     Array.from({ length: 10 }, (_, n) => `2026-09-${String(n + 1).padStart(2, '0')}`),
   );

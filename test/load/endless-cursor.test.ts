@@ -1,13 +1,11 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { webServer } from '../support/other-servers.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const limit = 4;
 const service = { end_date: 'inclusive', page_size: 40, max_pages_without_news: limit };
@@ -82,7 +80,7 @@ describe('a cursor without end', () => {
       const job = aJobFor(scope, { service });
       for (let run = 1; run <= 2; run++) {
         const before = endless.tokens.length;
-        const result = await runBackfill({ job, db, sandbox: endless, clock, servedBy: 'service' });
+        const result = await runBackfill({ job, db, sandbox: endless, servedBy: 'service' });
         expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
         const requests = endless.tokens.slice(before);
         expect(requests.length).toBe(withNews + limit);
@@ -103,12 +101,12 @@ describe('a cursor without end', () => {
   ] as const)('that may have %i pages without news costs %i requests more', async ([max, more], { db }) => {
     await using endless = await aService(() => ({ data: page(0) }));
     const job = aJobFor(scope, { service: { ...service, max_pages_without_news: max } });
-    await runBackfill({ job, db, sandbox: endless, clock, servedBy: 'service' });
+    await runBackfill({ job, db, sandbox: endless, servedBy: 'service' });
     expect(endless.tokens).toHaveLength(1 + more);
   });
 
   it('is loaded whole by a rerun once the service is well again', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox();
     const job = aJobFor(scope, { service });
     // Sends the page before once more, under a new token, from the third one on.
     let asked = 0;
@@ -120,12 +118,12 @@ describe('a cursor without end', () => {
       last = { ...page, records: [...page.records] };
       return last;
     };
-    expect(await runBackfill({ job, db, sandbox, clock, aroundPage: astray })).toMatchObject({
+    expect(await runBackfill({ job, db, sandbox, aroundPage: astray })).toMatchObject({
       outcome: 'incomplete',
     });
     expect(asked).toBe(3 + limit);
     const requests = watchRequests(sandbox);
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
     expect(firstPages(requests)).toHaveLength(1);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
@@ -133,7 +131,7 @@ describe('a cursor without end', () => {
   it('is found out again by a process that takes the window up half drained', async ({ db }) => {
     await using endless = await aService(({ pages }) => ({ data: page(40 * (pages % 5)) }));
     const job = aJobFor(scope, { service });
-    const run = { job, db, sandbox: endless, clock, servedBy: 'service' } as const;
+    const run = { job, db, sandbox: endless, servedBy: 'service' } as const;
     await runBackfill({ ...run, ...stoppedAt(4) });
     expect((await windowsOf(db))[0]).toMatchObject({ state: 'pending', pages: 4 });
     const before = endless.tokens.length;
@@ -148,7 +146,7 @@ describe('a cursor without end', () => {
     await using sandbox = await webServer((_, response) => {
       response.end(JSON.stringify({ data: ['US', 'DE'], has_more: true, next_token: `fresh ${asked++}` }));
     });
-    const run = runBackfill({ job: aJobFor(scope), db, sandbox, clock, servedBy: 'service' });
+    const run = runBackfill({ job: aJobFor(scope), db, sandbox, servedBy: 'service' });
     await expect(run).rejects.toThrow('without a new record');
     expect(asked).toBe(4);
   });
@@ -161,18 +159,18 @@ describe('a window whose cursor is well', () => {
       return { data: isNews ? page(40 * pages) : [], has_more: pages < 5 * limit - 1 };
     });
     const job = aJobFor(scope, { service });
-    const result = await runBackfill({ job, db, sandbox: quiet, clock, servedBy: 'service' });
+    const result = await runBackfill({ job, db, sandbox: quiet, servedBy: 'service' });
     expect(result).toMatchObject({ outcome: 'done', totals: { pages: 20, records: 200 } });
   });
 
   it('may bring only rows the table has, also when taken up half drained', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
-    await runBackfill({ job, db, sandbox, clock });
+    await runBackfill({ job, db, sandbox });
     const plan = { fullRefresh: true, retryRefused: false };
-    await runBackfill({ job, db, sandbox, clock, plan, ...stoppedAt(6) });
+    await runBackfill({ job, db, sandbox, plan, ...stoppedAt(6) });
     expect((await windowsOf(db))[0]).toMatchObject({ state: 'pending', is_compared: true });
-    const result = await runBackfill({ job, db, sandbox, clock });
+    const result = await runBackfill({ job, db, sandbox });
     expect(result).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_retracted: 0 } });
     expect(result.totals.pages).toBeGreaterThan(5);
   });
@@ -181,7 +179,7 @@ describe('a window whose cursor is well', () => {
     await using broken = await aService(({ pages }) => ({ data: [unreadable(pages)], has_more: pages < 9 }));
     const lenient = { service: { ...service, max_rejected_percent: 100 } };
     const job = aJobFor({ ...scope, to: '2026-11-20' }, lenient);
-    const result = await runSync({ job, db, sandbox: broken, clock, servedBy: 'service' });
+    const result = await runSync({ job, db, sandbox: broken, servedBy: 'service' });
     expect(result.totals.records_rejected).toBeGreaterThanOrEqual(9);
     expect(result.windows.failed).toBe(0);
   });

@@ -1,13 +1,11 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
   countries: ['US', 'DE'],
   topics: ['Inflation-Food'],
@@ -17,7 +15,7 @@ const scope = {
 const trouble = { kind: 'server-error', times: 1e6 } as const;
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
 
-const it = serving({ limits: null, clock, volume: 0.1 });
+const it = serving({ volume: 0.1 });
 
 describe('a run in which windows fail', () => {
   const service = { concurrency: 1, page_size: 1000, max_attempts: 1 };
@@ -27,7 +25,7 @@ describe('a run in which windows fail', () => {
     const job = aJobFor(scope, { step: 'P10D', service, budget });
     let asked = 0;
     sandbox.script([{ ...trouble, match: ({ path }) => path.includes('/feed/') && ++asked % 2 === 0 }]);
-    const result = await runBackfill({ job, db, sandbox, clock });
+    const result = await runBackfill({ job, db, sandbox });
     expect(result.windows.failed).toBeGreaterThan(0);
     expect(result.windows.drained).toBeGreaterThan(0);
     expect(result).toMatchObject({ outcome: 'budget', error: { kind: 'budget' } });
@@ -41,13 +39,13 @@ describe('a run in which windows fail', () => {
   });
 
   it('and whose live feed then finds the budget spent ends like that as well', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox();
     const recent = { ...scope, from: '2026-11-17', to: '2026-11-20' };
     // Two lists, the windows of two series, one live answer.
     const few = { requests_per_month: 5, reserve: 0 };
     const job = aJobFor(recent, { end_date: 'today', service, budget: few });
     sandbox.script([{ ...trouble, times: 1, match: ({ path }) => path.includes('/historical/') }]);
-    const result = await runSync({ job, db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox });
     expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
     expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
@@ -66,7 +64,6 @@ describe('a run in which windows fail', () => {
       job,
       db,
       sandbox,
-      clock,
       async aroundPage(ask) {
         if (first) {
           first = false;
@@ -124,7 +121,7 @@ describe('failures of the live feed', () => {
   it('that are scattered do not end a sync, however many they are', async ({ db, sandbox }) => {
     let asked = 0;
     sandbox.script([{ ...refusal, match: (request) => isLive(request) && ++asked % 2 === 0 }]);
-    const result = await runSync({ job, db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox });
     expect(asked).toBe(24);
     expect(result).toMatchObject({ outcome: 'incomplete', error: undefined });
     expect(result.live).toMatchObject({ series: 12, failed: 12 });
@@ -132,7 +129,7 @@ describe('failures of the live feed', () => {
 
   it('one after the other end it, long before all of its series were asked for', async ({ db, sandbox }) => {
     sandbox.script([{ ...refusal, match: isLive }]);
-    const result = await runSync({ job, db, sandbox, clock });
+    const result = await runSync({ job, db, sandbox });
     expect(result.live).toMatchObject({ series: 0, failed: 11 });
     expect(String(result.error)).toContain('422');
     expect(await countRows(db, 'live_sightings')).toBe(0);

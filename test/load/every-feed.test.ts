@@ -1,15 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type Sandbox, startSandbox } from '#sandbox';
+import type { Sandbox } from '#sandbox';
 import { catalog, type FeedName } from '../../src/feeds/catalog.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 type Days = { readonly from: string; readonly to: string };
 
 const feeds = [...catalog.values()].map((feed) => ({ feed, name: feed.name, ...feedCases[feed.name] }));
@@ -22,12 +22,12 @@ async function heldIn(
 ): Promise<string[]> {
   const [time] = table.key;
   const names = Object.keys(columns);
-  const { rows } = await sql<Record<string, unknown>>`
+  const rows = await sqlIn(db)<Record<string, unknown>>`
     select ${sql.ref(time)} as "at", ${sql.join(names.map((column) => sql.ref(column)))}
     from ${sql.table(`gmsi.${table.name}`)}
     where (${sql.ref(time)} at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
       and retracted_at is null
-  `.execute(db);
+  `;
   return rows
     .map((row) => JSON.stringify([(row.at as Date).toISOString(), ...names.map((name) => row[name])]))
     .sort();
@@ -52,24 +52,19 @@ function servedFor(
 
 /** All of a table's columns, to the last digit. */
 async function rowsOf(db: Warehouse, source: RawBuilder<unknown>): Promise<unknown[]> {
-  return (await sql`select t::text as row from ${source} as t order by 1`.execute(db)).rows;
+  return await sqlIn(db)`select t::text as row from ${source} as t order by 1`;
 }
 
-const it = serving({ limits: null, clock });
+const it = serving({});
 
 describe.each(feeds.filter(({ feed }) => feed.live))('the live twin of feed $name', (one) => {
   it('is read by a sync, and what both bring is one row', async ({ db }) => {
-    await using sandbox = await startSandbox({
-      limits: null,
-      clock,
-      tickerHistoryLimitDays: null,
-      volume: 0.5,
-    });
+    await using sandbox = await aSandbox({ tickerHistoryLimitDays: null, volume: 0.5 });
     const since = { from: '2026-11-18', to: '2026-11-20' };
     const job = aJobOf(one.name, { start_date: since.from, end_date: 'today' });
 
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
-    const synced = await runSync({ job, db, sandbox, clock });
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
+    const synced = await runSync({ job, db, sandbox });
     expect(synced).toMatchObject({
       outcome: 'done',
       live: { series: one.series.length, failed: 0 },
@@ -85,8 +80,7 @@ describe.each(feeds)('feed $name', (one) => {
   it('is loaded exactly, stays covered, retracts, and can be asked for as it was', async ({ db }) => {
     let now: string;
     const moving = () => new Date(now);
-    await using sandbox = await startSandbox({
-      limits: null,
+    await using sandbox = await aSandbox({
       clock: moving,
       tickerHistoryLimitDays: null,
       volume: 0.6,
@@ -103,7 +97,7 @@ describe.each(feeds)('feed $name', (one) => {
       expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
       expect(await heldIn(db, one, of)).toEqual(servedFor(sandbox, one, of));
       await expectNothingLost(db);
-      const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+      const rows = await sqlIn(db)<{ at: string }>`select clock_timestamp()::text as at`;
       states.push({ ...rows[0]!, rows: await rowsOf(db, table) });
       return result.totals;
     };
@@ -119,9 +113,9 @@ describe.each(feeds)('feed $name', (one) => {
 
     // Then the service returns it all again.
     await loadAt('2026-10-11T00:00:00Z');
-    const { rows: reasons } = await sql<{ reason: string }>`
+    const reasons = await sqlIn(db)<{ reason: string }>`
       select reason from gmsi.revisions where table_name = ${one.feed.table.name}
-      union select reason from gmsi.headline_revisions`.execute(db);
+      union select reason from gmsi.headline_revisions`;
     expect(reasons.map(({ reason }) => reason)).toEqual(expect.arrayContaining(['retracted', 'returned']));
     const asOf = sql.table(`gmsi.${one.feed.table.name}_as_of`);
     for (const { at, rows } of states)
@@ -130,10 +124,10 @@ describe.each(feeds)('feed $name', (one) => {
     // One row of the table that is deleted is noticed in every feed. Not of the day after, which is asked for, too, but not
     // covered.
     const day = sql`(${sql.ref(one.feed.table.key[0])} at time zone 'UTC')::date`;
-    const { rows } = await sql<{ day: string }>`
+    const rows = await sqlIn(db)<{ day: string }>`
       delete from ${table} where (tableoid, ctid) in (
         select tableoid, ctid from ${table} where ${day} <= ${of.to}::date limit 1)
-      returning ${day}::text as day`.execute(db);
+      returning ${day}::text as day`;
     expect(await lostRows(db)).toMatchObject(rows.map(({ day }) => ({ first_day: day, last_day: day })));
     expect(rows).toHaveLength(1);
   });
@@ -150,11 +144,11 @@ it("each combination of a job's presets is a series of its own", async ({ db, sa
     end_date: of.to,
     parameters: { language_preset: ['en', 'de,fr'], topic_preset: 'Supply,Price Action' },
   });
-  expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
-  const { rows } = await sql<{ variant: string; ids: string[] }>`
+  expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
+  const rows = await sqlIn(db)<{ variant: string; ids: string[] }>`
     select variant, array_agg(headline_id::text order by headline_id) as ids from gmsi.ticker_headlines
     where (published_at at time zone 'UTC')::date between ${of.from}::date and ${of.to}::date
-    group by 1 order by 1`.execute(db);
+    group by 1 order by 1`;
   expect(rows).toEqual(
     ['language_preset=de%2Cfr', 'language_preset=en'].map((language) => {
       const variant = `${language}&topic_preset=Supply%2CPrice+Action`;
@@ -170,7 +164,7 @@ describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants)
   it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async ({
     db,
   }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, tickerHistoryLimitDays: null });
+    await using sandbox = await aSandbox({ tickerHistoryLimitDays: null });
     const table = sql.table(`gmsi.${one.feed.table.name}`);
     const asked: Record<string, string>[] = [];
     const match = ({ path, query }: { path: string; query: Readonly<Record<string, string>> }) => {
@@ -181,7 +175,7 @@ describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants)
     const load = async (days: object, align: object) => {
       const parameters = { ...(one.job.parameters as object | undefined), sparse: false, ...align };
       const job = aJobOf(one.name, { ...days, parameters, service: { end_date: 'inclusive' } });
-      return runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+      return runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
     };
     const days = { start_date: '2026-10-01', end_date: '2026-10-04' };
     for (const align of [{}, { align_to_period_end: false }, { align_to_period_end: true }])
@@ -192,11 +186,11 @@ describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants)
     // The model is in the path.
     expect(asked.filter((query) => 'model' in query || query.sparse !== 'false')).toEqual([]);
 
-    const { rows } = await sql`
+    const rows = await sqlIn(db)`
       select hour_stamp, count(*)::int as hours, min(hour_ends_at) = min(published_at) as is_end,
              bool_and(extract(epoch from hour_ends_at - published_at) = case hour_stamp when 'end' then 0 else 3600 end) as ends,
              min(hour_ends_at) as first, max(hour_ends_at) as last
-      from ${table} group by 1 order by 1`.execute(db);
+      from ${table} group by 1 order by 1`;
     const first = rows[0] as { hours: number; first: Date; last: Date };
     expect(first.hours).toBeGreaterThan(50);
     expect(rows).toEqual([
@@ -206,9 +200,9 @@ describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants)
     ]);
     expect(first.last.toISOString()).toBe('2026-10-05T00:00:00.000Z');
 
-    const { rows: midnight } = await sql<{ hours: number }>`
+    const midnight = await sqlIn(db)<{ hours: number }>`
       select count(*)::int as hours from ${table}
-      where hour_stamp = 'end' and published_at = '2026-10-03 00:00+00'`.execute(db);
+      where hour_stamp = 'end' and published_at = '2026-10-03 00:00+00'`;
     expect(midnight[0]!.hours).toBeGreaterThan(0);
     const again = await load({ ...days, start_date: '2026-10-03' }, { align_to_period_end: true });
     expect(again.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });

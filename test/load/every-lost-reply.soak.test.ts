@@ -9,7 +9,7 @@ import { aWorker, loadsEnded, registered } from '../support/a-worker.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn } from '../support/warehouse-state.ts';
 import { isLoaded, job, type Kind, load, loseEachReply, scope, settings } from './losing-replies.ts';
 
 const workerJob = jobFor(scope, { ...settings, schedule: { backfill: '0 1 * * *' } });
@@ -106,10 +106,9 @@ const kinds: Readonly<Record<string, Kind>> = {
     async after(setting) {
       await isLoaded(setting);
       expect(setting.sandbox.stats()).toMatchObject({ pagesServedTwice: 0 });
-      const { rows } =
-        await sql`select job from gmsi.schedules where process_id is not null or due_at is not null`.execute(
-          setting.warehouse.db,
-        );
+      const rows = await sqlIn(
+        setting.warehouse.db,
+      )`select job from gmsi.schedules where process_id is not null or due_at is not null`;
       expect(rows).toEqual([]);
       expect(await countRows(setting.warehouse.db, 'processes')).toBe(1);
     },

@@ -1,14 +1,12 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type SandboxOptions, startSandbox } from '#sandbox';
+import type { SandboxOptions } from '#sandbox';
 import { expectNothingLost } from '../support/lost-rows.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
-
-const clock = () => new Date('2026-11-20T12:00:00Z');
 
 /** Two months that meet, so that windows end within them. */
 const scope: TruthScope = {
@@ -50,8 +48,8 @@ describe('what is held after a backfill is exactly what is served', () => {
         from: '2026-09-21',
         to: '2026-09-30',
       };
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, records: { ids } });
-      await runBackfill({ job: aJobFor(world), db, sandbox, clock });
+      await using sandbox = await aSandbox({ volume: 0.5, records: { ids } });
+      await runBackfill({ job: aJobFor(world), db, sandbox });
       const truth = world.countries.flatMap((country) =>
         world.topics.flatMap((topic) => sandbox.truth({ ...world, country, topic })),
       );
@@ -66,12 +64,12 @@ describe('what is held after a backfill is exactly what is served', () => {
   );
 
   it('for each match type, without one disturbing the rows or the coverage of another', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.1 });
+    await using sandbox = await aSandbox({ volume: 0.1 });
     const one = { ...scope, countries: ['US'], topics: ['Governance/Corruption'] };
     const types = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
     for (const matchType of types) {
       const job = aJobFor({ ...one, matchType });
-      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
     }
     for (const matchType of types) {
       const mine = { ...one, matchType };
@@ -87,9 +85,9 @@ describe('what is held after a backfill is exactly what is served', () => {
 
 async function holdsTheTruth(options: SandboxOptions, overrides: Record<string, unknown> = {}) {
   await using warehouse = await aWarehouse();
-  await using sandbox = await startSandbox({ limits: null, clock, ...options });
+  await using sandbox = await aSandbox({ ...options });
   const job = aJobFor(scope, { step: 'P12D', ...overrides });
-  const result = await runBackfill({ job, db: warehouse.db, sandbox, clock });
+  const result = await runBackfill({ job, db: warehouse.db, sandbox });
   const truth = { ...scope, ids: options.records?.ids ?? true };
   const served = servedBy(sandbox, truth);
   expect(served.length).toBeGreaterThan(10);

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const moment = { now: new Date('2026-11-20T12:00:00Z'), firstUnsettled: '2026-11-17' };
 const scope = {
@@ -58,11 +58,11 @@ describe('the forecast of a schedule', () => {
 
   it('reckons with how quiet series are, if they have been polled', async ({ db }) => {
     // Silent for four days: polled once a day.
-    await sql`
+    await sqlIn(db)`
       insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls)
       select 'gmsi-headlines', 'US', topic, '', 'COMBINED', '', '2026-11-20 11:15Z', '2026-11-16 11:15Z', 90
       from unnest(array['Inflation-Food', 'Tension']) as topic
-    `.execute(db);
+    `;
     const plain = await forecastSchedule(db, aJob(seldom), scope, moment);
     expect(plain!.adaptiveSyncRequests).toBe(2 * 120 * 2 + 2 * 30 * 2);
     expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });

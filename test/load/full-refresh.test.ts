@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { countRows, coverageOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
   countries: ['US'],
   topics: ['Inflation-Food', 'Policy Outlook'],
@@ -19,7 +17,7 @@ it('draining covered days again asks for every window again, and writes and reje
   db,
 }) => {
   const records = { ids: false };
-  await using sandbox = await startSandbox({ limits: null, clock, records, volume: 0.15 });
+  await using sandbox = await aSandbox({ records, volume: 0.15 });
   const job = aJobFor(scope, { service: { page_size: 30 } });
   const drift = ['no-time', 'no-score', 'not-an-object', 'nul-character', 'lone-surrogate'] as const;
   // Each window's first page drifts in the same way both times.
@@ -27,14 +25,14 @@ it('draining covered days again asks for every window again, and writes and reje
     sandbox.script([{ kind: 'drift', drifts: drift, times: 1e6, match: ({ token }) => token === null }]);
 
   script();
-  const first = await runBackfill({ job, db, sandbox, clock });
+  const first = await runBackfill({ job, db, sandbox });
   const before = await everything(db);
   expect(before.rejected).toHaveLength(first.totals.records_rejected);
   expect(before.rejected.length).toBeGreaterThanOrEqual(4);
 
   const { requests, pages } = sandbox.stats();
   script();
-  const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+  const second = await runBackfill({ job, db, sandbox, plan: refresh });
   expect(second).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_changed: 0 } });
   expect(second.totals.records).toBe(first.totals.records);
   expect(await everything(db)).toEqual(before);

@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
-
-const clock = () => new Date('2026-11-20T12:00:00Z');
 
 describe('whatever the service refuses, and however often', () => {
   const scope = {
@@ -33,7 +30,7 @@ describe('whatever the service refuses, and however often', () => {
     await fc.assert(
       fc.asyncProperty(setting, async ({ begins, transient, share, step, order, concurrency }) => {
         await using warehouse = await aWarehouse();
-        await using sandbox = await startSandbox({ limits: null, clock, volume: 0.02 });
+        await using sandbox = await aSandbox({ volume: 0.02 });
         const { db } = warehouse;
         const begin = (series: string) => day(begins[all.indexOf(series)]!);
         let asked = 0;
@@ -50,7 +47,7 @@ describe('whatever the service refuses, and however often', () => {
         for (let left = true; left; ) {
           refused.length = 0;
           flukes = 0;
-          await runBackfill({ job, db, sandbox, clock });
+          await runBackfill({ job, db, sandbox });
           expect(refused.length).toBeLessThanOrEqual(2 * all.length + 2 * concurrency + 2 * flukes);
           left = false;
           for (const { country, topic, state, first_day } of await windowsOf(db)) {
@@ -72,13 +69,13 @@ describe('whatever the service refuses, and however often', () => {
 });
 
 it('series keep no others from being loaded, though many empty ones go first', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.03 });
+  await using sandbox = await aSandbox({ volume: 0.03 });
   const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
   // Countries are drained from the last one on.
   const many = { countries: ['AU', 'ZA', 'US', 'SE', 'NO'], topics, from: '2026-08-01', to: '2026-11-15' };
   const job = aJobFor(many, { step: 'P30D' });
   refusing(sandbox, (series) => !series.startsWith('AU'));
-  for (let run = 0; run < 3; run++) await runBackfill({ job, db, sandbox, clock });
+  for (let run = 0; run < 3; run++) await runBackfill({ job, db, sandbox });
   const loaded = { ...many, countries: ['AU'] };
   expect(await heldBy(db, loaded)).toEqual(servedBy(sandbox, loaded));
 });

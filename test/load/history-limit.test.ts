@@ -1,15 +1,13 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { askedAgain } from '../../src/warehouse/tables/refusals.ts';
 import { refusing, seriesOf } from '../support/refusing.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const historyLimitDays = 100;
 const words = 'start_date must not be before 2026-08-12';
 const period = { from: '2026-05-20', to: '2026-09-16' };
@@ -18,7 +16,7 @@ const several = { ...period, countries: ['US', 'DE'], topics: ['Inflation-Food',
 
 const statesOf = async (db: Warehouse) => new Set((await windowsOf(db)).map(({ state }) => state));
 
-const it = serving({ limits: null, clock, volume: 0.03 });
+const it = serving({ volume: 0.03 });
 
 describe('a service that does not answer windows older than its history limit', () => {
   it.for([
@@ -27,11 +25,11 @@ describe('a service that does not answer windows older than its history limit', 
   ] as const)('is asked for little in vain: %s', async ([_, countries, order, concurrency], { db }) => {
     // Most windows are never asked for, and cost nothing.
     const scope = { ...one, countries, from: '2026-01-01' };
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
+    await using sandbox = await aSandbox({ historyLimitDays, volume: 0.03 });
     const series = scope.countries.length * scope.topics.length;
     const job = aJobFor(scope, { step: 'P10D', order, service: { concurrency } });
     const requests = watchRequests(sandbox);
-    const result = await runBackfill({ job, db, sandbox, clock });
+    const result = await runBackfill({ job, db, sandbox });
     expect(result.outcome).toBe('incomplete');
 
     const windows = await windowsOf(db);
@@ -53,7 +51,7 @@ describe('a service that does not answer windows older than its history limit', 
     const asked = new Set<string>();
     for (let run = 0; run < 3; run++) {
       const again = watchRequests(sandbox);
-      expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
+      expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'incomplete' });
       expect(again.length).toBeGreaterThan(0);
       expect(again.length).toBeLessThanOrEqual(series);
       for (const request of again) asked.add(`${seriesOf(request)} ${request.query.start_date}`);
@@ -63,24 +61,24 @@ describe('a service that does not answer windows older than its history limit', 
 
     // With the limit, not a day that the service answers is lost with the older ones of its window.
     const limited = aJobFor(scope, { step: 'P10D', history_limit: '2026-08-12' });
-    expect(await runBackfill({ job: limited, db, sandbox, clock })).toMatchObject({ outcome: 'done' });
+    expect(await runBackfill({ job: limited, db, sandbox })).toMatchObject({ outcome: 'done' });
     const inReach = { ...scope, from: '2026-08-12' };
     expect(await heldBy(db, inReach)).toEqual(servedBy(sandbox, inReach));
   });
 
   it('costs a run of many series no more than the bound, and gives each of them its turn', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.02 });
+    await using sandbox = await aSandbox({ historyLimitDays, volume: 0.02 });
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress'];
     const countries = ['US', 'DE', 'NO', 'GB', 'FR', 'SE', 'DK'];
     const many = { topics, countries, from: '2026-07-01', to: '2026-09-10' };
     expect(many.countries.length * topics.length).toBeGreaterThan(askedAgain);
     const job = aJobFor(many, { step: 'P30D' });
-    const first = await runBackfill({ job, db, sandbox, clock });
+    const first = await runBackfill({ job, db, sandbox });
     expect(first.windows).toMatchObject({ failed: 0, pending: 0 });
     const asked = new Set<string>();
     for (let run = 0; run < 3; run++) {
       const again = watchRequests(sandbox);
-      await runBackfill({ job, db, sandbox, clock });
+      await runBackfill({ job, db, sandbox });
       expect(again).toHaveLength(askedAgain);
       for (const request of again) asked.add(seriesOf(request));
     }
@@ -90,11 +88,11 @@ describe('a service that does not answer windows older than its history limit', 
   it('that has come to answer them is asked for the rest if that is wanted', async ({ db, sandbox }) => {
     const job = aJobFor(one, { step: 'P15D' });
     {
-      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-      expect((await runBackfill({ job, db, sandbox, clock })).windows.refused).toBeGreaterThan(5);
+      await using sandbox = await aSandbox({ historyLimitDays, volume: 0.03 });
+      expect((await runBackfill({ job, db, sandbox })).windows.refused).toBeGreaterThan(5);
     }
     const plan = { fullRefresh: false, retryRefused: true };
-    const result = await runBackfill({ job, db, sandbox, clock, plan });
+    const result = await runBackfill({ job, db, sandbox, plan });
     expect(result).toMatchObject({ outcome: 'done', windows: { refused: 0, failed: 0 } });
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
@@ -102,11 +100,11 @@ describe('a service that does not answer windows older than its history limit', 
   it('that has come to answer them is noticed by the next runs by themselves', async ({ db, sandbox }) => {
     const job = aJobFor(several, { step: 'P30D' });
     {
-      await using sandbox = await startSandbox({ limits: null, clock, historyLimitDays, volume: 0.03 });
-      await runBackfill({ job, db, sandbox, clock });
+      await using sandbox = await aSandbox({ historyLimitDays, volume: 0.03 });
+      await runBackfill({ job, db, sandbox });
     }
-    await runBackfill({ job, db, sandbox, clock });
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    await runBackfill({ job, db, sandbox });
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
   });
 });
@@ -123,10 +121,10 @@ describe('refusals that pass', () => {
       if (isDue) left.set(series, left.get(series)! - 1);
       return isDue;
     });
-    const first = await runBackfill({ job, db, sandbox, clock });
+    const first = await runBackfill({ job, db, sandbox });
     expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
     const requests = watchRequests(sandbox);
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
     expect(requests.length).toBeLessThanOrEqual(first.windows.refused);
     expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
   });
@@ -135,10 +133,10 @@ describe('refusals that pass', () => {
     const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
     const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
     refusing(sandbox, (series) => series === 'US Policy Outlook');
-    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox, clock });
+    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
     expect((await windowsOf(db)).some(({ state }) => state === 'refused')).toBe(true);
     sandbox.script([]);
-    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox, clock });
+    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
     const recent = { ...scope, from: '2026-11-13' };
     expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
   });
@@ -153,14 +151,14 @@ it('a hole in a series hides what lies below it only until it is asked for again
   const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';
   refusing(sandbox, (series, from) => series === 'US Inflation-Food' && isHole(from));
   // One window a run: those of the hole, then the one below them.
-  for (let run = 0; run < 5; run++) await runBackfill({ job, db, sandbox, clock });
+  for (let run = 0; run < 5; run++) await runBackfill({ job, db, sandbox });
   const rest = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
   expect(rest.every(({ first_day, country }) => country === 'US' && isHole(first_day))).toBe(true);
   const below = { ...scope, to: '2026-05-30' };
   expect(await heldBy(db, below)).toEqual(servedBy(sandbox, below));
   // What stays refused, though older days are answered, does not cost every run a request for good.
-  await runBackfill({ job, db, sandbox, clock });
+  await runBackfill({ job, db, sandbox });
   const requests = watchRequests(sandbox, []);
-  await runBackfill({ job, db, sandbox, clock });
+  await runBackfill({ job, db, sandbox });
   expect(requests.length).toBeLessThanOrEqual(askedAgain);
 });

@@ -1,12 +1,11 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { runProbe } from '../support/run-probe.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -19,12 +18,7 @@ it.for(['inclusive', 'exclusive'] as const)(
   'once a probe has learned that end_date is %s, a job asks without overlap; one that says otherwise is followed, and warned about',
   async (endDate, { db }) => {
     const clock = jumpingClock(now);
-    await using sandbox = await startSandbox({
-      limits: null,
-      volume: 0.2,
-      endDate,
-      clock: () => new Date(clock.now()),
-    });
+    await using sandbox = await aSandbox({ volume: 0.2, endDate, clock: () => new Date(clock.now()) });
     await runProbe({ db, sandbox, clock });
     const requests = watchRequests(sandbox);
     const job = aJobFor(one, { order: 'oldest-first', service: { concurrency: 1 } });

@@ -1,15 +1,13 @@
 import pg from 'pg';
 import { expect, vi } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Page } from '../../src/service/page.ts';
 import { aLog } from '../support/a-log.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 
@@ -19,7 +17,7 @@ it.skipIf(isMoved)(
     timeout: 90_000,
   },
   async ({ warehouse }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     const { db, url } = warehouse;
     await setAsOfDelay(db, 2_000);
     const { log, lines } = aLog();
@@ -30,7 +28,7 @@ it.skipIf(isMoved)(
       if (++asked === 9) await other.query('begin; lock table gmsi.headlines');
       return ask();
     };
-    const loading = runBackfill({ job, db, sandbox, clock, log, aroundPage });
+    const loading = runBackfill({ job, db, sandbox, log, aroundPage });
     await vi.waitFor(
       () =>
         expect(lines).toContainEqual(

@@ -1,13 +1,13 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { type Sandbox, startSandbox } from '#sandbox';
+import type { Sandbox } from '#sandbox';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { aJobFor, runBackfill, usualClock } from '../support/run-backfill.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aSandbox } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn } from '../support/warehouse-state.ts';
 
 /*
  * For each kind of work: the reply to its n-th message is lost, for every n, after the server has executed it. Each time, the work
@@ -65,7 +65,7 @@ export const load = ({ warehouse, sandbox }: Place) => runBackfill({ job, db: wa
 /** Does a kind of work on a warehouse of its own, with the reply to the `nth` message lost. @returns false if it has fewer */
 async function losing(nth: number, { given = aWarehouse, before, work, after }: Kind): Promise<boolean> {
   await using warehouse = await given();
-  await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
+  await using sandbox = await aSandbox({ volume: 0.3 });
   await before?.({ warehouse, sandbox });
   await using proxy: CuttingProxy = await aCuttingProxy(warehouse.url);
   await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 4);
@@ -73,9 +73,7 @@ async function losing(nth: number, { given = aWarehouse, before, work, after }: 
   await work({ warehouse, sandbox, db, url: proxy.url });
   if (proxy.lost === 0) return false;
   await after({ warehouse, sandbox });
-  const { rows: unended } = await sql`select command from gmsi.loads where outcome is null`.execute(
-    warehouse.db,
-  );
+  const unended = await sqlIn(warehouse.db)`select command from gmsi.loads where outcome is null`;
   expect(unended, 'a load without an end').toEqual([]);
   expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
   return true;

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
 import { Secret } from '../../src/secret.ts';
@@ -9,11 +8,11 @@ import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importi
 import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJobFor, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 /* The server has committed rows, and its reply is lost: their place shows it. */
 
@@ -29,7 +28,7 @@ const theCommit = /refuse_late_commit/;
 /** The number of the commit of a page or batch, if all are of one month: the first commit is that of its partition. */
 const commitOf = (nth: number) => nth + 1;
 
-const it = serving({ limits: null, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 
 /** Works by a connection that loses one reply. */
 async function losingOne<Done>(
@@ -75,9 +74,9 @@ it('the last page of a refresh retracts once what is gone, and counts it', async
   const truth = servedBy(sandbox, scope);
   const pages = Math.ceil(truth.length / pageSize);
   // One row is known by another id, so it is gone, and a new one appears.
-  await sql`
+  await sqlIn(db)`
     update gmsi.headlines set headline_id = gen_random_uuid(), changed_at = now()
-    where headline_id = (select headline_id from gmsi.headlines order by 1 limit 1)`.execute(db);
+    where headline_id = (select headline_id from gmsi.headlines order by 1 limit 1)`;
   const result = await losingOne(warehouse, (db, proxy) =>
     runBackfill({
       job,
@@ -125,18 +124,12 @@ it('a page with corrected times retracts the others once, and counts them', asyn
     outcome: 'done',
     totals: { rows_inserted: moved, rows_changed: 0, rows_retracted: moved },
   });
-  const { rows: reasons } =
-    await sql`select reason, count(*) from gmsi.headline_revisions group by 1`.execute(db);
+  const reasons = await sqlIn(db)`select reason, count(*) from gmsi.headline_revisions group by 1`;
   expect(reasons).toEqual([{ reason: 'moved', count: moved }]);
 });
 
 it('a live answer is committed and counted once', async ({ warehouse, db }) => {
-  await using sandbox = await startSandbox({
-    limits: null,
-    clock: usualClock,
-    volume: 3,
-    historicalDelayMinutes: 600,
-  });
+  await using sandbox = await aSandbox({ volume: 3, historicalDelayMinutes: 600 });
   const now = { ...scope, from: '2026-11-18', to: '2026-11-20' };
   const result = await losingOne(warehouse, (db, proxy) =>
     runSync({
@@ -170,7 +163,7 @@ it.for([1, 2])('batch %i of an import is committed and counted once', async (nth
     loads: [{ totals: { records: 2500, rows_inserted: 2500 } }],
   });
   expect(await countRows(db, 'headlines')).toBe(2500);
-  const { rows } = await sql`select records, rows_inserted from gmsi.imported_files`.execute(db);
+  const rows = await sqlIn(db)`select records, rows_inserted from gmsi.imported_files`;
   expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
 });
 
@@ -197,10 +190,8 @@ it('a batch of a repair is committed and counted once, and so are rows that it f
   expect(await countRows(db, 'rejected_records')).toBe(truth.length);
   expect(await repaired({ published_at: ['pubTime'] })).toMatchObject({ rows: truth.length });
   expect(await repaired({ topic_probability: ['tp'] })).toMatchObject({ rowsFilled: truth.length });
-  const { rows } = await sql`
-    select pages, records, rows_inserted, rows_changed from gmsi.loads where command = 'repair' order by 1, 2`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)`
+    select pages, records, rows_inserted, rows_changed from gmsi.loads where command = 'repair' order by 1, 2`;
   const batches = Math.ceil(truth.length / 40);
   expect(rows).toEqual([
     { pages: batches, records: 0, rows_inserted: 0, rows_changed: truth.length },

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const refresh = { fullRefresh: true, retryRefused: false };
 const day = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-08', to: '2026-09-11' };
@@ -47,31 +47,29 @@ interface Version {
 
 /** Every row of an id, with the reasons for which its versions were replaced. */
 async function rowsOf(db: Warehouse, { id }: Sent): Promise<Version[]> {
-  const { rows } = await sql<Version>`
+  const rows = await sqlIn(db)<Version>`
     select to_char(published_at at time zone 'UTC', 'DD HH24:MI') as at,
            to_char(moved_from at time zone 'UTC', 'DD HH24:MI') as from, is_backfilled, retracted_at is null as stands,
            array(select reason from gmsi.headline_revisions r
                  where (r.country, r.topic, r.match_type, r.published_at, r.headline_id)
                      = (h.country, h.topic, h.match_type, h.published_at, h.headline_id) order by known_from) as reasons
-    from gmsi.headlines h where headline_id = ${id}::uuid order by published_at`.execute(db);
+    from gmsi.headlines h where headline_id = ${id}::uuid order by published_at`;
   return rows;
 }
 
 /** How many headlines stood at any moment since all were loaded. */
 async function everCounted(db: Warehouse): Promise<Set<number>> {
-  const { rows } = await sql<{ count: number }>`
+  const rows = await sqlIn(db)<{ count: number }>`
     select distinct (select count(*)::int from gmsi.headlines_as_of(moment) where retracted_at is null) as count
     from (select distinct changed_at as moment from gmsi.headlines union select known_from from gmsi.headline_revisions) as m
-    where moment >= (select max(first_seen_at) from gmsi.headlines)`.execute(db);
+    where moment >= (select max(first_seen_at) from gmsi.headlines)`;
   return new Set(rows.map(({ count }) => count));
 }
 
 /** How many headlines became known at two times. */
 async function enteredTwice(db: Warehouse): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) from (select headline_id from gmsi.headlines_point_in_time group by 1 having count(distinct entered_at) > 1) as twice`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)<{ count: number }>`
+    select count(*) from (select headline_id from gmsi.headlines_point_in_time group by 1 having count(distinct entered_at) > 1) as twice`;
   return rows[0]!.count;
 }
 
@@ -127,14 +125,12 @@ describe('a headline of which the service corrects the time', () => {
     const moved = Object.keys(by).length;
     const { totals } = await again(by);
     expect(totals).toMatchObject({ rows_inserted: moved, rows_changed: 0, rows_retracted: moved });
-    const { rows: reasons } = await sql`
-      select reason, count(*), count(distinct headline_id) as ids from gmsi.headline_revisions group by 1`.execute(
-      db,
-    );
+    const reasons = await sqlIn(db)`
+      select reason, count(*), count(distinct headline_id) as ids from gmsi.headline_revisions group by 1`;
     expect(reasons).toEqual([{ reason: 'moved', count: moved, ids: moved }]);
-    const { rows: linked } = await sql<{ id: string; minutes: number }>`
+    const linked = await sqlIn(db)<{ id: string; minutes: number }>`
       select headline_id as id, (extract(epoch from published_at - moved_from) / 60)::int as minutes from gmsi.headlines
-      where moved_from is not null`.execute(db);
+      where moved_from is not null`;
     expect(Object.fromEntries(linked.map(({ id, minutes }) => [id, minutes]))).toEqual(by);
 
     const again2 = await again(by);
@@ -256,7 +252,7 @@ it('counts once if the live feed has the corrected time first, and the historica
     },
   });
   const record = answered.at(answered.length / 2)!;
-  const { rows } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(db);
+  const rows = await sqlIn(db)<{ count: number }>`select count(*) from gmsi.headlines`;
   const sync = (isCorrected: (isLive: boolean) => boolean) =>
     runSync({
       ...run,

@@ -1,15 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { repair } from '../../src/load/repair.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
-import { aJob, runBackfill, runSync, usualClock } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aSandbox, it } from '../support/serving.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 /** Answers that are good at first sight, and what may be concluded from them. */
@@ -23,7 +21,7 @@ const job = aJob({
 });
 
 async function headlines(db: Warehouse): Promise<string[]> {
-  const { rows } = await sql<{ headline: string }>`select distinct headline from gmsi.headlines`.execute(db);
+  const rows = await sqlIn(db)<{ headline: string }>`select distinct headline from gmsi.headlines`;
   return rows.map(({ headline }) => headline);
 }
 
@@ -201,7 +199,7 @@ describe('a refusal of the page size', () => {
   });
 
   it('is helped by the setting on the live feed, too', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock: usualClock });
+    await using sandbox = await aSandbox();
     const requests = watchRequests(sandbox);
     const smaller = aJob({ start_date: '2026-11-18', end_date: 'today', service: { page_size: 500 } });
     await runSync({ job: smaller, db, sandbox });
@@ -232,7 +230,7 @@ it('a refusal that lasts is requested again by a few loads, and then once a day'
   for (let load = 0; load < 8; load++)
     expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'incomplete' });
   expect(service.asked).toHaveLength(6);
-  await sql`update gmsi.windows set finished_at = finished_at - interval '1 day'`.execute(db);
+  await sqlIn(db)`update gmsi.windows set finished_at = finished_at - interval '1 day'`;
   for (const _ of [1, 2]) await runBackfill({ job, db, sandbox: service });
   expect(service.asked).toHaveLength(7);
 });

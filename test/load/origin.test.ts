@@ -1,10 +1,9 @@
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { ConfigError } from '../../src/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { hasAnswered } from '../../src/warehouse/tables/origin.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
@@ -22,7 +21,7 @@ describe('headlines of the service and headlines of a sandbox', () => {
   ] as const)(
     'do not mix: what the %s has filled takes nothing from the %s',
     async ([first, then, why], { db }) => {
-      await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+      await using sandbox = await aSandbox({ volume: 0.3 });
       const filled = await runBackfill({ job: aJobFor(scope), db, sandbox, servedBy: first });
       expect(filled.outcome).toBe('done');
       const rows = await countRows(db, 'headlines');
@@ -42,8 +41,8 @@ describe('headlines of the service and headlines of a sandbox', () => {
   );
 
   it('come from every address that has answered, and from no other', async ({ db }) => {
-    await using one = await startSandbox({ limits: null, volume: 0.3 });
-    await using other = await startSandbox({ limits: null, volume: 0.3 });
+    await using one = await aSandbox({ volume: 0.3 });
+    await using other = await aSandbox({ volume: 0.3 });
     for (const [sandbox, job] of [one, other, one].map((it, n) => [it, n === 0 ? scope : wider] as const))
       await runBackfill({ job: aJobFor(job), db, sandbox });
     expect(await addresses(db)).toEqual([`${one.url}/v1`, `${other.url}/v1`]);
@@ -52,7 +51,7 @@ describe('headlines of the service and headlines of a sandbox', () => {
   });
 
   it('do not share lookups either', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await aSandbox();
     await db.insertInto('gmsi.origin').values({ served_by: 'service' }).execute();
     await expect(runBackfill({ job: aJobFor(scope), db, sandbox })).rejects.toThrow(ConfigError);
     expect(await countRows(db, 'countries')).toBe(0);

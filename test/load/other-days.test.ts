@@ -5,8 +5,7 @@ import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
-const it = serving({ limits: null, clock, volume: 1 });
+const it = serving({ volume: 1 });
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 1000 } });
 
@@ -27,7 +26,7 @@ it.for([
 ])(
   'a window whose answer has $old of $records records of other days covers none',
   async ({ records, old, says }, { db, sandbox }) => {
-    const result = await runBackfill({ job, db, sandbox, clock, aroundPage: answering(records, old) });
+    const result = await runBackfill({ job, db, sandbox, aroundPage: answering(records, old) });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });
     expect((await windowsOf(db))[0]!.last_error).toContain(says);
     expect(await coverageOf(db)).toEqual({});
@@ -35,7 +34,7 @@ it.for([
 );
 
 it('one record of another day among many costs no day', async ({ db, sandbox }) => {
-  const result = await runBackfill({ job, db, sandbox, clock, aroundPage: answering(33, 1) });
+  const result = await runBackfill({ job, db, sandbox, aroundPage: answering(33, 1) });
   expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 1 } });
   expect(await countRows(db, 'headlines')).toBe(32);
 });

@@ -5,7 +5,7 @@ import { planRefresh } from '../../src/plan/plan-refresh.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
-import { aWindowIn, coverIn } from '../support/warehouse-state.ts';
+import { aWindowIn, coverIn, sqlIn } from '../support/warehouse-state.ts';
 
 const today = Temporal.PlainDate.from('2026-11-20');
 const topic = 'Tension';
@@ -38,9 +38,9 @@ const covers = (db: Warehouse, country: string, days: string) => coverIn(db, day
 
 /** The windows that are to be drained. */
 async function planned(db: Warehouse) {
-  const { rows } = await sql<{ window: string }>`
+  const rows = await sqlIn(db)<{ window: string }>`
     select concat_ws(' ', country, first_day, last_day) as window from gmsi.windows
-    where state = 'pending' order by 1`.execute(db);
+    where state = 'pending' order by 1`;
   return rows.map(({ window }) => window);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { type SeenRequest, startSandbox } from '#sandbox';
+import type { SeenRequest } from '#sandbox';
 import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
@@ -11,7 +11,7 @@ const series = 'US Inflation-Food COMBINED';
 /** One window at a time, so that requests come in the order of the plan. */
 const inTurn = { end_date: 'inclusive', concurrency: 1 };
 
-const it = serving({ limits: null, volume: 0.1 });
+const it = serving({ volume: 0.1 });
 
 describe('the order of draining', () => {
   it.for([
@@ -29,7 +29,7 @@ describe('the order of draining', () => {
   });
 
   it('begins with what is half drained, however old it is', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await aSandbox();
     const scope = { ...us, from: '2026-03-01', to: '2026-03-30' };
     const service = { ...inTurn, page_size: 20 };
     const oldest = aJobFor(scope, { step: 'P10D', order: 'oldest-first', service });
@@ -52,7 +52,7 @@ describe('days that may still change', () => {
   it('are loaded, not covered, and loaded again the next day, across a 29 February', async ({ db }) => {
     let now = new Date('2028-03-02T00:00:01Z');
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock });
+    await using sandbox = await aSandbox({ volume: 0.3, clock });
     const scope = { ...us, from: '2028-02-20', to: '2028-03-02' };
     const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: inTurn }, scope.to);
 
@@ -73,7 +73,7 @@ describe('days that may still change', () => {
   it('are judged by the day on which a drain begins, though it ends after midnight', async ({ db }) => {
     let now = new Date('2026-11-19T23:59:59Z');
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox({ clock });
     const scope = { ...us, from: '2026-11-10', to: '2026-11-19' };
     const job = aJobFor(scope, { end_date: 'today', lookback: 'P0D', service: { ...inTurn, page_size: 20 } });
     const result = await runBackfill({
@@ -94,7 +94,7 @@ describe('days that may still change', () => {
 
   it('within the lookback are asked for at each run of a job that has ended', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
-    await using sandbox = await startSandbox({ limits: null, volume: 0.2, clock });
+    await using sandbox = await aSandbox({ volume: 0.2, clock });
     const job = aJobFor({ ...us, from: '2026-11-01', to: '2026-11-18' }, { service: inTurn });
     await runBackfill({ job, db, sandbox, clock });
     const requests = watchRequests(sandbox);
@@ -146,7 +146,7 @@ describe('a window that failed', () => {
   it.for(['failed', 'draining'] as const)(
     'or is %s half-way keeps the pages that it has paid for though the job now asks for shorter ones',
     async (state, { db }) => {
-      await using sandbox = await startSandbox({ limits: null });
+      await using sandbox = await aSandbox();
       const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
       sandbox.script([{ kind: 'server-error', times: 1e6, match: ({ token }) => token !== null }]);
       const long = aJobFor(scope, { step: 'P20D', service: { ...inTurn, page_size: 50, max_attempts: 1 } });
@@ -187,7 +187,7 @@ describe('a window that failed', () => {
   });
 
   it('half-way begins again with smaller pages if the job now asks for those', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null });
+    await using sandbox = await aSandbox();
     const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
     sandbox.script([
       { kind: 'refuse', status: 422, detail: 'too large', times: 3, match: ({ token }) => token !== null },

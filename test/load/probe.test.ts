@@ -1,13 +1,13 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type SandboxOptions, startSandbox } from '#sandbox';
+import type { SandboxOptions } from '#sandbox';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { foundBy, runProbe } from '../support/run-probe.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { aWindowIn, requestsBooked } from '../support/warehouse-state.ts';
 
@@ -16,7 +16,7 @@ const now = Date.UTC(2026, 10, 20, 12);
 /** A sandbox, and a clock for it and the probe. */
 async function aService(options: SandboxOptions = {}) {
   const clock = jumpingClock(now);
-  const sandbox = await startSandbox({ limits: null, clock: () => new Date(clock.now()), ...options });
+  const sandbox = await aSandbox({ clock: () => new Date(clock.now()), ...options });
   return { sandbox, clock, [Symbol.asyncDispose]: () => sandbox.stop() };
 }
 

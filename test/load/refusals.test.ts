@@ -1,16 +1,15 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { type ScriptedFault, startSandbox } from '#sandbox';
+import type { ScriptedFault } from '#sandbox';
 import { KeyRefused } from '../../src/service/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = {
   countries: ['US', 'DE'],
   topics: ['Inflation-Food'],
@@ -19,7 +18,7 @@ const scope = {
 };
 const job = aJobFor(scope, { step: 'P10D' });
 
-const it = serving({ limits: null, clock, volume: 0.1 });
+const it = serving({ volume: 0.1 });
 
 describe('a key that is refused', () => {
   it.for([401, 403] as const)(
@@ -29,7 +28,7 @@ describe('a key that is refused', () => {
       const requests = watchRequests(sandbox, [
         { kind: 'auth', status, times: 1e6, match: () => ++served > 7 },
       ]);
-      const result = await runBackfill({ job, db, sandbox, clock });
+      const result = await runBackfill({ job, db, sandbox });
       expect(result.outcome).toBe('failed');
       expect(result.error).toBeInstanceOf(KeyRefused);
       // With 403, one more, which tries the key again.
@@ -38,7 +37,7 @@ describe('a key that is refused', () => {
       expect(result.windows).toMatchObject({ failed: 0, refused: 0, draining: 0 });
 
       sandbox.script([]);
-      const rerun = await runBackfill({ job, db, sandbox, clock });
+      const rerun = await runBackfill({ job, db, sandbox });
       expect((await windowsOf(db)).flatMap(({ last_error }) => last_error ?? [])).toEqual([]);
       expect(rerun).toMatchObject({ outcome: 'done', error: undefined });
       expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
@@ -46,8 +45,8 @@ describe('a key that is refused', () => {
   );
 
   it('from the start is asked about once, and nothing is planned', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock, keys: ['another'] });
-    await expect(runBackfill({ job, db, sandbox, clock })).rejects.toBeInstanceOf(KeyRefused);
+    await using sandbox = await aSandbox({ keys: ['another'] });
+    await expect(runBackfill({ job, db, sandbox })).rejects.toBeInstanceOf(KeyRefused);
     expect(sandbox.stats().requests).toBe(1);
     expect(await countRows(db, 'windows')).toBe(0);
   });
@@ -66,7 +65,7 @@ describe('a request that is refused', () => {
         match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
       };
       sandbox.script([refusal]);
-      const first = await runBackfill({ job, db, sandbox, clock });
+      const first = await runBackfill({ job, db, sandbox });
       expect(first.outcome).toBe('incomplete');
       const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
       expect(failed).toHaveLength(1);
@@ -81,26 +80,26 @@ describe('a request that is refused', () => {
 
       sandbox.script([]);
       const before = sandbox.stats().requests;
-      expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('done');
+      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
       expect(sandbox.stats().requests - before).toBe(failed.length);
       expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 
       // It is requested again by a full refresh, and refused again.
       sandbox.script([refusal]);
-      await runBackfill({ job, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+      await runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
       const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
       expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 3 }]);
     },
   );
 
   it('of every series ends the run as hopeless before every window has been tried', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox();
     const match = ({ path }: { path: string }) => path.includes('/feed/');
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'no', times: 1e6, match }]);
     const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
     const countries = ['US', 'DE', 'GB', 'FR', 'NO', 'SE'];
     const many = aJobFor({ ...scope, topics, countries }, { step: 'P10D' });
-    const result = await runBackfill({ job: many, db, sandbox, clock });
+    const result = await runBackfill({ job: many, db, sandbox });
     expect(result.outcome).toBe('incomplete');
     expect(result.windows.pending).toBeGreaterThan(0);
     expect(result.totals.requests).toBeLessThan(2 + 10 + 2 * many.service.concurrency);
@@ -119,13 +118,13 @@ describe('a name that has left the lists of the service', () => {
   ])(
     'is said if it is %s: the others are loaded, and it is not requested',
     async ([, countries], { db, sandbox }) => {
-      await runBackfill({ job: earlier, db, sandbox, clock });
+      await runBackfill({ job: earlier, db, sandbox });
       // Those that no load has ever requested are not missed.
       await lists(db, 'US', 'NO');
       const requests = watchRequests(sandbox);
       const { log, lines } = aLog();
       const wanted = aJobFor({ ...scope, countries: countries as string[] }, { step: 'P10D' });
-      const result = await runBackfill({ job: wanted, db, sandbox, clock, log });
+      const result = await runBackfill({ job: wanted, db, sandbox, log });
 
       const words = 'The service no longer lists country DE, so its missing days are not loaded.';
       expect(result).toMatchObject({ outcome: 'incomplete', error: { message: words } });
@@ -133,11 +132,11 @@ describe('a name that has left the lists of the service', () => {
       expect(requests.filter(({ path }) => path.endsWith('/DE'))).toEqual([]);
       const us = { ...scope, countries: ['US'] };
       expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
-      expect(await runSync({ job: wanted, db, sandbox, clock })).toMatchObject({ outcome: 'incomplete' });
+      expect(await runSync({ job: wanted, db, sandbox })).toMatchObject({ outcome: 'incomplete' });
 
       await lists(db, 'US', 'DE');
       const [back, all] = [
-        await runBackfill({ job: wanted, db, sandbox, clock }),
+        await runBackfill({ job: wanted, db, sandbox }),
         { ...scope, countries: ['US', 'DE'] },
       ];
       expect(back).toMatchObject({ outcome: 'done', error: undefined });
@@ -146,20 +145,20 @@ describe('a name that has left the lists of the service', () => {
   );
 
   it('is not missed if all of its days are loaded', async ({ db, sandbox }) => {
-    await runBackfill({ job, db, sandbox, clock });
+    await runBackfill({ job, db, sandbox });
     await lists(db, 'US', 'GB');
-    expect(await runBackfill({ job, db, sandbox, clock })).toMatchObject({
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({
       outcome: 'done',
       error: undefined,
     });
   });
 
   it('was there: one that never was is refused, whatever has left', async ({ db, sandbox }) => {
-    await runBackfill({ job, db, sandbox, clock });
+    await runBackfill({ job, db, sandbox });
     await lists(db, 'US', 'GB');
     const requests = watchRequests(sandbox);
     const wrong = aJobFor({ ...scope, countries: ['US', 'DE', 'UK'] });
-    await expect(runBackfill({ job: wrong, db, sandbox, clock })).rejects.toThrow('did you mean "GB"?');
+    await expect(runBackfill({ job: wrong, db, sandbox })).rejects.toThrow('did you mean "GB"?');
     expect(requests).toEqual([]);
   });
 });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -7,8 +6,9 @@ import { type Rescoring, rescorings } from '../../src/warehouse/questions/runs.t
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { type Sent, scoredBy } from '../support/scored-by.ts';
 import { serving } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
-const it = serving({ limits: null, volume: 0.5 });
+const it = serving({ volume: 0.5 });
 const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
 const refresh = { fullRefresh: true, retryRefused: false };
@@ -26,11 +26,9 @@ it('a load that met most headlines with scores of another model is a mass rescor
   expect(await found(db)).toEqual([]);
   const second = await runBackfill({ ...run, plan: refresh, aroundPage: scoredBy('3.2') });
   expect(second.totals.rows_changed).toBe(first.totals.records);
-  const { rows: days } = await sql<Record<string, string>>`
+  const days = await sqlIn(db)<Record<string, string>>`
     select ${exactTime('first')} as first_published_at, ${exactTime('last')} as last_published_at
-    from (select min(published_at) as first, max(published_at) as last from gmsi.headlines) as published`.execute(
-    db,
-  );
+    from (select min(published_at) as first, max(published_at) as last from gmsi.headlines) as published`;
   const rescored = {
     load_id: second.loadId,
     command: 'backfill',
@@ -42,8 +40,8 @@ it('a load that met most headlines with scores of another model is a mass rescor
     new_model_version: '3.2',
   };
   expect(await found(db)).toMatchObject([rescored]);
-  const { rows: reasons } = await sql`
-    select distinct reason, model_version from gmsi.headline_revisions`.execute(db);
+  const reasons = await sqlIn(db)`
+    select distinct reason, model_version from gmsi.headline_revisions`;
   expect(reasons).toEqual([{ reason: 'rescored', model_version: '3.1' }]);
 
   // It stays what it was when later loads replace the same headlines.
@@ -68,12 +66,12 @@ it('also without versions, and if the load was killed', async ({ db, sandbox }) 
     plan: refresh,
     aroundPage: scoredBy(undefined, ({ id }) => /^[0-7]/.test(id)),
   });
-  await sql`update gmsi.loads set finished_at = null, outcome = null where load_id = ${loadId}`.execute(db);
+  await sqlIn(db)`update gmsi.loads set finished_at = null, outcome = null where load_id = ${loadId}`;
   const [{ headlines, known_headlines, ...others }] = (await found(db)) as [Rescoring];
   expect(others).toMatchObject({ load_id: loadId, old_model_version: null, new_model_version: null });
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select count(*) filter (where load_id = ${loadId}) as headlines, count(*) as known_headlines
-    from gmsi.headlines`.execute(db);
+    from gmsi.headlines`;
   expect(rows).toEqual([{ headlines, known_headlines }]);
 });
 

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -8,9 +7,9 @@ import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
 import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 import { series } from '../warehouse/a-row.ts';
 
@@ -43,7 +42,7 @@ describe('a headline that the service no longer returns', () => {
     expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: gone });
     expect(await countRows(db, 'headlines')).toBe(total);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    const { rows } = await sql`select reason, count(*) from gmsi.headline_revisions group by 1`.execute(db);
+    const rows = await sqlIn(db)`select reason, count(*) from gmsi.headline_revisions group by 1`;
     expect(rows).toEqual([{ reason: 'retracted', count: gone }]);
     expect(await countRows(db, 'drain_sightings')).toBe(0);
 
@@ -228,7 +227,7 @@ describe('a headline that only the live feed has brought', () => {
     const time = { now: new Date('2026-11-20T12:00:00Z') };
     const clock = () => time.now;
     const lag = { historicalDelayMinutes: 600 };
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 1.5, ...lag });
+    await using sandbox = await aSandbox({ clock, volume: 1.5, ...lag });
     const week = { ...scope, from: '2026-11-14', to: '2026-11-20' };
     const syncJob = aJobFor(week, { end_date: 'today', lookback: 'P3D' });
     const lagging = { job: syncJob, db, sandbox, clock };
@@ -239,8 +238,7 @@ describe('a headline that only the live feed has brought', () => {
 
     // Confirmed by the historical feed, it is a headline like any other.
     time.now = new Date('2026-11-20T23:00:00Z');
-    const [confirmed] = (await sql<{ id: string }>`select row_id as id from gmsi.live_sightings`.execute(db))
-      .rows;
+    const [confirmed] = await sqlIn(db)<{ id: string }>`select row_id as id from gmsi.live_sightings`;
     await runSync(lagging);
     expect(await retractedNow(db)).toBe(0);
     await runSync({ ...lagging, aroundPage: (ask) => without(ask, new Set([confirmed!.id])) });
@@ -256,14 +254,14 @@ describe('a headline that only the live feed has brought', () => {
       job: aJobFor({ ...week, to: '2026-11-22' }, { end_date: 'today', lookback: 'P3D' }, '2026-11-22'),
       aroundPage: (ask, { isLive }) => (isLive ? ask() : without(ask, missing)),
     });
-    const { rows: retracted } = await sql<{ id: string }>`
-      select headline_id as id from gmsi.headlines where retracted_at is not null`.execute(db);
+    const retracted = await sqlIn(db)<{ id: string }>`
+      select headline_id as id from gmsi.headlines where retracted_at is not null`;
     expect(new Set(retracted.map(({ id }) => id))).toEqual(missing);
   });
 
   it('is back if the live feed brings it, and stays while the other lacks it', async ({ db }) => {
     const clock = () => new Date('2026-11-20T12:00:00Z');
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
+    await using sandbox = await aSandbox({ clock, volume: 1 });
     const syncJob = aJobFor({ ...scope, from: '2026-11-14', to: '2026-11-20' }, { end_date: 'today' });
     await runSync({ job: syncJob, db, sandbox, clock });
     const run = { job: syncJob, db, sandbox, clock, acceptRetractions: true };
@@ -293,7 +291,7 @@ it('a service whose days begin at another hour has nothing retracted at the edge
   db,
 }) => {
   const clock = () => new Date(after);
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 3 });
+  await using sandbox = await aSandbox({ clock, volume: 3 });
   const around = { ...scope, from: '2026-09-09', to: '2026-09-13' };
   const run = { job: aJobFor(around, { lookback: 'P0D' }), db, sandbox, clock, plan: refresh };
   await runBackfill(run);
@@ -312,7 +310,7 @@ it('a service whose days begin at another hour has nothing retracted at the edge
   const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
   await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
   expect((await runBackfill(late)).totals.rows_retracted).toBe(0);
-  await sql`delete from gmsi.learned_facts`.execute(db);
+  await sqlIn(db)`delete from gmsi.learned_facts`;
   expect((await runBackfill(late)).totals.rows_retracted).toBeGreaterThan(0);
 });
 
@@ -384,10 +382,10 @@ it('what another load writes during a drain stays, though that drain does not me
         // All rows are written again, those that the service has withdrawn included; once the page before is committed, whose
         // rows could be locked in another order.
         await db.transaction().execute(async (trx) => {
-          await sql`lock table gmsi.headlines in share row exclusive mode`.execute(trx);
-          await sql`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`.execute(
+          await sqlIn(trx)`lock table gmsi.headlines in share row exclusive mode`;
+          await sqlIn(
             trx,
-          );
+          )`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`;
         });
       }
       return page;
@@ -406,7 +404,7 @@ async function without(ask: () => Promise<Page>, ids: ReadonlySet<string>): Prom
 }
 
 async function retractedNow(db: Warehouse): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) from gmsi.headlines where retracted_at is not null`.execute(db);
+  const rows = await sqlIn(db)<{ count: number }>`
+    select count(*) from gmsi.headlines where retracted_at is not null`;
   return rows[0]!.count;
 }

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { type ScriptedFault, type SeenRequest, startSandbox } from '#sandbox';
+import type { ScriptedFault, SeenRequest } from '#sandbox';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -27,7 +27,7 @@ const faults: Record<string, ScriptedFault> = {
 
 describe('a fault that passes', () => {
   it('of any kind is retried, and nothing is lost or doubled', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, volume: 0.4 });
+    await using sandbox = await aSandbox({ volume: 0.4 });
     // Twelve windows: each kind meets the first page of one, and the second of the next.
     const windows: string[] = [];
     const isIn = (index: number, { path, query }: SeenRequest) => {
@@ -54,7 +54,7 @@ describe('a fault that passes', () => {
   });
 
   it('but outlasts all tries fails its window; a rerun goes on from its page', async ({ db }) => {
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3 });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     sandbox.script([
       {
         kind: 'server-error',

@@ -1,10 +1,8 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 const before = '2026-09-21T00:00:00Z';
@@ -13,7 +11,7 @@ const refresh = { fullRefresh: true, retryRefused: false };
 /** Exactly the days of the scope, so that rows can be counted. */
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive' } });
 
-const it = serving({ limits: null, clock: () => new Date(before), volume: 0.5 });
+const it = serving({ clock: () => new Date(before), volume: 0.5 });
 
 describe('a page that has a record twice', () => {
   /** Every fifth record again, behind the others and changed so. */
@@ -65,15 +63,15 @@ describe('a headline that the service revises', () => {
   it('has its old version kept, known until the moment at which the new one was', async ({ db }) => {
     let now = new Date(before);
     const clock = () => now;
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.5, changes: { revised: 0.4 } });
+    await using sandbox = await aSandbox({ clock, volume: 0.5, changes: { revised: 0.4 } });
     await runBackfill({ job, db, sandbox, clock });
     expect(await countRows(db, 'headline_revisions')).toBe(0);
-    await sql`create table public.old as select * from gmsi.headlines`.execute(db);
+    await sqlIn(db)`create table public.old as select * from gmsi.headlines`;
 
     now = new Date(after);
     const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    const { rows } = await sql<Record<string, unknown>>`
+    const rows = await sqlIn(db)<Record<string, unknown>>`
       select case when h.headline = old.headline then 'rescored' else 'text changed' end as what,
              r.reason, h.load_id, count(*) as changed,
              bool_and((r.headline, r.directional_positive, r.load_id) = (old.headline, old.directional_positive, 1)) as is_old,
@@ -82,7 +80,7 @@ describe('a headline that the service revises', () => {
              bool_and(h.is_backfilled and r.is_backfilled) as are_backfilled
       from gmsi.headlines h join public.old using (headline_id) left join gmsi.headline_revisions r using (headline_id)
       where (h.headline, h.directional_positive) is distinct from (old.headline, old.directional_positive)
-      group by 1, 2, 3 order by 1`.execute(db);
+      group by 1, 2, 3 order by 1`;
     const isSo = { is_old: true, follow_each_other: true, are_one: true, are_backfilled: true };
     expect(rows).toMatchObject(
       ['rescored', 'text changed'].map((what) => ({ what, reason: what, load_id: second.loadId, ...isSo })),
@@ -92,8 +90,8 @@ describe('a headline that the service revises', () => {
     expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: changed });
     expect(await countRows(db, 'headline_revisions')).toBe(changed);
     // What did not change was not touched.
-    const { rows: touched } = await sql`
-      table gmsi.headlines except table public.old`.execute(db);
+    const touched = await sqlIn(db)`
+      table gmsi.headlines except table public.old`;
     expect(touched).toHaveLength(changed);
   });
 });

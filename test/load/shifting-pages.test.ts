@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { webServer } from '../support/other-servers.ts';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** A service whose cursor is a position: once a record is withdrawn, those behind it move up. */
 function aServiceByPosition(ids: string[], onPage: () => void) {
@@ -33,8 +33,8 @@ it('a record that a shifting cursor skips is loaded by the lookback', async ({ d
     if (pages === 1) ids.shift();
   });
   const held = async () => {
-    const { rows } = await sql<{ headline: string }>`
-      select headline from gmsi.headlines where retracted_at is null order by 1`.execute(db);
+    const rows = await sqlIn(db)<{ headline: string }>`
+      select headline from gmsi.headlines where retracted_at is null order by 1`;
     return rows.map(({ headline }) => headline).join('');
   };
   const job = aJob({

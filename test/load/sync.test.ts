@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-20' };
@@ -11,7 +10,7 @@ const open = { end_date: 'today' };
 const at = (time: string) => () => new Date(time);
 const noon = at('2026-11-20T12:00:00Z');
 
-const it = serving({ limits: null, clock: noon, volume: 0.2 });
+const it = serving({ clock: noon, volume: 0.2 });
 
 describe('a sync', () => {
   it('drains the lookback again, and keeps once what the live feed brings too', async ({ db, sandbox }) => {
@@ -34,12 +33,12 @@ describe('a sync', () => {
 
   it('brings what the live feed has before the historical one, as seen when it appeared', async ({ db }) => {
     const late = { historicalDelayMinutes: 600, volume: 3 };
-    await using sandbox = await startSandbox({ limits: null, clock: noon, ...late });
+    await using sandbox = await aSandbox({ clock: noon, ...late });
     const result = await runSync({ job: aJobFor(one, open), db, sandbox, clock: noon });
     expect(result.totals.rows_inserted).toBeGreaterThan(result.live.records - 10);
-    const { rows } = await sql<{ live: number }>`
+    const rows = await sqlIn(db)<{ live: number }>`
       select count(*) as live from gmsi.headlines where published_at > '2026-11-20T02:00:00Z' and not is_backfilled
-    `.execute(db);
+    `;
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
@@ -47,15 +46,15 @@ describe('a sync', () => {
     const job = aJobFor(one, open);
     {
       const clock = at('2026-11-08T12:00:00Z');
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+      await using sandbox = await aSandbox({ clock, volume: 0.2 });
       await runBackfill({ job, db, sandbox, clock });
     }
     expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-    const { rows } = await sql<{ day: string; late: boolean }>`
+    const rows = await sqlIn(db)<{ day: string; late: boolean }>`
       select distinct (published_at at time zone 'UTC')::date as day, is_backfilled as late from gmsi.headlines
       where published_at >= '2026-11-09' order by 1
-    `.execute(db);
+    `;
     expect(rows.filter(({ late }) => late).at(-1)!.day).toBe('2026-11-16');
     expect(rows.find(({ late }) => !late)!.day).toBe('2026-11-17');
   });
@@ -85,7 +84,7 @@ describe('a sync', () => {
     const job = aJobFor(one, { ...open, step: 'P7D', service: { end_date: 'inclusive', max_attempts: 1 } });
     {
       const clock = at('2026-10-08T12:00:00Z');
-      await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+      await using sandbox = await aSandbox({ clock, volume: 0.2 });
       await runSync({ job, db, sandbox, clock });
     }
     const isBroken = ({ query }: { query: { start_date?: string } }) =>

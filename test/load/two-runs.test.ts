@@ -1,16 +1,14 @@
-import { sql } from 'kysely';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import { type SeenRequest, startSandbox } from '#sandbox';
+import type { SeenRequest } from '#sandbox';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const service = { end_date: 'inclusive', page_size: 16 };
 const job = aJobFor(scope, { step: 'P5D', service });
@@ -19,28 +17,28 @@ const covered = {
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
 };
 
-const it = serving({ limits: null, clock, volume: 0.3 });
+const it = serving({ volume: 0.3 });
 
 describe('runs of one job at once', () => {
   it('do not hand a window that fails back and forth, and neither ends as if it were loaded', async () => {
     await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     const { db } = warehouse;
     const match = ({ path, query }: SeenRequest) => path.endsWith('/US') && query.start_date === '2026-09-11';
     sandbox.script([{ kind: 'refuse', status: 422, detail: 'broken', times: 1e6, match }]);
-    const results = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox, clock })));
+    const results = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox })));
     expect(results.map(({ outcome }) => outcome)).toEqual(['incomplete', 'incomplete']);
     expect(sandbox.stats().faults.refuse).toBe(1);
     // The next run takes it up.
-    expect((await runBackfill({ job, db, sandbox, clock })).outcome).toBe('incomplete');
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('incomplete');
     expect(sandbox.stats().faults.refuse).toBe(2);
   });
 
   it('share the work, and all end when all of it is done', async () => {
     await using warehouse = await aWarehouse({ connections: 8 });
-    await using sandbox = await startSandbox({ limits: null, clock, volume: 0.3 });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     const { db } = warehouse;
-    const results = await Promise.all([1, 2, 3].map(() => runBackfill({ job, db, sandbox, clock })));
+    const results = await Promise.all([1, 2, 3].map(() => runBackfill({ job, db, sandbox })));
     expect(results).toMatchObject([1, 2, 3].map(() => ({ outcome: 'done', windows: { drained: 12 } })));
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
     const pages = results.reduce((sum, { totals }) => sum + totals.pages, 0);
@@ -69,7 +67,6 @@ describe('a load that falls silent', () => {
         job: oneJob,
         db,
         sandbox,
-        clock,
         log,
         aroundPage: async (ask) => {
           const page = await ask();
@@ -77,8 +74,8 @@ describe('a load that falls silent', () => {
             // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
             // can see.
             await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
-            await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`.execute(db);
-            const other = await runBackfill({ job: oneJob, db, sandbox, clock });
+            await sqlIn(db)`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`;
+            const other = await runBackfill({ job: oneJob, db, sandbox });
             expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
             silence.sleep?.();
           }
@@ -113,15 +110,14 @@ describe('a load that falls silent', () => {
         job: oneJob,
         db,
         sandbox,
-        clock,
         leaseSeconds,
         aroundPage: async (ask) => {
           const page = await noted('silent')(ask);
           if (reads.length === 2) {
             // Whoever holds the row of the process keeps its heart from beating.
             await db.transaction().execute(async (trx) => {
-              await sql`select from gmsi.processes for update`.execute(trx);
-              const run = { job: oneJob, db, sandbox, clock, leaseSeconds };
+              await sqlIn(trx)`select from gmsi.processes for update`;
+              const run = { job: oneJob, db, sandbox, leaseSeconds };
               other = runBackfill({ ...run, aroundPage: noted('other') });
               await untilTakenOver(db);
             });
@@ -150,10 +146,8 @@ function jump(clock: { now(): number }): void {
 /** Waits until the process of the first load has sent two heartbeats. */
 async function untilBeaten(db: Warehouse): Promise<void> {
   const last = async () => {
-    const { rows } = await sql<{ at: string }>`
-      select heartbeat_at::text as at from gmsi.processes join gmsi.loads using (process_id) where load_id = 1`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ at: string }>`
+      select heartbeat_at::text as at from gmsi.processes join gmsi.loads using (process_id) where load_id = 1`;
     return rows[0]!.at;
   };
   for (let beat = 0; beat < 2; beat++) {

@@ -1,10 +1,8 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const aNewField = { kind: 'drift', drifts: ['new-field'], times: 1_000 } as const;
 
 function until(end_date: string, unknown_fields = 'fail', more = {}) {
@@ -12,13 +10,13 @@ function until(end_date: string, unknown_fields = 'fail', more = {}) {
   return aJob({ ...scope, unknown_fields, service: { end_date: 'inclusive' }, ...more });
 }
 
-const it = serving({ limits: null, clock, volume: 0.5 });
+const it = serving({ volume: 0.5 });
 
 it('unknown_fields: fail fails a window with a new field before anything of its page is stored, until a load keeps it', async ({
   db,
   sandbox,
 }) => {
-  const load = (job: ReturnType<typeof aJob>) => runBackfill({ job, db, sandbox, clock });
+  const load = (job: ReturnType<typeof aJob>) => runBackfill({ job, db, sandbox });
   expect(await load(until('2026-09-05'))).toMatchObject({ outcome: 'done' });
   const before = await countRows(db, 'headlines');
 
@@ -26,8 +24,8 @@ it('unknown_fields: fail fails a window with a new field before anything of its 
   // Twice: what a load has refused is not known to the next one.
   for (let tries = 0; tries < 2; tries++)
     expect(await load(until('2026-09-20'))).toMatchObject({ outcome: 'incomplete', windows: { failed: 1 } });
-  const { rows } = await sql<{ last_error: string; pages: number }>`
-    select last_error, pages from gmsi.windows where state = 'failed'`.execute(db);
+  const rows = await sqlIn(db)<{ last_error: string; pages: number }>`
+    select last_error, pages from gmsi.windows where state = 'failed'`;
   expect(rows).toEqual([
     {
       last_error:
@@ -39,19 +37,18 @@ it('unknown_fields: fail fails a window with a new field before anything of its 
 
   const named = { fields: { url: 'sandbox_field' } };
   expect(await load(until('2026-09-20', 'fail', named))).toMatchObject({ outcome: 'done' });
-  await sql`delete from gmsi.wire_fields where field = 'sandbox_field'`.execute(db);
+  await sqlIn(db)`delete from gmsi.wire_fields where field = 'sandbox_field'`;
   expect(await load(until('2026-09-25'))).toMatchObject({ outcome: 'incomplete' });
   expect(await load(until('2026-09-25', 'keep'))).toMatchObject({ outcome: 'done' });
   expect(await load(until('2026-09-30'))).toMatchObject({ outcome: 'done', totals: { windows_drained: 1 } });
 });
 
 it('unknown_fields: fail refuses a live answer with a new field', async ({ db, sandbox }) => {
-  const sync = () =>
-    runSync({ job: until('today', 'fail', { start_date: '2026-11-15' }), db, sandbox, clock });
+  const sync = () => runSync({ job: until('today', 'fail', { start_date: '2026-11-15' }), db, sandbox });
   expect(await sync()).toMatchObject({ outcome: 'done' });
   sandbox.script([{ ...aNewField, match: ({ path }) => path.includes('/live/') }]);
   expect(await sync()).toMatchObject({ outcome: 'incomplete' });
   expect(await countRows(db, 'headlines')).toBeGreaterThan(0);
-  const { rows } = await sql`select from gmsi.headlines where extra ? 'sandbox_field'`.execute(db);
+  const rows = await sqlIn(db)`select from gmsi.headlines where extra ? 'sandbox_field'`;
   expect(rows).toEqual([]);
 });

@@ -7,9 +7,9 @@ import { aMovingService } from '../support/moving-service.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { stampAs } from '../support/stamp-as.ts';
-import { coverIn } from '../support/warehouse-state.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 
-const it = serving({ limits: null, volume: 0.5 });
+const it = serving({ volume: 0.5 });
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-10-31' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: { end_date: 'inclusive' } });
 const at = (time: string) => () => new Date(`${time}Z`);
@@ -24,9 +24,9 @@ function late(isLate: (record: { id: string; publication_time: string }) => bool
 }
 
 async function backfilled(db: Warehouse, day: string) {
-  const { rows } = await sql<{ late: boolean; rows: number }>`
+  const rows = await sqlIn(db)<{ late: boolean; rows: number }>`
     select load_id > 1 as late, is_backfilled, count(*) as rows from gmsi.headlines
-    where (published_at at time zone 'UTC')::date = ${day}::date group by 1, 2 order by 1, 2`.execute(db);
+    where (published_at at time zone 'UTC')::date = ${day}::date group by 1, 2 order by 1, 2`;
   return rows;
 }
 
@@ -84,13 +84,11 @@ it('the first load of a series is assumed to have what was published by then, in
     service: { end_date: 'inclusive' },
   });
   await runBackfill({ job: small, db, sandbox, clock: at('2026-10-20T12:00:00') });
-  const { rows } = await sql`
-    select distinct is_backfilled from gmsi.headlines where published_at < '2026-10-20 00:00+00'`.execute(db);
+  const rows = await sqlIn(db)`
+    select distinct is_backfilled from gmsi.headlines where published_at < '2026-10-20 00:00+00'`;
   expect(rows).toEqual([{ is_backfilled: true }]);
-  const { rows: watched } = await sql`
-    select count(*)::int as days from gmsi.watched where day < '2026-10-20' and watched_from > '-infinity'`.execute(
-    db,
-  );
+  const watched = await sqlIn(db)`
+    select count(*)::int as days from gmsi.watched where day < '2026-10-20' and watched_from > '-infinity'`;
   expect(watched).toEqual([{ days: 0 }]);
 });
 
@@ -100,14 +98,12 @@ it('a file adds to days that were watched what counts from its import on', async
   const path = await folder.write('day.ndjson', manyRecords(100));
   const imported = async () => {
     await runImport(db, [path], { stated: statedOfMany, days });
-    const { rows } = await sql<{ is_backfilled: boolean }>`
-      select distinct is_backfilled from gmsi.headlines where window_id is null`.execute(db);
+    const rows = await sqlIn(db)<{ is_backfilled: boolean }>`
+      select distinct is_backfilled from gmsi.headlines where window_id is null`;
     return rows.map(({ is_backfilled }) => is_backfilled);
   };
   expect(await imported()).toEqual([true]);
-  await sql`delete from gmsi.headlines; delete from gmsi.imported_files; delete from gmsi.coverage`.execute(
-    db,
-  );
+  await sqlIn(db)`delete from gmsi.headlines; delete from gmsi.imported_files; delete from gmsi.coverage`;
   await coverIn(db, '{[2024-01-01,2024-01-02)}');
   expect(await imported()).toEqual([false]);
 });
@@ -123,7 +119,7 @@ it('a desk gets of each past day what it had then, whatever command brought it, 
   const had = new Map<string, number>();
   const loadAt = async (instant: string, load: () => Promise<unknown>) => {
     service.moveTo(instant);
-    const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+    const rows = await sqlIn(db)<{ at: string }>`select clock_timestamp()::text as at`;
     await load();
     await stampAs(db, instant, rows[0]!.at);
     const current = await sql<{ headline_id: string; directional_score: number | null }>`
@@ -139,17 +135,15 @@ it('a desk gets of each past day what it had then, whatever command brought it, 
     await loadAt(`${date}T06:10:00Z`, () => runSync(run));
   }
   const decisions = async () => {
-    const { rows } = await sql<{ moment: Date; state: string; count: number; sum: number }>`
+    const rows = await sqlIn(db)<{ moment: Date; state: string; count: number; sum: number }>`
       select moment, state, headline_count as count, sentiment_sum as sum
       from gmsi.signals(array(select * from generate_series(${`${from} 21:00+00`}::timestamptz, '2026-10-16 21:00+00', interval '6 hours')),
-        'US', 'Inflation-Food', over => '1 day')`.execute(db);
+        'US', 'Inflation-Food', over => '1 day')`;
     return rows;
   };
   const published = new Map<string, number>();
-  const { rows: held } = await sql<{ headline_id: string; published_at: Date; late: boolean }>`
-    select headline_id, published_at, first_seen_at > published_at + interval '30 hours' as late from gmsi.headlines`.execute(
-    db,
-  );
+  const held = await sqlIn(db)<{ headline_id: string; published_at: Date; late: boolean }>`
+    select headline_id, published_at, first_seen_at > published_at + interval '30 hours' as late from gmsi.headlines`;
   for (const { headline_id, published_at } of held) published.set(headline_id, published_at.getTime());
   expect(
     held.filter(({ headline_id, late }) => late && had.get(headline_id)! > Date.parse(from)).length,

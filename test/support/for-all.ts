@@ -9,9 +9,9 @@ export async function aWarehouseForAll(wanted?: Parameters<typeof aWarehouse>[0]
   return warehouse;
 }
 
-/** The same for a sandbox. */
+/** The same for a sandbox without limits. */
 export async function aSandboxForAll(options?: SandboxOptions) {
-  const sandbox = await startSandbox(options);
+  const sandbox = await startSandbox({ limits: null, ...options });
   afterAll(() => sandbox.stop());
   return sandbox;
 }

@@ -22,12 +22,17 @@ export const test = plain.extend<Held>({
 });
 export const it = test;
 
-/** The same, for a file whose tests have a sandbox of their own, too: each that names `sandbox` gets one with these options, at `usualClock`. */
-export function serving(options: SandboxOptions) {
+/** The service without limits at the time of the tests, unless the options say otherwise. */
+export function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  return startSandbox({ limits: null, clock: usualClock, ...options });
+}
+
+/** The same, for a file whose tests have a sandbox of their own, too: each that names `sandbox` gets one with these options. */
+export function serving(options: SandboxOptions = {}) {
   return test.extend<{ readonly served: SandboxOptions; readonly sandbox: Sandbox }>({
     served: options,
     async sandbox({ served }, use) {
-      await using sandbox = await startSandbox({ clock: usualClock, ...served });
+      await using sandbox = await aSandbox(served);
       await use(sandbox);
     },
   });

@@ -1,7 +1,14 @@
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { expect, vi } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import type { Database } from '../../src/warehouse/database.ts';
 import { series } from '../warehouse/a-row.ts';
+
+/** Runs a statement, as in sqlIn(db)<Row>`select …`, and returns its rows. */
+export function sqlIn(db: Kysely<Database>) {
+  return async <Row = unknown>(...statement: Parameters<typeof sql>): Promise<Row[]> =>
+    (await sql<Row>(...statement).execute(db)).rows;
+}
 
 /** Every window, in the order of planning. */
 export function windowsOf(db: Warehouse) {

@@ -5,6 +5,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { retractMoved } from '../../src/warehouse/tables/retract.ts';
 import { ensurePartitions, everyDay, upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const now = new Date();
@@ -88,10 +89,10 @@ export async function take(db: Warehouse, step: Step): Promise<void> {
       ? sql`retracted_at = now()`
       : sql`language = concat(language, 'x'), topic_probability = 0.5`;
   await db.transaction().execute(async (trx) => {
-    if (step.is === 'repair') await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
-    await sql`
+    if (step.is === 'repair') await sqlIn(trx)`select set_config('gmsi.reading_again', 'on', true)`;
+    await sqlIn(trx)`
       update gmsi.headlines set ${change}, changed_at = greatest(now(), changed_at + interval '1 microsecond')
-      where headline_id = ${idOf(step.headline)} and retracted_at is null`.execute(trx);
+      where headline_id = ${idOf(step.headline)} and retracted_at is null`;
   });
 }
 
@@ -112,5 +113,5 @@ async function answerLive(db: Warehouse, answer: Parameters<typeof sorted>[0]): 
 
 /** Leaves no headline and no revision. */
 export async function empty(db: Warehouse): Promise<void> {
-  await sql`delete from gmsi.headlines; delete from gmsi.headline_revisions`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines; delete from gmsi.headline_revisions`;
 }

@@ -4,16 +4,15 @@ import { describe, expect, test } from 'vitest';
 import type { ColumnType, Row } from '../../src/feeds/feed.ts';
 import { arrayParameter } from '../../src/warehouse/arrays.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll({ connections: 1 });
 
 /** What PostgreSQL makes of a column of such values. */
 async function unnested(values: readonly (string | number | null)[], type: ColumnType): Promise<unknown[]> {
   const rows: Row[] = values.map((value) => ({ column: value }));
-  const { rows: got } = await sql<{ value: unknown }>`
-    select unnest(${arrayParameter(rows, 'column', type)}::${sql.raw(type)}[]) as value`.execute(
-    warehouse.db,
-  );
+  const got = await sqlIn(warehouse.db)<{ value: unknown }>`
+    select unnest(${arrayParameter(rows, 'column', type)}::${sql.raw(type)}[]) as value`;
   return got.map(({ value }) => value);
 }
 
@@ -38,14 +37,14 @@ describe('a column sent as an array', () => {
       });
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(aTime), { minLength: 1 }), async (times) => {
-        const { rows } = await sql<{ sent: boolean }>`
+        const rows = await sqlIn(warehouse.db)<{ sent: boolean }>`
           select sent is not distinct from text::timestamptz as sent
           from (select unnest(${arrayParameter(
             times.map((column) => ({ column })),
             'column',
             'timestamptz',
           )}::timestamptz[]) as sent,
-                       unnest(${times}::text[]) as text) as both_ways`.execute(warehouse.db);
+                       unnest(${times}::text[]) as text) as both_ways`;
         expect(rows).toEqual(times.map(() => ({ sent: true })));
       }),
     );

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -12,11 +13,11 @@ const days = [hours[0]!, hours[3]!].map((time) => time.slice(0, 10));
 
 /** What gmsi.sentiment_daily_as_known says of a day as of a moment. */
 async function asKnown(db: Warehouse, day: string, moment: string, assumed: boolean) {
-  const { rows } = await sql<Record<string, unknown>>`
+  const rows = await sqlIn(db)<Record<string, unknown>>`
     select headline_count, witnessed_count, directional_count, directional_sum, directional_probability_sum, directional_weighted_sum,
            semantic_count, semantic_sum
     from gmsi.sentiment_daily_as_known(${moment}::timestamptz - (${day}::date + 1)::timestamp at time zone 'UTC', 'US', 'Inflation-Food',
-      ${day}::date, ${day}::date, assume_backfilled => ${assumed})`.execute(db);
+      ${day}::date, ${day}::date, assume_backfilled => ${assumed})`;
   return rows[0];
 }
 
@@ -26,7 +27,7 @@ async function plainly(db: Warehouse, day: string, moment: string, assumed: bool
     ? sql`(select * from gmsi.headlines_point_in_time
            where assumed_from <= ${moment} and (usable_to is null or usable_to > ${moment}::timestamptz))`
     : sql`(select * from gmsi.headlines_as_of(${moment}) where retracted_at is null)`;
-  const { rows: found } = await sql<Record<string, unknown>>`
+  const found = await sqlIn(db)<Record<string, unknown>>`
     select count(*) filter (where counts) as headline_count,
            count(*) filter (where counts and first_seen_at <= ${moment}::timestamptz) as witnessed_count,
            count(d) as directional_count, coalesce(sum(d order by published_at, headline_id), 0) as directional_sum,
@@ -38,7 +39,7 @@ async function plainly(db: Warehouse, day: string, moment: string, assumed: bool
              case when counts then gmsi.summable(directional_score) end as d, case when counts then gmsi.summable(semantic_score) end as s
       from ${rows} as version cross join lateral (select not is_backfilled or ${assumed} as counts) as c
       where (published_at at time zone 'UTC')::date = ${day}::date
-    ) as of_day`.execute(db);
+    ) as of_day`;
   return found[0];
 }
 
@@ -49,15 +50,13 @@ it('says of any day what was known of it at any moment, as the table as of that 
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 8 }), async (steps) => {
       await empty(db);
-      await sql`delete from gmsi.coverage`.execute(db);
-      await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-        values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', datemultirange(daterange(${days[0]}::date, ${days[1]}::date, '[]')))`.execute(
-        db,
-      );
+      await sqlIn(db)`delete from gmsi.coverage`;
+      await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
+        values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', datemultirange(daterange(${days[0]}::date, ${days[1]}::date, '[]')))`;
       const moments: string[] = [];
       for (const step of steps) {
         await take(db, step);
-        const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+        const rows = await sqlIn(db)<{ at: string }>`select clock_timestamp()::text as at`;
         moments.push(rows[0]!.at);
       }
       for (const moment of moments)
@@ -74,22 +73,22 @@ it('says of any day what was known of it at any moment, as the table as of that 
 });
 
 it('tells no news from not loaded, and what it has seen from what it assumes', async ({ db }) => {
-  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days) values
+  await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days) values
     ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-03-05, 2026-03-06)}')`.execute(db);
-  await sql`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-05', '2026-03-06 06:00+00'),
-    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-06', '2026-03-07 06:00:01+00')`.execute(
+    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-03-05, 2026-03-06)}')`;
+  await sqlIn(
     db,
-  );
+  )`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from) values
+    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-05', '2026-03-06 06:00+00'),
+    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-06', '2026-03-07 06:00:01+00')`;
   await upsert(db, [
     aRow({ headline_id: idOf(1), published_at: '2026-03-02T12:30:00Z', directional_score: 0.5 }),
     aRow({ headline_id: idOf(2), published_at: '2026-03-02T23:59:59.999999Z', directional_score: 0.1 }),
   ]);
-  const { rows } = await sql<Record<string, unknown>>`
+  const rows = await sqlIn(db)<Record<string, unknown>>`
     select country, day::text, to_char(known_at at time zone 'UTC', 'DD HH24:MI') as known_at, state, headline_count, witnessed_count,
            directional_mean
-    from gmsi.sentiment_daily_as_known('6 hours')`.execute(db);
+    from gmsi.sentiment_daily_as_known('6 hours')`;
   expect(rows.map((row) => Object.values(row))).toEqual([
     ['GB', '2026-03-05', '06 06:00', 'assumed', 0, 0, null],
     ['US', '2026-03-01', '02 06:00', 'assumed', 0, 0, null],
@@ -104,14 +103,12 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
 it('has days from close to close, also over a weekend, a half day and a change of the clocks', async ({
   db,
 }) => {
-  await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-20)}')`.execute(db);
+  await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
+    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-20)}')`;
   // In New York the clocks are put forward on 8 March; the 10th is taken for a half day.
-  await sql`insert into gmsi.closes (market, day, at)
+  await sqlIn(db)`insert into gmsi.closes (market, day, at)
     select 'New York', d::date, (d + case when d = '2026-03-10' then interval '13 hours' else '16 hours' end) at time zone 'America/New_York'
-    from generate_series(timestamp '2026-03-05', '2026-03-11', '1 day') as d where extract(isodow from d) < 6`.execute(
-    db,
-  );
+    from generate_series(timestamp '2026-03-05', '2026-03-11', '1 day') as d where extract(isodow from d) < 6`;
   const times = {
     '2026-03-05T21:00:00Z': 'before the first day',
     '2026-03-05T21:00:01Z': '2026-03-06',
@@ -129,10 +126,8 @@ it('has days from close to close, also over a weekend, a half day and a change o
       aRow({ headline_id: idOf(n), published_at, directional_score: 2 ** n }),
     ),
   );
-  const { rows } = await sql<{ day: string; directional_sum: number }>`
-    select day::text, directional_sum from gmsi.sentiment_daily_as_known('0', 'US', market => 'New York')`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)<{ day: string; directional_sum: number }>`
+    select day::text, directional_sum from gmsi.sentiment_daily_as_known('0', 'US', market => 'New York')`;
   const expected: Record<string, number> = {};
   for (const [n, day] of Object.values(times).entries()) expected[day] = (expected[day] ?? 0) + 2 ** n;
   delete expected['before the first day'];

@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { test as plain } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aStep, empty, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 async function clock(db: Warehouse): Promise<string> {
-  const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+  const rows = await sqlIn(db)<{ at: string }>`select clock_timestamp()::text as at`;
   return rows[0]!.at;
 }
 
@@ -17,16 +18,13 @@ const columns = sql.raw(
 );
 
 async function table(db: Warehouse) {
-  return (await sql`select ${columns} from gmsi.headlines order by headline_id, published_at`.execute(db))
-    .rows;
+  return await sqlIn(db)`select ${columns} from gmsi.headlines order by headline_id, published_at`;
 }
 
 async function tableAsOf(db: Warehouse, moment: string) {
-  return (
-    await sql`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id, published_at`.execute(
-      db,
-    )
-  ).rows;
+  return await sqlIn(
+    db,
+  )`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id, published_at`;
 }
 
 const it = plain.extend({ wanted: { connections: 1 } });
@@ -49,13 +47,11 @@ it('as of any moment, the table is what it was then, whatever has happened since
 /** How a headline is found at the instant of its last change and a microsecond before it. */
 async function around(db: Warehouse) {
   const asOf = async (before: string) =>
-    (
-      await sql`
+    await sqlIn(db)`
         select h.headline_id, past.headline, past.directional_score, past.changed_at::text, past.retracted_at::text
         from gmsi.headlines h
         left join lateral gmsi.headlines_as_of(h.changed_at - ${before}::interval) past using (headline_id)
-        order by 1, 4`.execute(db)
-    ).rows;
+        order by 1, 4`;
   return { at: await asOf('0'), before: await asOf('1 microsecond') };
 }
 
@@ -63,11 +59,9 @@ it('at the instant of a change the new version counts, and a microsecond earlier
   db,
 }) => {
   const standing = async () =>
-    (
-      await sql`select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`.execute(
-        db,
-      )
-    ).rows;
+    await sqlIn(
+      db,
+    )`select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`;
   const upserted = (version: number) => ({ is: 'upsert' as const, rows: [{ headline: 1, version }] });
   const steps = {
     'first sight': upserted(0),
@@ -83,9 +77,9 @@ it('at the instant of a change the new version counts, and a microsecond earlier
     await take(db, step);
     const stands = await standing();
     expect(await around(db), name).toEqual({ at: stands, before: stood });
-    const { rows } = await sql<{
+    const rows = await sqlIn(db)<{
       moment: string;
-    }>`select changed_at::text as moment from gmsi.headlines`.execute(db);
+    }>`select changed_at::text as moment from gmsi.headlines`;
     asked.push({ moment: rows[0]!.moment, rows: await tableAsOf(db, rows[0]!.moment) });
     stood = stands;
   }
@@ -130,13 +124,13 @@ it('what a repair has filled counts in place of the first version, what the serv
   const change = sql`
     update gmsi.headlines set semantic_score = coalesce(semantic_score, 0) + 1, changed_at = clock_timestamp()`;
   await db.transaction().execute(async (trx) => {
-    await sql`select set_config('gmsi.reading_again', 'on', true)`.execute(trx);
+    await sqlIn(trx)`select set_config('gmsi.reading_again', 'on', true)`;
     await change.execute(trx);
   });
   await change.execute(db);
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select semantic_score, is_first, assumed_from = published_at + interval '1 hour' as is_assumed from gmsi.headlines_point_in_time
-    order by known_from`.execute(db);
+    order by known_from`;
   expect(rows).toEqual([
     { semantic_score: null, is_first: true, is_assumed: null },
     { semantic_score: 1, is_first: true, is_assumed: true },

@@ -11,7 +11,7 @@ import { aLoad, silence } from '../support/a-process.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
+import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 const scope: WindowScope = {
   feed: 'gmsi-headlines',
@@ -58,7 +58,7 @@ describe('a load that has lost its window to another one', () => {
 
   it('does not take a page of the other load for its own, whose commit had no reply', async ({ db }) => {
     const { windowId, first, second } = await taken(db);
-    await sql`update gmsi.windows set pages = 1, next_token = 'two'`.execute(db);
+    await sqlIn(db)`update gmsi.windows set pages = 1, next_token = 'two'`;
     const committedBy = (loadId: number) =>
       writeTransaction(db, (trx) =>
         isMoved(trx, windowAfter({ windowId, loadId, pages: 0, nextToken: null }, 'two')),

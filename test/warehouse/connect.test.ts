@@ -8,31 +8,31 @@ import { isMoved } from '../support/moved-time.ts';
 import { tcpServer } from '../support/other-servers.ts';
 import { test } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 test('a statement with parameters is prepared once a connection, one without is not', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
-  for (const n of [1, 2, 3]) await sql`select ${n}::int`.execute(db);
-  await sql`select 4`.execute(db);
-  const { rows } = await sql<{ statement: string }>`
-    select statement from pg_prepared_statements where statement not like '%pg_prepared%'`.execute(db);
+  for (const n of [1, 2, 3]) await sqlIn(db)`select ${n}::int`;
+  await sqlIn(db)`select 4`;
+  const rows = await sqlIn(db)<{ statement: string }>`
+    select statement from pg_prepared_statements where statement not like '%pg_prepared%'`;
   expect(rows).toEqual([{ statement: 'select $1::int' }]);
 });
 
 test('a time that was read as a Date is refused as a parameter in tests, because it is cut to the millisecond', async ({
   db,
 }) => {
-  const { rows } = await sql<{ at: Date }>`select now() as at`.execute(db);
+  const rows = await sqlIn(db)<{ at: Date }>`select now() as at`;
   for (const given of [rows[0]!.at, [rows[0]!.at]])
     await expect(sql`select ${given}`.execute(db)).rejects.toThrow(/carry it as text/);
-  await sql`select ${new Date()}`.execute(db);
+  await sqlIn(db)`select ${new Date()}`;
 });
 
 test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {
   await using warehouse = await aWarehouse({ connections: 1, isNew: true });
   const { db } = warehouse;
-  const connection = async () =>
-    (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)).rows[0]!.pid;
+  const connection = async () => (await sqlIn(db)<{ pid: number }>`select pg_backend_pid() as pid`)[0]!.pid;
   const before = await connection();
   const missed = sql`
     insert into gmsi.headlines (headline_id, country, topic, match_type, published_at, is_backfilled, load_id)

@@ -1,32 +1,31 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
 const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', step: 'P30D', order: 'oldest-first' });
-const clock = () => new Date('2026-11-20T12:00:00Z');
 
 it('every headline leads to its load and its window, or came by the live feed', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, historicalDelayMinutes: 600, volume: 0.3 });
-  await runBackfill({ job, db, sandbox, clock });
-  await runSync({ job, db, sandbox, clock });
-  const { rows } = await sql<{ command: string; brought: string; headlines: number }>`
+  await using sandbox = await aSandbox({ historicalDelayMinutes: 600, volume: 0.3 });
+  await runBackfill({ job, db, sandbox });
+  await runSync({ job, db, sandbox });
+  const rows = await sqlIn(db)<{ command: string; brought: string; headlines: number }>`
     select l.command, case when h.window_id is null then 'live' else 'window' end as brought, count(*) as headlines
     from gmsi.headlines h
     join gmsi.loads l using (load_id)
     left join gmsi.windows w on w.window_id = h.window_id and w.country = h.country and w.topic = h.topic
       and (h.published_at at time zone 'UTC')::date between w.request_start and w.request_end
     where h.window_id is null or w.window_id is not null
-    group by 1, 2 order by 1, 2`.execute(db);
+    group by 1, 2 order by 1, 2`;
   expect(rows.map(({ command, brought }) => [command, brought])).toEqual([
     ['backfill', 'window'],
     ['sync', 'live'],
   ]);
-  const { rows: all } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(db);
+  const all = await sqlIn(db)<{ count: number }>`select count(*) from gmsi.headlines`;
   expect(rows.reduce((sum, { headlines }) => sum + headlines, 0)).toBe(all[0]!.count);
 });
 
@@ -47,31 +46,29 @@ it('shows for every day what is loaded of it, and why not more', async ({ db }) 
 });
 
 it('a series of which nothing is covered yet has all of its days in the gaps', async ({ db }) => {
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`.execute(db);
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`;
   expect(await gaps(db)).toEqual([['2026-01-01', '2026-01-31', 31, 'pending', null]]);
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'not loaded']]);
 });
 
 it('a wholly covered series has no gap, also if no window asked for it', async ({ db }) => {
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`.execute(db);
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`;
   expect(await gaps(db)).toEqual([]);
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'covered']]);
-  await sql`update gmsi.coverage set days = '{[2026-01-01, 2026-01-10], [2026-01-21, 2026-01-31]}'`.execute(
-    db,
-  );
+  await sqlIn(db)`update gmsi.coverage set days = '{[2026-01-01, 2026-01-10], [2026-01-21, 2026-01-31]}'`;
   expect(await gaps(db)).toEqual([['2026-01-11', '2026-01-20', 10, 'not loaded', null]]);
 });
 
 it('a day that is being drained is partly loaded, and stays so when it is drained again', async ({ db }) => {
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-02')`.execute(db);
+    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-02')`;
   const stateAfter = async (change: string) => {
-    await sql`update gmsi.windows set ${sql.raw(change)}`.execute(db);
+    await sqlIn(db)`update gmsi.windows set ${sql.raw(change)}`;
     return (await states(db)).map(([, , state]) => state);
   };
   expect(await stateAfter("state = 'draining'")).toEqual(['partial']);
@@ -84,13 +81,13 @@ it('a day that is being drained is partly loaded, and stays so when it is draine
 });
 
 it('the rollups say of a day that nobody asked for that it is not whole', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 1 });
-  await runBackfill({ job: aJobFor({ ...scope, to: '2026-09-03' }), db, sandbox, clock });
-  const { rows } = await sql`
+  await using sandbox = await aSandbox({ volume: 1 });
+  await runBackfill({ job: aJobFor({ ...scope, to: '2026-09-03' }), db, sandbox });
+  const rows = await sqlIn(db)`
     select day, string_agg(distinct daily.state, ', ') as daily, string_agg(distinct hourly.state, ', ') as hourly
     from gmsi.sentiment_daily as daily
     join gmsi.sentiment_hourly as hourly on (hourly.hour at time zone 'UTC')::date = daily.day
-    group by 1 order by 1`.execute(db);
+    group by 1 order by 1`;
   expect(rows).toEqual([
     { day: '2026-09-01', daily: 'covered', hourly: 'covered' },
     { day: '2026-09-02', daily: 'covered', hourly: 'covered' },
@@ -100,12 +97,11 @@ it('the rollups say of a day that nobody asked for that it is not whole', async 
 });
 
 async function loadWithoutTheMiddle(db: Warehouse, volume = 1): Promise<void> {
-  await using sandbox = await startSandbox({ limits: null, clock, volume });
+  await using sandbox = await aSandbox({ volume });
   await runBackfill({
     job,
     db,
     sandbox,
-    clock,
     aroundPage: (ask, { query }) => {
       if (query.start_date === '2026-10-01') throw new Error('the middle cannot be had');
       return ask();
@@ -114,23 +110,23 @@ async function loadWithoutTheMiddle(db: Warehouse, volume = 1): Promise<void> {
 }
 
 async function gaps(db: Warehouse) {
-  const { rows } = await sql<Record<string, unknown>>`
-    select from_day, to_day, days, state, last_error from gmsi.coverage_gaps order by from_day`.execute(db);
+  const rows = await sqlIn(db)<Record<string, unknown>>`
+    select from_day, to_day, days, state, last_error from gmsi.coverage_gaps order by from_day`;
   return rows.map(Object.values);
 }
 
 /** Consecutive days of one state, of the only series. */
 async function states(db: Warehouse) {
-  const { rows } = await sql<Record<string, unknown>>`
+  const rows = await sqlIn(db)<Record<string, unknown>>`
     select min(day) as from_day, max(day) as to_day, state
     from (select day, state, day - row_number() over (partition by state order by day)::int as run from gmsi.coverage_by_day) as days
-    group by state, run order by 1`.execute(db);
+    group by state, run order by 1`;
   return rows.map(Object.values);
 }
 
 it('has a row for every day in sentiment_by_day: 0 without news, or null', async ({ db }) => {
   await loadWithoutTheMiddle(db, 0.05);
-  const { rows } = await sql<{ kind: string; state: string; days: number; wrong: number }>`
+  const rows = await sqlIn(db)<{ kind: string; state: string; days: number; wrong: number }>`
     select state, case when headline_count is null then 'unknown' when headline_count = 0 then 'no news' else 'news' end as kind,
            count(*) as days,
            count(*) filter (where country_name is null
@@ -153,7 +149,7 @@ it('has a row for every day in sentiment_by_day: 0 without news, or null', async
       from gmsi.headlines group by 1
     ) as truth using (day)
     where country = 'US' and topic = 'Inflation-Food' and match_type = 'COMBINED'
-    group by 1, 2 order by 1, 2`.execute(db);
+    group by 1, 2 order by 1, 2`;
   expect(rows.map(({ state, kind, wrong }) => [state, kind, wrong])).toEqual([
     ['covered', 'news', 0],
     ['covered', 'no news', 0],
@@ -166,9 +162,9 @@ it('has a row for every day in sentiment_by_day: 0 without news, or null', async
 });
 
 it('sentiment_by_day counts each headline once, whichever model scored it', async ({ db }) => {
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`.execute(db);
+    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`;
   const scored = [
     ['2026-09-01', 0.9, null],
     ['2026-09-01', null, 0.1],
@@ -184,19 +180,19 @@ it('sentiment_by_day counts each headline once, whichever model scored it', asyn
       aRow({ headline_id: idOf(n), published_at: `${day}T10:00:00Z`, directional_score, semantic_score }),
     ),
   );
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select sum(headline_count)::int as headlines, sum(directional_count)::int as directional, sum(semantic_count)::int as semantic,
            round((sum(directional_sum) / sum(directional_count))::numeric, 9)::float8 as mean,
            array_agg(headline_count order by day) as by_day
-    from gmsi.sentiment_by_day`.execute(db);
+    from gmsi.sentiment_by_day`;
   expect(rows).toEqual([{ headlines: 7, directional: 4, semantic: 1, mean: 0, by_day: [3, 3, 1] }]);
 });
 
 const oil = 'Oil prices climb as exporters cut output';
 it('headlines that say the same have the same story key', async ({ db }) => {
   const keyOf = async (text: string | null, collation = 'default') => {
-    const { rows } = await sql<{ key: string | null }>`
-      select gmsi.story_key(${text}::text collate ${sql.id(collation)}) as key`.execute(db);
+    const rows = await sqlIn(db)<{ key: string | null }>`
+      select gmsi.story_key(${text}::text collate ${sql.id(collation)}) as key`;
     return rows[0]!.key;
   };
   const key = await keyOf(oil);
@@ -240,10 +236,8 @@ it('headlines that say the same have the same story key', async ({ db }) => {
 
 it('stories that differ in a number, or in its sign or unit, are not one', async ({ db }) => {
   const keysOf = async (texts: readonly string[]) => {
-    const { rows } = await sql<{ key: string }>`
-      select gmsi.story_key(text) as key from unnest(${[...texts]}::text[]) with ordinality as t (text, n) order by n`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ key: string }>`
+      select gmsi.story_key(text) as key from unnest(${[...texts]}::text[]) with ordinality as t (text, n) order by n`;
     return rows.map(({ key }) => key);
   };
   const different = [
@@ -275,8 +269,8 @@ it('stories that differ in a number, or in its sign or unit, are not one', async
 });
 
 it('a story key is a part of the query that asks for it, and costs nothing else', async ({ db }) => {
-  const { rows } = await sql<{ 'QUERY PLAN': string }>`
-    explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`.execute(db);
+  const rows = await sqlIn(db)<{ 'QUERY PLAN': string }>`
+    explain (verbose, costs off) select gmsi.story_key(headline) from gmsi.headlines`;
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).toMatch(/sha256/);
   expect(plan).not.toMatch(/story_key/);

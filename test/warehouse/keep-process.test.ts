@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { Secret } from '../../src/secret.ts';
 import { createLog } from '../../src/terminal/log.ts';
@@ -6,7 +5,7 @@ import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { keepProcess } from '../../src/warehouse/keep-process.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { it } from '../support/serving.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const about = { command: 'test', run_by: 'test', version: 'test', concurrency: null };
 const log = createLog({ level: 'silent', readable: false });
@@ -25,7 +24,7 @@ it.for([1, 2])(
       restored++;
     });
     expect(restored).toBe(0);
-    await sql`delete from gmsi.processes`.execute(db);
+    await sqlIn(db)`delete from gmsi.processes`;
     proxy.loseReplyTo(/"gmsi"\."processes"/, nth);
     await process.beat();
     expect(restored).toBeGreaterThan(0);
@@ -41,7 +40,7 @@ it('does what a restore asks for with the next heartbeat if that failed', async 
   await using process = await aQuietProcess(db, async () => {
     if (++restored === 1) throw new Error('not now');
   });
-  await sql`delete from gmsi.processes`.execute(db);
+  await sqlIn(db)`delete from gmsi.processes`;
   await expect(process.beat()).rejects.toThrow('not now');
   await process.beat();
   expect(restored).toBe(2);

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { expect } from 'vitest';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { empty } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -33,9 +34,9 @@ it('says of each headline what was known of its story when it came, whatever com
           aRow({ headline_id: id, published_at: new Date(at).toISOString(), headline: text }),
         ),
       );
-      const { rows } = await sql<Record<string, unknown>>`
+      const rows = await sqlIn(db)<Record<string, unknown>>`
         select headline_id as id, tellings, days_since as "daysSince"
-        from gmsi.novelty('US', 'Inflation-Food', '2026-03-05', '2026-03-09', '3 days')`.execute(db);
+        from gmsi.novelty('US', 'Inflation-Food', '2026-03-05', '2026-03-09', '3 days')`;
       const expected = all
         .filter(({ at }) => at >= Date.UTC(2026, 2, 5) && at < Date.UTC(2026, 2, 10))
         .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
@@ -70,9 +71,9 @@ it('keeps what it said of a day, although the headlines of that day change, go o
   const { rows: before } = await asked.execute(db);
   expect(before).toMatchObject([{ tellings: 1 }, { tellings: 2, days_since: 1 }]);
   await upsert(db, [of(1, 'Prices of food fall again', 2)]);
-  await sql`update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where headline_id = ${idOf(2)}::uuid`.execute(
+  await sqlIn(
     db,
-  );
+  )`update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where headline_id = ${idOf(2)}::uuid`;
   await upsert(db, [of(3, 'Prices of food rise again', 3)], { isBackfilled: false });
   expect((await asked.execute(db)).rows).toEqual(before);
 });

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { ConfigError } from '../../src/errors.ts';
 import { exitCodeOf, exitCodes } from '../../src/exit.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -12,20 +11,18 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aPgBouncer, hasPgBouncer } from '../support/pgbouncer.ts';
-import { test } from '../support/serving.ts';
+import { aSandbox, test } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 import { newConnections, odd, setOddly } from './odd-database.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-10', to: '2026-11-19' };
-const clock = () => new Date('2026-11-20T12:00:00Z');
 
 test('each connection has what the program relies on, whatever is set', async ({ warehouse }) => {
   const ours = async (db: Warehouse) =>
-    (
-      await sql<{ name: string; setting: string }>`
-        select name, setting from pg_settings where name = any(${Object.keys(odd)}) order by 1`.execute(db)
-    ).rows;
+    await sqlIn(db)<{ name: string; setting: string }>`
+        select name, setting from pg_settings where name = any(${Object.keys(odd)}) order by 1`;
   const before = await ours(warehouse.db);
   await setOddly(warehouse);
   await using db = newConnections(warehouse);
@@ -95,7 +92,7 @@ test('rows that a policy hides are an error that says so, not missing in what is
       },
     ]);
   await folder.write('job.yaml', jobFor(scope));
-  await using sandbox = await startSandbox({ limits: null, clock });
+  await using sandbox = await aSandbox();
   const env = accessTo(warehouse, sandbox);
   await gmsiHere(['lookups'], { cwd: folder.path, env });
   // As gmsi_reader, even for the owner.
@@ -120,7 +117,7 @@ test.for(['LATIN1', 'SQL_ASCII'])(
       .execute(db);
     const url = new URL(warehouse.url);
     url.pathname = `/${name}`;
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox();
     await using folder = await aFolder();
     await folder.write('job.yaml', jobFor(scope));
     try {
@@ -141,9 +138,9 @@ test.for(['LATIN1', 'SQL_ASCII'])(
 );
 
 async function localeProvider(db: Warehouse): Promise<string> {
-  const { rows } = await sql<{
+  const rows = await sqlIn(db)<{
     number: number;
-  }>`select current_setting('server_version_num')::int as number`.execute(db);
+  }>`select current_setting('server_version_num')::int as number`;
   return rows[0]!.number >= 150_000 ? 'locale_provider libc' : '';
 }
 
@@ -184,7 +181,7 @@ describe('a database that can only be read', () => {
 
   test('is one that gmsi doctor does not wait for', async ({ warehouse }) => {
     await setOddly(warehouse, readOnly);
-    await using sandbox = await startSandbox({ limits: null, clock });
+    await using sandbox = await aSandbox();
     await using folder = await aFolder();
     const setting = { cwd: folder.path, env: accessTo({ url: warehouse.url }, sandbox) };
     const { code, stdout } = await gmsiHere(['doctor'], setting);

@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { test as plain } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const it = plain.extend({ wanted: { isNew: true } });
@@ -47,14 +47,14 @@ describe('month partitions', () => {
   it('meet without a gap, in UTC, whatever the time zone of the session that makes them', async () => {
     await using warehouse = await aWarehouse({ connections: 1, isNew: true });
     const { db } = warehouse;
-    await sql`set time zone 'Pacific/Auckland'`.execute(db);
+    await sqlIn(db)`set time zone 'Pacific/Auckland'`;
     await upsert(db, [aRow({ published_at: '2026-10-31T23:59:59Z' })]);
     await upsert(db, [aRow({ published_at: '2026-11-01T00:00:00Z' })]);
-    await sql`set time zone 'UTC'`.execute(db);
-    const { rows } = await sql<{ bounds: string }>`
+    await sqlIn(db)`set time zone 'UTC'`;
+    const rows = await sqlIn(db)<{ bounds: string }>`
       select pg_get_expr(relpartbound, oid) as bounds from pg_class
       where relispartition and relkind = 'r' and relname like 'headlines\\_2%' order by relname
-    `.execute(db);
+    `;
     expect(rows.map(({ bounds }) => bounds)).toEqual([
       "FOR VALUES FROM ('2026-10-01 00:00:00+00') TO ('2026-11-01 00:00:00+00')",
       "FOR VALUES FROM ('2026-11-01 00:00:00+00') TO ('2026-12-01 00:00:00+00')",
@@ -63,12 +63,12 @@ describe('month partitions', () => {
 
   it('that were detached and left in the way are named, with what to do', async ({ db }) => {
     await upsert(db, [aRow()]);
-    await sql`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`.execute(db);
+    await sqlIn(db)`alter table gmsi.headlines detach partition gmsi.headlines_2026_09`;
     await expect(upsert(db, [aRow()])).rejects.toThrow(
       'gmsi.headlines_2026_09 is not a partition of gmsi.headlines',
     );
-    await sql`create schema archive`.execute(db);
-    await sql`alter table gmsi.headlines_2026_09 set schema archive`.execute(db);
+    await sqlIn(db)`create schema archive`;
+    await sqlIn(db)`alter table gmsi.headlines_2026_09 set schema archive`;
     expect(await upsert(db, [aRow()])).toEqual({ inserted: 1, changed: 0 });
   });
 
@@ -81,22 +81,22 @@ describe('month partitions', () => {
       where attrelid = 'gmsi.headlines_2026_09'::regclass and attnum > 0 order by 1
     `.execute(db);
     expect(targets.rows).toEqual([{ target: 0 }, { target: 30 }]);
-    await sql`analyze gmsi.headlines_2026_09`.execute(db);
-    const { rows } = await sql<{ column: string }>`
+    await sqlIn(db)`analyze gmsi.headlines_2026_09`;
+    const rows = await sqlIn(db)<{ column: string }>`
       select column_name as column from information_schema.columns
       where table_schema = 'gmsi' and table_name = 'headlines_2026_09' and column_name not in (
         select attname from pg_stats where schemaname = 'gmsi' and tablename = 'headlines_2026_09')
       order by 1
-    `.execute(db);
+    `;
     expect(rows.map(({ column }) => column)).toEqual(['extra', 'url']);
   });
 
   it('are made while other transactions write to the table, without waiting for them', async ({ db }) => {
     await upsert(db, [aRow()]);
     // Of another series: writers of one series wait for each other, to sum it up.
-    await sql`update gmsi.headlines set country = 'NO'`.execute(db);
+    await sqlIn(db)`update gmsi.headlines set country = 'NO'`;
     await db.transaction().execute(async (trx) => {
-      await sql`update gmsi.headlines set url = 'held'`.execute(trx);
+      await sqlIn(trx)`update gmsi.headlines set url = 'held'`;
       await upsert(db, [aRow({ published_at: '2027-05-01T00:00:00Z' })]);
     });
     expect(await countRows(db, 'headlines')).toBe(2);
@@ -104,8 +104,8 @@ describe('month partitions', () => {
 });
 
 async function partitions(db: Warehouse): Promise<string[]> {
-  const { rows } = await sql<{ name: string }>`
+  const rows = await sqlIn(db)<{ name: string }>`
     select inhrelid::regclass::text as name from pg_inherits where inhparent = 'gmsi.headlines'::regclass order by 1
-  `.execute(db);
+  `;
   return rows.map(({ name }) => name.replace('gmsi.', ''));
 }

@@ -4,6 +4,7 @@ import { coverageOfSeries } from '../../src/warehouse/questions/coverage.ts';
 import { sqlText } from '../../src/warehouse/questions/reading.ts';
 import { docPages, fencesOf, sqlMarked } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** Two years of 60 series, with the statistics that a warehouse in use has: plans for a few rows say nothing. */
 const warehouse = await aWarehouseForAll({ isNew: true });
@@ -11,11 +12,11 @@ const warehouse = await aWarehouseForAll({ isNew: true });
 beforeAll(async () => {
   await warehouse.db.transaction().execute(async (trx) => {
     // Without its triggers: this is about reading.
-    await sql`set local session_replication_role = replica`.execute(trx);
+    await sqlIn(trx)`set local session_replication_role = replica`;
     for (const statement of made) await statement.execute(trx);
     await sql.raw(sqlMarked('closes')).execute(trx);
   });
-  await sql`analyze`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`analyze`;
 }, 120_000);
 
 const series = sql`
@@ -125,8 +126,8 @@ test.for([
 });
 
 test('gmsi.signal_at of ten years of days is never compiled, because its plan looks cheap and compiles nothing itself', async () => {
-  const { rows } = await sql<{ settings: string[] }>`
-    select proconfig as settings from pg_proc where oid = 'gmsi.signals'::regproc`.execute(warehouse.db);
+  const rows = await sqlIn(warehouse.db)<{ settings: string[] }>`
+    select proconfig as settings from pg_proc where oid = 'gmsi.signals'::regproc`;
   expect(rows[0]!.settings).toContain('jit=off');
   const planned = await sql
     .raw<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(`
@@ -149,9 +150,9 @@ async function tablesReadBy(query: string): Promise<{ table: string; whole: numb
     }>`create temp table before on commit drop as ${counters}`.execute(trx);
     expect(before.rows).toEqual([]);
     await sql.raw(query).execute(trx);
-    const { rows } = await sql<{ table: string; whole: number; rows: number }>`
+    const rows = await sqlIn(trx)<{ table: string; whole: number; rows: number }>`
       select after.table, after.whole - coalesce(before.whole, 0) as whole, after.rows - coalesce(before.rows, 0) as rows
-      from (${counters}) as after left join before using ("table")`.execute(trx);
+      from (${counters}) as after left join before using ("table")`;
     return rows.filter(({ whole, rows }) => whole > 0 || rows > 0);
   });
 }
@@ -256,7 +257,7 @@ test.for(questions)(
 );
 
 async function serverVersion(): Promise<number> {
-  const { rows } = await sql<{ major: number }>`
-    select current_setting('server_version_num')::int / 10000 as major`.execute(warehouse.db);
+  const rows = await sqlIn(warehouse.db)<{ major: number }>`
+    select current_setting('server_version_num')::int / 10000 as major`;
   return rows[0]!.major;
 }

@@ -7,6 +7,7 @@ import { migrate } from '../../src/warehouse/migrate.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, upsert } from './a-row.ts';
 
 /** A headline in a warehouse, and people who may read it, load into it, or only connect. */
@@ -489,11 +490,11 @@ test('views and functions for analysts call nothing that somebody has put in the
   for (const score of [0.5, 0.25])
     await upsert(db, [aRow({ headline: 'Prices rise', directional_score: score })]);
   await sql.raw(filled).execute(db);
-  const { rows } = await sql<{ source: string }>`
+  const rows = await sqlIn(db)<{ source: string }>`
     select format('gmsi.%I', relname) as source from pg_class where relnamespace = 'gmsi'::regnamespace and relkind = 'v'
     union all
     select format('gmsi.%I(%L)', proname, moment) from pg_proc, unnest(array['2026-02-01', '2026-11-01']) as moment
-    where pronamespace = 'gmsi'::regnamespace and proname ~ '_as_of$'`.execute(db);
+    where pronamespace = 'gmsi'::regnamespace and proname ~ '_as_of$'`;
   expect(rows.length).toBeGreaterThan(30);
   const series = `'US', 'Inflation-Food'`;
   const sources = [

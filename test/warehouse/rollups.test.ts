@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { sql, type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { expect } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -8,7 +8,7 @@ import { ensurePartitions, upsertRows } from '../../src/warehouse/tables/rows.ts
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { untilOneWaits } from '../support/warehouse-state.ts';
+import { sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, noScore, take } from './a-history.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
@@ -23,7 +23,7 @@ it('the rollups are at any moment what the headlines add up to, and a rebuild ch
         expect(await rollups(db)).toEqual(await recomputed(db));
       }
       const kept = await versionsOfRollups(db);
-      await sql`select gmsi.rebuild_rollups()`.execute(db);
+      await sqlIn(db)`select gmsi.rebuild_rollups()`;
       expect(await versionsOfRollups(db)).toEqual(kept);
     }),
     { numRuns: 30 },
@@ -68,7 +68,7 @@ it('a transaction that cannot see the hours of a later one is tried again', asyn
   let attempts = 0;
   const work = async (trx: WriteTransaction) => {
     // Takes the snapshot.
-    await sql`select from gmsi.headlines`.execute(trx);
+    await sqlIn(trx)`select from gmsi.headlines`;
     if (++attempts === 1) await upsert(db, [rows[0]!]);
     const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
     await upsertRows(trx, gmsiHeadlines.table, sorted([rows[1]!]), provenance);
@@ -102,10 +102,8 @@ it('what is no score does not stop a load, and does not count', async ({ db }) =
     db,
     scores.map((directional_score, index) => aRow({ headline_id: idOf(index), directional_score })),
   );
-  const { rows } = await sql`
-    select all_count, headline_count, sentiment_sum from gmsi.sentiment_daily where sentiment_type = 'directional'`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)`
+    select all_count, headline_count, sentiment_sum from gmsi.sentiment_daily where sentiment_type = 'directional'`;
   expect(rows).toEqual([{ all_count: 6, headline_count: 2, sentiment_sum: 0.5 }]);
 });
 
@@ -124,12 +122,14 @@ it('a transaction that is rolled back leaves no trace in the rollups', async ({ 
 
 it('a rebuild corrects the days that it is asked for, and counts them', async ({ db }) => {
   await upsert(db, [aRow({ directional_score: 0.5 })]);
-  await sql`update gmsi.daily_sums set sentiment_sum = 7 where sentiment_type = 'directional'`.execute(db);
-  await sql`insert into gmsi.hourly_sums select country, topic, match_type, sentiment_type, hour - interval '1 year',
+  await sqlIn(db)`update gmsi.daily_sums set sentiment_sum = 7 where sentiment_type = 'directional'`;
+  await sqlIn(
+    db,
+  )`insert into gmsi.hourly_sums select country, topic, match_type, sentiment_type, hour - interval '1 year',
     all_count, headline_count, sentiment_sum, sentiment_abs_sum, sentiment_std, probability_sum, weighted_sum
-    from gmsi.hourly_sums where sentiment_type = 'directional'`.execute(db);
+    from gmsi.hourly_sums where sentiment_type = 'directional'`;
   const rebuild = async (from: string | null) =>
-    (await sql<{ n: number }>`select gmsi.rebuild_rollups(${from}::date) as n`.execute(db)).rows[0]!.n;
+    (await sqlIn(db)<{ n: number }>`select gmsi.rebuild_rollups(${from}::date) as n`)[0]!.n;
   expect(await rebuild('2026-10-01')).toBe(0);
   expect(await rebuild('2026-09-01')).toBe(1);
   expect(await rebuild(null)).toBe(1);
@@ -141,11 +141,11 @@ it('a table that is truncated, thinned out or moved by hand takes its rollups al
     db,
     [1, 2].map((n) => aRow({ headline_id: idOf(n), directional_score: n })),
   );
-  await sql`delete from gmsi.headlines where headline_id = ${idOf(1)}`.execute(db);
+  await sqlIn(db)`delete from gmsi.headlines where headline_id = ${idOf(1)}`;
   expect(await rollups(db)).toEqual(await recomputed(db));
-  await sql`update gmsi.headlines set published_at = published_at + interval '1 day'`.execute(db);
+  await sqlIn(db)`update gmsi.headlines set published_at = published_at + interval '1 day'`;
   expect(await rollups(db)).toEqual(await recomputed(db));
-  await sql`truncate gmsi.headlines`.execute(db);
+  await sqlIn(db)`truncate gmsi.headlines`;
   expect(await rollups(db)).toEqual([]);
 });
 
@@ -154,8 +154,7 @@ type Rollup = Record<string, string | number | null>;
 /** The rollups as they stand, their floating-point numbers to twelve digits. */
 async function rollups(db: Warehouse): Promise<Rollup[]> {
   return numbersRounded(
-    (
-      await sql<Rollup>`
+    await sqlIn(db)<Rollup>`
         select 'hour' as span, sentiment_type, (hour at time zone 'UTC')::text as begins, all_count, headline_count, sentiment_sum,
                sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum, weighted_mean
         from gmsi.sentiment_hourly
@@ -163,16 +162,14 @@ async function rollups(db: Warehouse): Promise<Rollup[]> {
         select 'day', sentiment_type, day::timestamp::text, all_count, headline_count, sentiment_sum,
                sentiment_abs_sum, sentiment_std, sentiment_mean, probability_sum, weighted_sum, weighted_mean
         from gmsi.sentiment_daily
-        order by 1, 2, 3`.execute(db)
-    ).rows,
+        order by 1, 2, 3`,
   );
 }
 
 /** The same, summed up in the plainest way there is. */
 async function recomputed(db: Warehouse): Promise<Rollup[]> {
   return numbersRounded(
-    (
-      await sql<Rollup>`
+    await sqlIn(db)<Rollup>`
         select span, sentiment_type, date_trunc(span, published_at at time zone 'UTC')::text as begins,
                count(*) as all_count, count(score) as headline_count, coalesce(sum(score), 0) as sentiment_sum,
                coalesce(sum(abs(score)), 0) as sentiment_abs_sum, stddev_pop(score) as sentiment_std, avg(score) as sentiment_mean,
@@ -184,8 +181,7 @@ async function recomputed(db: Warehouse): Promise<Rollup[]> {
             values ('directional', directional_score), ('semantic_sentiment', nullif(semantic_score, ${noScore}))) as model (sentiment_type, score)
           where retracted_at is null
         ) as scored, unnest(array['hour', 'day']) as span
-        group by 1, 2, 3 order by 1, 2, 3`.execute(db)
-    ).rows,
+        group by 1, 2, 3 order by 1, 2, 3`,
   );
 }
 
@@ -202,8 +198,8 @@ function numbersRounded(rows: readonly Rollup[]): Rollup[] {
 
 /** The place of each row of the rollups: the same only if it was not written again. */
 async function versionsOfRollups(db: Warehouse) {
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select ctid::text, xmin::text, sentiment_sum from gmsi.hourly_sums
-    union all select ctid::text, xmin::text, sentiment_sum from gmsi.daily_sums order by 1, 2, 3`.execute(db);
+    union all select ctid::text, xmin::text, sentiment_sum from gmsi.daily_sums order by 1, 2, 3`;
   return rows;
 }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 
@@ -16,31 +17,31 @@ const provenance = ['first_seen_at', 'changed_at', 'retracted_at', 'is_backfille
 
 /** The columns of a table that it does not compute itself. */
 async function columnsOf(table: string): Promise<Map<string, { type: string; isNullable: boolean }>> {
-  const { rows } = await sql<{ name: string; type: string; isNullable: boolean }>`
+  const rows = await sqlIn(warehouse.db)<{ name: string; type: string; isNullable: boolean }>`
     select attname as name, format_type(atttypid, null) as type, not attnotnull as "isNullable" from pg_attribute
     where attrelid = ${`gmsi.${table}`}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
-  `.execute(warehouse.db);
+  `;
   return new Map(rows.map(({ name, ...column }) => [name, column]));
 }
 
 describe('the schema gmsi', () => {
   it('says of every table and column what it is', async () => {
-    const { rows } = await sql<{ name: string; comment: string | null }>`
+    const rows = await sqlIn(warehouse.db)<{ name: string; comment: string | null }>`
       select relname as name, obj_description(oid, 'pg_class') as comment from pg_class where ${ours}
       union all
       select relname || '.' || attname, col_description(attrelid, attnum)
       from pg_class join pg_attribute on attrelid = pg_class.oid
       where ${ours} and attnum > 0 and not attisdropped
-    `.execute(warehouse.db);
+    `;
     expect(rows.length).toBeGreaterThan(100);
     expect(rows.filter(({ comment }) => !comment?.trim()).map(({ name }) => name)).toEqual([]);
   });
 
   it('says of every function what it does', async () => {
-    const { rows } = await sql<{ name: string; comment: string | null }>`
+    const rows = await sqlIn(warehouse.db)<{ name: string; comment: string | null }>`
       select proname as name, obj_description(oid, 'pg_proc') as comment from pg_proc
       where pronamespace = 'gmsi'::regnamespace
-    `.execute(warehouse.db);
+    `;
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.filter(({ comment }) => !comment?.trim())).toEqual([]);
   });
@@ -48,11 +49,11 @@ describe('the schema gmsi', () => {
   it.each(['headlines', 'headline_revisions'])(
     'could distribute %s by country: every unique constraint holds country and published_at',
     async (table) => {
-      const { rows } = await sql<{ index: string; columns: string[] }>`
+      const rows = await sqlIn(warehouse.db)<{ index: string; columns: string[] }>`
         select indexrelid::regclass::text as index, array_agg(attname::text) as columns
         from pg_index join pg_attribute on attrelid = indexrelid
         where indrelid = ${`gmsi.${table}`}::regclass and indisunique group by 1
-      `.execute(warehouse.db);
+      `;
       expect(rows.length).toBeGreaterThan(0);
       for (const { columns } of rows)
         expect(columns).toEqual(expect.arrayContaining(['country', 'published_at']));
@@ -79,11 +80,9 @@ describe('the schema gmsi', () => {
     const columnsOf = (relation: string) =>
       sql`select attname, format_type(atttypid, atttypmod) from pg_attribute
           where attrelid = ${relation}::regclass and attnum > 0 and not attisdropped order by attnum`;
-    const { rows } = await sql<{ row: string }>`
+    const rows = await sqlIn(warehouse.db)<{ row: string }>`
       select prorettype::regtype::text as row from pg_proc
-      where oid = ${`gmsi.${table.name}_as_of(timestamptz)`}::regprocedure and proretset`.execute(
-      warehouse.db,
-    );
+      where oid = ${`gmsi.${table.name}_as_of(timestamptz)`}::regprocedure and proretset`;
     const returned = (await columnsOf(rows[0]!.row).execute(warehouse.db)).rows;
     expect(returned).toEqual((await columnsOf(`gmsi.${table.name}`).execute(warehouse.db)).rows);
   });

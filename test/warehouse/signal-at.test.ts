@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aMove, aroundThem, aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -23,29 +23,29 @@ const askedAt = (asked: readonly Asked[]) => sql`
     as a (moment, over, sentiment_type, assume_backfilled, n)`;
 
 async function signals(db: Warehouse, asked: readonly Asked[]) {
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select n, to_jsonb(s) - 'state' as signal from ${askedAt(asked)}
     cross join lateral gmsi.signal_at(a.moment, 'US', 'Inflation-Food', over => a.over,
       sentiment_type => a.sentiment_type, assume_backfilled => a.assume_backfilled) as s
-    order by n`.execute(db);
+    order by n`;
   return rows as { n: number; signal: Record<string, number> }[];
 }
 
 /** The same, with all moments of a question at once. */
 async function signalsAtOnce(db: Warehouse, asked: readonly Asked[]) {
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select a.n, to_jsonb(s) - 'state' - 'moment' as signal
     from (select over, sentiment_type, assume_backfilled, array_agg(moment) as moments from ${askedAt(asked)} group by 1, 2, 3) as g
     cross join lateral gmsi.signals(g.moments, 'US', 'Inflation-Food', over => g.over,
       sentiment_type => g.sentiment_type, assume_backfilled => g.assume_backfilled) as s
     join ${askedAt(asked)} using (moment, over, sentiment_type, assume_backfilled)
-    order by n`.execute(db);
+    order by n`;
   return rows;
 }
 
 /** The same from the versions of the headlines, by a plain join. */
 async function joined(db: Warehouse, asked: readonly Asked[]) {
-  const { rows } = await sql`
+  const rows = await sqlIn(db)`
     select n, jsonb_build_object(
       'headline_count', count(score),
       'witnessed_count', count(score) filter (where greatest(published_at, first_seen_at) <= moment),
@@ -66,7 +66,7 @@ async function joined(db: Warehouse, asked: readonly Asked[]) {
         on v.known_at = v.entered_at and v.known_at > a.moment - a.over and v.known_at <= a.moment and (a.assume_backfilled or not v.is_backfilled)
         and v.assumed_from <= a.moment and (v.usable_to is null or v.usable_to > a.moment)
     ) as known
-    group by n order by n`.execute(db);
+    group by n order by n`;
   return rows;
 }
 
@@ -163,14 +163,14 @@ it('counts a headline once at any moment, and in one of all decisions, however o
           moments.push(await clock(db));
         }
         const asked = sql`${moments}::timestamptz[], 'US', 'Inflation-Food'`;
-        const { rows: ever } = await sql<{ headline_count: number }>`
-        select headline_count from gmsi.signals(${asked}, over => '1000 days') offset 1`.execute(db);
+        const ever = await sqlIn(db)<{ headline_count: number }>`
+        select headline_count from gmsi.signals(${asked}, over => '1000 days') offset 1`;
         expect(ever.map(({ headline_count }) => headline_count)).toEqual(expected.slice(1));
-        const { rows: once } = await sql<{ count: number }>`
-        select sum(headline_count)::int as count from gmsi.signals(${asked})`.execute(db);
+        const once = await sqlIn(db)<{ count: number }>`
+        select sum(headline_count)::int as count from gmsi.signals(${asked})`;
         expect(once[0]!.count).toBe(expected.at(-1));
-        const { rows: moved } = await sql<{ count: number }>`
-        select count(*) from gmsi.headline_revisions where reason = 'moved'`.execute(db);
+        const moved = await sqlIn(db)<{ count: number }>`
+        select count(*) from gmsi.headline_revisions where reason = 'moved'`;
         moves += moved[0]!.count;
       },
     ),
@@ -180,7 +180,7 @@ it('counts a headline once at any moment, and in one of all decisions, however o
 });
 
 async function clock(db: Warehouse): Promise<string> {
-  const { rows } = await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db);
+  const rows = await sqlIn(db)<{ at: string }>`select clock_timestamp()::text as at`;
   return rows[0]!.at;
 }
 
@@ -189,11 +189,11 @@ it('has days of 24 hours, wherever the session is', async () => {
   const { db } = warehouse;
   await upsert(db, [aRow({ published_at: '2025-03-09T03:30:00Z', directional_score: 0.5 })]);
   // In New York the clocks were put forward in between: there, a day before is 23 hours before.
-  await sql`set time zone 'America/New_York'`.execute(db);
-  const { rows } = await sql`
+  await sqlIn(db)`set time zone 'America/New_York'`;
+  const rows = await sqlIn(db)`
     select s.headline_count from unnest(array['2025-03-10 03:29+00', '2025-03-10 03:30+00']::timestamptz[]) as moment
     cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s
-    order by moment`.execute(db);
+    order by moment`;
   expect(rows).toEqual([{ headline_count: 1 }, { headline_count: 0 }]);
 });
 
@@ -215,19 +215,15 @@ it.for([
 });
 
 it('counts each headline in one daily decision, the first after it came', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null });
+  await using sandbox = await aSandbox();
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
-  const { rows: decisions } = await sql<{ moment: Date; headline_count: number; state: string }>`
+  const decisions = await sqlIn(db)<{ moment: Date; headline_count: number; state: string }>`
     select moment, headline_count, state
     from gmsi.signals(array(select * from generate_series(
-      timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day')), 'US', 'Inflation-Food')`.execute(
-    db,
-  );
-  const { rows: headlines } = await sql<{ published_at: Date }>`
-    select published_at from gmsi.headlines where directional_score is not null and published_at < '2024-04-01'`.execute(
-    db,
-  );
+      timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day')), 'US', 'Inflation-Food')`;
+  const headlines = await sqlIn(db)<{ published_at: Date }>`
+    select published_at from gmsi.headlines where directional_score is not null and published_at < '2024-04-01'`;
   const hour = 3_600_000;
   const counted = new Map(decisions.map(({ moment }) => [moment.getTime(), 0]));
   let atTheHourOfADecision = 0;
@@ -258,10 +254,10 @@ it('counts each headline in one decision if it is not told how long before each'
       aRow({ headline_id: idOf(at), published_at: hour(at), directional_score: at }),
     ),
   );
-  const { rows } = await sql<{ moment: string; sentiment_sum: number }>`
+  const rows = await sqlIn(db)<{ moment: string; sentiment_sum: number }>`
     select to_char(moment at time zone 'UTC', 'DD HH24') as moment, sentiment_sum from gmsi.signals(
       array['2026-03-03 12:00+00', '2026-03-01 10:00+00', '2026-03-02 07:00+00', '2026-03-01 10:00+00', '2026-03-03 13:00+00']::timestamptz[],
-      'US', 'Inflation-Food')`.execute(db);
+      'US', 'Inflation-Food')`;
   expect(rows.map(({ moment, sentiment_sum }) => [moment, sentiment_sum])).toEqual([
     ['01 10', 3 + 9],
     ['02 07', 30],
@@ -297,10 +293,10 @@ it('weighs headlines by their age, omits those below a probability, and counts a
     for (const least of [null, 0.5])
       for (const ofStories of [false, true]) {
         const about = JSON.stringify({ halfLife, least, ofStories });
-        const { rows } = await sql<Record<string, number>>`
+        const rows = await sqlIn(db)<Record<string, number>>`
           select headline_count, sentiment_sum, sentiment_abs_sum, sentiment_mean, weighted_mean from gmsi.signals(
             array[${new Date(moment)}::timestamptz], 'US', 'Inflation-Food', half_life => ${halfLife && `${halfLife} hours`}::interval,
-            least_probability => ${least}, of_stories => ${ofStories})`.execute(db);
+            least_probability => ${least}, of_stories => ${ofStories})`;
         const counted = headlines
           .filter(({ probability }) => least === null || (probability ?? 0) >= least)
           .filter(
@@ -328,16 +324,14 @@ it('weighs headlines by their age, omits those below a probability, and counts a
 
 describe('says why there are no headlines', () => {
   const ask = async (db: Warehouse, moment: string, others = sql``, of = ['US', 'Inflation-Food']) => {
-    const { rows } = await sql<{ state: string; headline_count: number }>`
-      select state, headline_count from gmsi.signal_at(${moment}::timestamptz, ${of[0]}, ${of[1]} ${others})`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ state: string; headline_count: number }>`
+      select state, headline_count from gmsi.signal_at(${moment}::timestamptz, ${of[0]}, ${of[1]} ${others})`;
     return Object.values(rows[0]!);
   };
 
   it('of a series', async ({ db }) => {
-    await sql`insert into gmsi.topics (topic) values ('Inflation-Food'), ('Wars')`.execute(db);
-    await sql`insert into gmsi.countries (country, name) values ('US', 'United States')`.execute(db);
+    await sqlIn(db)`insert into gmsi.topics (topic) values ('Inflation-Food'), ('Wars')`;
+    await sqlIn(db)`insert into gmsi.countries (country, name) values ('US', 'United States')`;
     const moment = '2026-03-05 21:00+00';
     expect(await ask(db, moment, sql``, ['US', 'Inflation Food'])).toEqual(['unknown topic', 0]);
     expect(await ask(db, moment, sql``, ['us', 'Wars'])).toEqual(['unknown country', 0]);
@@ -345,19 +339,19 @@ describe('says why there are no headlines', () => {
   });
 
   it('of days', async ({ db }) => {
-    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`.execute(
-      db,
-    );
+    await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`;
     // Each day is watched from six hours after its end; the eighth, from the eleventh on.
-    await sql`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
+    await sqlIn(
+      db,
+    )`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
       select 'gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', d::date,
              case when d = '2026-03-08' then timestamptz '2026-03-11 06:00+00' else (d + interval '30 hours') at time zone 'UTC' end
-      from generate_series(timestamp '2026-03-06', '2026-03-12', '1 day') as d`.execute(db);
-    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`.execute(
+      from generate_series(timestamp '2026-03-06', '2026-03-12', '1 day') as d`;
+    await sqlIn(
       db,
-    );
+    )`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
+      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`;
     await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
     const at = (moment: string, others = sql``) => ask(db, moment, others);
     const strict = sql`, assume_backfilled => false`;
@@ -389,7 +383,7 @@ describe('says why there are no headlines', () => {
 });
 
 it('uses no headline before it was published, though times are rounded down', async ({ db }) => {
-  await using sandbox = await startSandbox({ limits: null, volume: 2 });
+  await using sandbox = await aSandbox({ volume: 2 });
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-14' };
   await runBackfill({ job: aJobFor(scope), db, sandbox });
   const truth = new Map(
@@ -397,9 +391,9 @@ it('uses no headline before it was published, though times are rounded down', as
       .truth({ country: 'US', topic: 'Inflation-Food', from: scope.from, to: scope.to })
       .map(({ id, happenedAt }) => [id, Date.parse(happenedAt)]),
   );
-  const { rows } = await sql<{ headline_id: string; published_at: Date; assumed_from: Date }>`
+  const rows = await sqlIn(db)<{ headline_id: string; published_at: Date; assumed_from: Date }>`
     select headline_id, published_at, assumed_from from gmsi.headlines_point_in_time
-    where country = 'US' and published_at < '2024-01-15 00:00+00'`.execute(db);
+    where country = 'US' and published_at < '2024-01-15 00:00+00'`;
   expect(rows).toHaveLength(truth.size);
   const tooEarly = (by: 'published_at' | 'assumed_from') =>
     rows.filter((row) => row[by].getTime() < truth.get(row.headline_id)!).length;
@@ -407,10 +401,10 @@ it('uses no headline before it was published, though times are rounded down', as
   expect(tooEarly('assumed_from')).toBe(0);
 
   // At half past each hour: as many as had been published by then, less those that may not have been.
-  const { rows: signals } = await sql<{ moment: Date; headline_count: number }>`
+  const signals = await sqlIn(db)<{ moment: Date; headline_count: number }>`
     select moment, s.headline_count
     from generate_series(timestamptz '2024-01-02 00:30+00', '2024-01-14 23:30+00', interval '1 hour') as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s`.execute(db);
+    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s`;
   for (const { moment, headline_count } of signals) {
     const published = rows.filter(
       ({ headline_id, published_at }) =>
@@ -434,13 +428,13 @@ it.for([
       aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z', directional_score: 0.5 }),
       aRow({ headline_id: idOf(2), published_at: '2026-10-31T22:07:00Z', directional_score: 0.5 }),
     ]);
-    const { rows } = await sql<{ is_right: boolean; counts: number[] }>`
+    const rows = await sqlIn(db)<{ is_right: boolean; counts: number[] }>`
       select gmsi.published_by(published_at, ${rounding}) - published_at
                = case when headline_id = ${idOf(1)}::uuid then ${onTheHour}::interval else ${other}::interval end as is_right,
              array(select headline_count from unnest(array[interval '-1 microsecond', '0', '24 hours']) as after
                    cross join lateral gmsi.signal_at(gmsi.published_by(published_at, ${rounding}) + after, 'US', 'Inflation-Food',
                      over => '1 minute', rounding => ${rounding}) as s) as counts
-      from gmsi.headlines`.execute(db);
+      from gmsi.headlines`;
     const enters = { is_right: true, counts: [0, 1, 0] };
     expect(rows).toEqual([enters, enters]);
   },

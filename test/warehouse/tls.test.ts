@@ -3,7 +3,6 @@ import { chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { ConfigError } from '../../src/errors.ts';
@@ -14,6 +13,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { cases } from '../support/cases.ts';
 import { relay } from '../support/other-servers.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** A separate server that encrypts, with a self-signed certificate for `localhost`. */
 let server: Awaited<ReturnType<typeof aRestartableServer>>;
@@ -96,9 +96,9 @@ async function connecting(url: string): Promise<ConfigError | undefined> {
   try {
     await using db = connect({ kind: 'url', url: new Secret(url) }, 1);
     await checkServer(db);
-    const { rows } = await sql<{
+    const rows = await sqlIn(db)<{
       ssl: boolean;
-    }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`.execute(db);
+    }>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`;
     expect(rows).toEqual([{ ssl: !url.includes('sslmode=disable') && url.includes('ssl') }]);
     return undefined;
   } catch (error) {

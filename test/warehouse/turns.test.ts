@@ -13,6 +13,7 @@ import { isMoved } from '../support/moved-time.ts';
 import { aJob } from '../support/run-backfill.ts';
 import { it } from '../support/serving.ts';
 import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, upsert } from './a-row.ts';
 
 const scope = {
@@ -31,7 +32,7 @@ const noOptions = { fullRefresh: false, retryRefused: false };
 async function kept(db: Warehouse, lock: RawBuilder<unknown>) {
   const trx = await db.startTransaction().execute();
   await lock.execute(trx);
-  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+  const rows = await sqlIn(trx)<{ pid: number }>`select pg_backend_pid() as pid`;
   return {
     trx,
     pid: rows[0]!.pid,
@@ -83,7 +84,7 @@ const works = {
     what: 'planning gmsi-headlines',
     warehouse: async () => {
       const warehouse = await aWarehouse();
-      await sql`insert into gmsi.turns (turn) values ('planning gmsi-headlines')`.execute(warehouse.db);
+      await sqlIn(warehouse.db)`insert into gmsi.turns (turn) values ('planning gmsi-headlines')`;
       return warehouse;
     },
     lock: sql`select from gmsi.turns where turn = 'planning gmsi-headlines' for update`,
@@ -149,13 +150,13 @@ it('a place to export to is left to another process of gmsi, and refused with a 
 });
 
 it.skipIf(isMoved)('no session waits for ever for a lock in the server', async ({ db }) => {
-  const { rows } = await sql`show lock_timeout`.execute(db);
+  const rows = await sqlIn(db)`show lock_timeout`;
   expect(rows).toEqual([{ lock_timeout: '5min' }]);
   const trx = await db.startTransaction().execute();
-  await sql`lock table gmsi.topics`.execute(trx);
+  await sqlIn(trx)`lock table gmsi.topics`;
   const refused = db.transaction().execute(async (other) => {
-    await sql`set local lock_timeout = '10ms'`.execute(other);
-    await sql`select from gmsi.topics`.execute(other);
+    await sqlIn(other)`set local lock_timeout = '10ms'`;
+    await sqlIn(other)`select from gmsi.topics`;
   });
   const error = namedDatabaseError(await refused.catch((one: unknown) => one));
   expect(error).toBeInstanceOf(LockHeld);
@@ -190,10 +191,8 @@ it('loads go on while a reader holds whatever a reader can', async () => {
   await upsert(warehouse.db, [aRow({ published_at: '2026-10-02T00:00:00Z', directional_score: 0.5 })]);
   const topic = { name: 'Trade', category: null, classificationRule: null, extra: {} };
   await saveTopics(warehouse.db, [topic], new Date());
-  const { rows } = await sql`
-    select (select count(*) from gmsi.sentiment_daily) as days, (select count(*) from gmsi.topics) as topics`.execute(
-    warehouse.db,
-  );
+  const rows = await sqlIn(warehouse.db)`
+    select (select count(*) from gmsi.sentiment_daily) as days, (select count(*) from gmsi.topics) as topics`;
   expect(rows).toEqual([{ days: 2, topics: 1 }]);
   for (const table of ['turns', 'kysely_migration'])
     await expect(sql.raw(`select from gmsi.${table} for update`).execute(reader.db)).rejects.toThrow(

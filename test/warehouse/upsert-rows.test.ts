@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Row } from '../../src/feeds/feed.ts';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
@@ -10,13 +9,13 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { aLog } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows, untilOneWaits } from '../support/warehouse-state.ts';
+import { countRows, sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ connections: 8 });
 
 beforeEach(async () => {
-  await sql`delete from gmsi.headlines; delete from gmsi.headline_revisions`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`delete from gmsi.headlines; delete from gmsi.headline_revisions`;
 });
 
 describe('rows of a page', () => {
@@ -52,8 +51,8 @@ describe('rows of a page', () => {
     'of a file and of the service whose scores %s are versions of each other only if not',
     async (_, service, file, changed) => {
       const { db } = warehouse;
-      await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
-        values (3, 'import', '', 'gmsi-headlines', 'test') on conflict do nothing`.execute(db);
+      await sqlIn(db)`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
+        values (3, 'import', '', 'gmsi-headlines', 'test') on conflict do nothing`;
       const sent = [aRow({ semantic_score: service })];
       const read = [aRow({ semantic_score: file })];
       for (const [first, second] of [
@@ -69,7 +68,7 @@ describe('rows of a page', () => {
         ).toMatchObject({
           changed: 1,
         });
-        await sql`delete from gmsi.headlines`.execute(db);
+        await sqlIn(db)`delete from gmsi.headlines`;
       }
     },
   );
@@ -132,7 +131,7 @@ describe('rows of a page', () => {
     const again = await upsert(warehouse.db, [aRow(now)], { loadId: 2, isBackfilled: false, windowId });
     expect(again).toEqual({ inserted: 0, changed: 1 });
     const [second] = await held();
-    const { rows: revisions } = await sql`select * from gmsi.headline_revisions`.execute(warehouse.db);
+    const revisions = await sqlIn(warehouse.db)`select * from gmsi.headline_revisions`;
     const { changed_at, ...rest } = first!;
     expect(revisions).toEqual([
       { ...rest, known_from: changed_at, known_to: second!.changed_at, reason, load_id: 1 },
@@ -201,7 +200,7 @@ describe('rows of a page', () => {
   it('that break a unique index which a team has added are given up after some tries', async () => {
     await using own = await aWarehouse();
     const { db } = own;
-    await sql`create unique index on gmsi.headlines (topic, country, match_type, published_at)`.execute(db);
+    await sqlIn(db)`create unique index on gmsi.headlines (topic, country, match_type, published_at)`;
     const published_at = '2031-01-01T12:00:00Z';
     await upsert(db, [aRow({ published_at })]);
     // The pauses between tries are of no interest; pg's own timers are longer.
@@ -245,10 +244,10 @@ describe('rows of a page', () => {
       );
       expect(await countRows(warehouse.db, 'headlines')).toBe(200);
       // Each write was a version of its own, and none of them is lost.
-      const { rows: chains } = await sql`
+      const chains = await sqlIn(warehouse.db)`
       select headline_id from gmsi.headline_revisions group by 1
       having count(*) <> 15 or count(distinct known_from) <> 15 or count(distinct known_to) <> 15
-    `.execute(warehouse.db);
+    `;
       expect(chains).toEqual([]);
       expect(await countRows(warehouse.db, 'headline_revisions')).toBe(200 * 15);
     },
@@ -291,7 +290,7 @@ describe('values', () => {
   it('come back as they were written, whatever they hold', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.record(column), { minLength: 1, maxLength: 8 }), async (records) => {
-        await sql`delete from gmsi.headlines; delete from gmsi.headline_revisions`.execute(warehouse.db);
+        await sqlIn(warehouse.db)`delete from gmsi.headlines; delete from gmsi.headline_revisions`;
         const rows = records.map(
           (record, n): Row =>
             aRow({
@@ -322,8 +321,8 @@ describe('values', () => {
 
 /** The headlines of all older versions, the oldest first. */
 async function versions(): Promise<unknown[]> {
-  const { rows } = await sql<{ headline: string }>`
-    select headline from gmsi.headline_revisions order by known_from`.execute(warehouse.db);
+  const rows = await sqlIn(warehouse.db)<{ headline: string }>`
+    select headline from gmsi.headline_revisions order by known_from`;
   return rows.map(({ headline }) => headline);
 }
 
@@ -333,9 +332,9 @@ interface Held {
 }
 
 async function held(): Promise<Held[]> {
-  const { rows } = await sql<Held>`
+  const rows = await sqlIn(warehouse.db)<Held>`
     select * from gmsi.headlines where country = ${series.country} and topic = ${series.topic} order by headline_id
-  `.execute(warehouse.db);
+  `;
   return rows;
 }
 

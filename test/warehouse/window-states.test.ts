@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { noCounts } from '../../src/warehouse/commit.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
@@ -10,6 +9,7 @@ import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, leaveWindow, leaveWindows } from '../../src/warehouse/tables/windows.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
 type WindowEvent =
@@ -110,15 +110,15 @@ it.each(states.flatMap((state) => events.map((event) => [state, event] as const)
   'a window that is %s: %s',
   async (state, event) => {
     const { db } = warehouse;
-    await sql`delete from gmsi.windows; delete from gmsi.coverage`.execute(db);
+    await sqlIn(db)`delete from gmsi.windows; delete from gmsi.coverage`;
     const loadId = await aLoad(db);
     const other = await aLoad(db);
-    await sql`
+    await sqlIn(db)`
       insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
         first_unsettled, finished_at)
       overriding system value
       values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
-        '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`.execute(db);
+        '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`;
 
     const dropped = await happen[event](db, loadId, other);
     const window = await db.selectFrom('gmsi.windows').selectAll().executeTakeFirstOrThrow();

@@ -8,7 +8,7 @@ import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 const warehouse = await aWarehouseForAll({ isNew: true });
@@ -17,7 +17,7 @@ const it = test.skipIf(isMoved);
 
 beforeAll(() => setAsOfDelay(warehouse.db, 4_000));
 beforeEach(async () => {
-  await sql`delete from gmsi.headlines`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`delete from gmsi.headlines`;
   await addPartition(warehouse.db);
 });
 
@@ -43,7 +43,7 @@ async function untilEnded(pid: number): Promise<void> {
   const { db } = warehouse;
   await vi.waitFor(
     async () => {
-      const { rows } = await sql`select from pg_stat_activity where pid = ${pid}`.execute(db);
+      const rows = await sqlIn(db)`select from pg_stat_activity where pid = ${pid}`;
       expect(rows).toEqual([]);
     },
     { timeout: 20_000, interval: 100 },
@@ -57,7 +57,7 @@ it('commits what comes to its end in time, at the isolation asked for', async ()
       db,
       async (trx) => {
         await write(trx, 1);
-        return (await sql<{ transaction_isolation: string }>`show transaction_isolation`.execute(trx)).rows;
+        return await sqlIn(trx)<{ transaction_isolation: string }>`show transaction_isolation`;
       },
       isolation,
     );
@@ -73,7 +73,7 @@ it.concurrent('rolls back what comes to its COMMIT too late, though no statement
   const late = writeTransaction(db, async (trx) => {
     await write(trx, 1);
     // 0.7 s each, of the 2 s that a statement and a pause may take.
-    for (let times = 0; times < 3; times++) await sql`select pg_sleep(0.7)`.execute(trx);
+    for (let times = 0; times < 3; times++) await sqlIn(trx)`select pg_sleep(0.7)`;
   });
   await expect(late).rejects.toMatchObject({ why: 'too slow' });
   await expect(late).rejects.toThrow(/took 2\.\d s, more than half of gmsi\.as_of_delay\(\), which is 4 s/);
@@ -85,7 +85,7 @@ it.concurrent('ends a statement that takes so long that it could not be committe
   const { db } = own;
   const slow = writeTransaction(db, async (trx) => {
     await write(trx, 1);
-    await sql`select pg_sleep(60)`.execute(trx);
+    await sqlIn(trx)`select pg_sleep(60)`;
   });
   await expect(slow).rejects.toMatchObject({ why: 'too slow' });
   expect(await countRows(db, 'headlines')).toBe(0);
@@ -96,7 +96,7 @@ it.concurrent('is ended by the server if this process is silent in the middle of
   const { db } = own;
   const silent = writeTransaction(db, async (trx) => {
     await write(trx, 1);
-    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+    const rows = await sqlIn(trx)<{ pid: number }>`select pg_backend_pid() as pid`;
     await untilEnded(rows[0]!.pid);
     await write(trx, 2);
   });
@@ -110,7 +110,7 @@ it('gives up waiting for a row that another session has locked', async () => {
   await upsert(db, [aRow()]);
   const change = aRow({ headline: 'changed' });
   await db.transaction().execute(async (other) => {
-    await sql`select from gmsi.headlines for update`.execute(other);
+    await sqlIn(other)`select from gmsi.headlines for update`;
     await expect(upsert(db, [change])).rejects.toMatchObject({ why: 'locked' });
   });
   expect(await upsert(db, [change])).toEqual({ inserted: 0, changed: 1 });
@@ -119,7 +119,7 @@ it('gives up waiting for a row that another session has locked', async () => {
 it('waits for a partition no longer than for a row', async () => {
   const { db } = warehouse;
   await db.transaction().execute(async (other) => {
-    await sql`lock table gmsi.headlines in share update exclusive mode`.execute(other);
+    await sqlIn(other)`lock table gmsi.headlines in share update exclusive mode`;
     const months = ensurePartitions(
       db,
       gmsiHeadlines.table,

@@ -1,8 +1,8 @@
 import { expect, vi } from 'vitest';
-import { type Sandbox, startSandbox } from '#sandbox';
+import type { Sandbox } from '#sandbox';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
-import { it } from '../support/serving.ts';
+import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
@@ -14,7 +14,7 @@ const share = 15;
 it('keeps the reserve for syncs, and goes on at the first of the month', async ({ warehouse, db }) => {
   let now = new Date('2026-11-20T12:00:00Z');
   const clock = () => now;
-  await using sandbox = await startSandbox({ limits: null, clock, volume: 0.2 });
+  await using sandbox = await aSandbox({ clock, volume: 0.2 });
   const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
   await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
   await using _one = aWorker({ warehouse, sandbox, clock });

@@ -17,6 +17,7 @@ import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/expo
 import { aStorage, bucket, download, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'] };
 /** Of the job's period: its last window may bring a day more. */
@@ -25,7 +26,7 @@ const days = `(select * from gmsi.sentiment_daily where day < '2024-04-01')`;
 const schedule = { backfill: '0 * * * *' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
-const sandbox = await aSandboxForAll({ limits: null, volume: 0.1 });
+const sandbox = await aSandboxForAll({ volume: 0.1 });
 let storage: Storage;
 const warehouse = await aWarehouseForAll();
 let folder: Folder;
@@ -101,9 +102,9 @@ it('exports a job after each of its loads, to every place that it names', async 
   const ofDays = { format: 'csv', columns: types, partitioned_by: ['month'] } as never;
   expect((await rowsIn(daily, ofDays)).length).toBe((await rowsOfTable(db, days)).length);
 
-  await sql`update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`.execute(
+  await sqlIn(
     db,
-  );
+  )`update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`;
   await markExportDue(db, 'g7', new Date());
   await allExported();
   await expectWhole();
@@ -111,9 +112,9 @@ it('exports a job after each of its loads, to every place that it names', async 
     `select count(*) filter (known_to is null) as current, count(*) filter (reason = 'rescored') as rescored
      from read_parquet('${versions}/**/*.parquet')`,
   );
-  const { rows: counts } = await sql<{ current: string; rescored: string }>`
+  const counts = await sqlIn(db)<{ current: string; rescored: string }>`
     select count(*)::text as current, (count(*) filter (where published_at < '2024-02-01Z'))::text as rescored
-    from ${sql.raw(rows)} as h`.execute(db);
+    from ${sql.raw(rows)} as h`;
   expect(replaced).toEqual(counts[0]);
 });
 
@@ -123,10 +124,8 @@ it('reports an export that fails, which the load does not mind, and makes it goo
   const job = (place: string) => jobFor(scope, { exports: [{ to: `s3://${place}/failing` }, { to: well }] });
   const context = aWorkerContext(settingNow({ failing: job('nowhere') }));
   const alerts = async () => {
-    const { rows } = await sql<object>`
-      select kind, message, resolved_at is not null as is_over from gmsi.alerts where job = 'failing'`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<object>`
+      select kind, message, resolved_at is not null as is_over from gmsi.alerts where job = 'failing'`;
     return rows;
   };
   await expect(exportJob(context, 'failing')).rejects.toThrow(/does not accept s3:.*: NoSuchBucket/);
@@ -169,12 +168,10 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   await makeExports();
   expect(existsSync(out), 'another living worker makes it').toBe(false);
   // As after the loss of its host.
-  await sql`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`.execute(
+  await sqlIn(
     db,
-  );
-  await sql`update gmsi.jobs set export_due_at = '2026-11-20 08:00:00.123456Z' where job = 'stopped'`.execute(
-    db,
-  );
+  )`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
+  await sqlIn(db)`update gmsi.jobs set export_due_at = '2026-11-20 08:00:00.123456Z' where job = 'stopped'`;
   await makeExports();
   expect(await dueExports(db, now)).toEqual([]);
   expect(existsSync(out)).toBe(true);
@@ -187,7 +184,7 @@ it('is left to workers that have the job file, and after a minute its lack is re
   await markExportDue(db, 'far', now);
   const makeExports = createExporter(aWorkerContext({ ...settingNow(), clock: () => now }));
   const alerts = async () => {
-    const { rows } = await sql`select from gmsi.alerts where job = 'far'`.execute(db);
+    const rows = await sqlIn(db)`select from gmsi.alerts where job = 'far'`;
     return rows.length;
   };
   await makeExports();
@@ -209,10 +206,8 @@ it('writes nowhere because the database says so, whatever a loader has put there
     'test has no job file theirs, and a worker exports only jobs that it has files for.',
   );
   expect([existsSync(own), existsSync(asked)]).toEqual([true, false]);
-  const { rows } = await sql<{ job: string }>`
-    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%' and job <> 'far'`.execute(
-    db,
-  );
+  const rows = await sqlIn(db)<{ job: string }>`
+    select job from gmsi.alerts where kind = 'export failed' and message like '%no job file%' and job <> 'far'`;
   expect(rows).toEqual([{ job: 'theirs' }]);
 });
 
@@ -224,8 +219,8 @@ it('ends the alert of an export that a job no longer has', async () => {
   await using _worker = aWorker(settingNow());
   await vi.waitFor(
     async () => {
-      const { rows } = await sql<object>`
-        select resolved_at is not null as is_over from gmsi.alerts where job = ${cause.job}`.execute(db);
+      const rows = await sqlIn(db)<object>`
+        select resolved_at is not null as is_over from gmsi.alerts where job = ${cause.job}`;
       expect(rows).toEqual([{ is_over: true }]);
     },
     { timeout: 30_000, interval: 50 },

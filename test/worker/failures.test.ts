@@ -1,13 +1,12 @@
-import { sql } from 'kysely';
 import { expect, vi } from 'vitest';
-import { startSandbox } from '#sandbox';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -20,7 +19,7 @@ const scope = {
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
-const it = serving({ limits: null, volume: 0.2 });
+const it = serving({ volume: 0.2 });
 
 it('pauses a job whose windows all fail, and goes on by itself', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
@@ -45,8 +44,8 @@ it('pauses a job whose windows all fail, and goes on by itself', async ({ wareho
   now = new Date('2026-11-20T08:01:00Z');
   expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({ outcome: 'done' });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  const { rows } = await sql`
-    select pauses, resumes_at, paused_because from gmsi.schedules where command = 'backfill'`.execute(db);
+  const rows = await sqlIn(db)`
+    select pauses, resumes_at, paused_because from gmsi.schedules where command = 'backfill'`;
   expect(rows, 'its next pause is a short one again').toEqual([
     { pauses: 0, resumes_at: null, paused_because: null },
   ]);
@@ -59,7 +58,7 @@ it('loads the rest of a job of which a name has left the lists of the service', 
 }) => {
   await registered(db, 'left', jobFor(scope, { schedule }), lastNight);
   await runBackfill({ job: aJobFor({ ...scope, to: '2024-01-02' }), db, sandbox });
-  await sql`update gmsi.countries set listed = false where country = 'NO'`.execute(db);
+  await sqlIn(db)`update gmsi.countries set listed = false where country = 'NO'`;
   await using _worker = aWorker({ warehouse, sandbox });
   expect(await loadsEnded(db, 2)).toContainEqual(
     expect.objectContaining({ job: 'left', outcome: 'incomplete' }),
@@ -67,18 +66,18 @@ it('loads the rest of a job of which a name has left the lists of the service', 
   const us = { ...scope, countries: ['US'] };
   expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
   await aRound(db);
-  const { rows } = await sql`select from gmsi.schedules where paused_because is not null`.execute(db);
+  const rows = await sqlIn(db)`select from gmsi.schedules where paused_because is not null`;
   expect(rows).toEqual([]);
 });
 
 it('ends if it cannot be listed, instead of working unseen', async ({ warehouse, db, sandbox }) => {
-  await sql`drop table gmsi.processes cascade`.execute(db);
+  await sqlIn(db)`drop table gmsi.processes cascade`;
   await using worker = aWorker({ warehouse, sandbox });
   await expect(worker.ended).rejects.toThrow('gmsi.processes');
 });
 
 it('ends the load of a spent budget, also if its job was unscheduled', async ({ warehouse, db }) => {
-  await using sandbox = await startSandbox({ limits: null, volume: 0.1 });
+  await using sandbox = await aSandbox({ volume: 0.1 });
   const budget = { requests_per_month: 12, reserve: 0 };
   await registered(db, 'short', jobFor(scope, { schedule, budget, step: 'P3D' }), lastNight);
   let asked = 0;
@@ -86,7 +85,7 @@ it('ends the load of a spent budget, also if its job was unscheduled', async ({ 
     warehouse,
     sandbox,
     async aroundPage(ask) {
-      if (asked++ === 0) await sql`delete from gmsi.schedules`.execute(db);
+      if (asked++ === 0) await sqlIn(db)`delete from gmsi.schedules`;
       return ask();
     },
   });

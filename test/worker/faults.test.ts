@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, vi } from 'vitest';
 import { Secret } from '../../src/secret.ts';
@@ -10,14 +9,13 @@ import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { serving } from '../support/serving.ts';
 import { takesNoWrites } from '../support/takes-no-writes.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { windowsOf } from '../support/warehouse-state.ts';
+import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const lastNight = new Date('2026-11-19T20:00:00Z');
 const january = { ...quarter, topics: ['Inflation-Food'], to: '2024-01-31' };
 const schedule = { backfill: '0 1 * * *' };
 
-const it = serving({ limits: null, clock, volume: 0.2 });
+const it = serving({ volume: 0.2 });
 
 // Most of the time these two wait.
 it.concurrent('outlives connections that break', async ({ warehouse, sandbox }) => {
@@ -95,7 +93,7 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
   await using worker = aWorker({ warehouse, sandbox, log, jobFiles });
   await aRound(db);
   // As after a restore of a backup that is older than the worker and its jobs.
-  await sql`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.processes`.execute(db);
+  await sqlIn(db)`delete from gmsi.schedules; delete from gmsi.jobs; delete from gmsi.processes`;
   expect(await loadsEnded(db)).toMatchObject([{ job: 'forgotten', outcome: 'done' }]);
   expect(lines.filter(({ msg }) => msg.includes('does not know this process'))).toHaveLength(1);
   await worker.stop();
@@ -105,9 +103,9 @@ it('registers itself and its jobs again once the warehouse has forgotten them', 
 it('ends if its warehouse was moved to another database', async ({ warehouse, db, sandbox }) => {
   await using worker = aWorker({ warehouse, sandbox });
   await aRound(db);
-  await sql`
+  await sqlIn(db)`
     insert into gmsi.warehouse_moves (move_id, direction, other, source)
-    values (gen_random_uuid(), 'to', 'another', 'this one')`.execute(db);
+    values (gen_random_uuid(), 'to', 'another', 'this one')`;
   await expect(worker.ended).rejects.toThrow(/^This warehouse was moved to another at .* UTC\.$/);
 });
 

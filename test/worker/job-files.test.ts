@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { expect, vi } from 'vitest';
 import type { Sandbox } from '#sandbox';
@@ -15,9 +14,10 @@ import { aLog } from '../support/a-log.ts';
 import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const clock = () => new Date();
-const it = serving({ limits: null, volume: 0.02, clock });
+const it = serving({ volume: 0.02, clock });
 
 /** Never due by itself in the seconds of a test. */
 const yearly = { sync: '0 0 1 1 *' };
@@ -76,7 +76,7 @@ it('takes job files that are new, have changed or are gone while it works, and s
   await raiseAlert(db, { job: 'first', kind: 'job file' }, { message: 'It cannot be read.', details: {} });
   await using worker = await atWork({ warehouse, sandbox }, { first: jobFor(one, { schedule: yearly }) });
   await aRound(db);
-  const { rows } = await sql`select from gmsi.alerts where resolved_at is null`.execute(db);
+  const rows = await sqlIn(db)`select from gmsi.alerts where resolved_at is null`;
   expect(rows).toEqual([]);
   expect(await running(db)).toEqual([['first']]);
 
@@ -110,10 +110,8 @@ it('goes on with the last version of a file that it cannot read, with an alert u
   const good = jobFor(one, { schedule: yearly });
   await using worker = await atWork({ warehouse, sandbox }, { good });
   const alerts = async () => {
-    const { rows } = await sql<{ job: string; kind: string; message: string; is_over: boolean }>`
-      select job, kind, message, resolved_at is not null as is_over from gmsi.alerts order by alert_id`.execute(
-      db,
-    );
+    const rows = await sqlIn(db)<{ job: string; kind: string; message: string; is_over: boolean }>`
+      select job, kind, message, resolved_at is not null as is_over from gmsi.alerts order by alert_id`;
     return rows;
   };
   await worker.write('jobs/good.yaml', 'feed: gmsi-headlins\n');
@@ -188,17 +186,17 @@ it('takes a file again in the next reading if the warehouse did not take it, and
   await registered(db, 'others', job, clock());
   await using worker = await atWork({ warehouse, sandbox }, { first: job });
   await aRound(db);
-  await sql`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
-    create trigger refuse before update of jobs on gmsi.processes for each row execute function refuse()`.execute(
+  await sqlIn(
     db,
-  );
+  )`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+    create trigger refuse before update of jobs on gmsi.processes for each row execute function refuse()`;
   await worker.write('jobs/second.yaml', job);
   await vi.waitFor(
     () => expect(worker.lines.map(({ msg }) => msg)).toContain('the job files could not be read again'),
     20_000,
   );
   expect(await running(db)).toEqual([['first']]);
-  await sql`drop function refuse cascade`.execute(db);
+  await sqlIn(db)`drop function refuse cascade`;
   expect(await worker.said('second')).toEqual(['a job file is new']);
   expect(await running(db)).toEqual([['first', 'second']]);
 

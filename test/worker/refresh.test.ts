@@ -1,11 +1,9 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
-import { startSandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aRound, aWorker, loadsEnded, registered } from '../support/a-worker.ts';
-import { it } from '../support/serving.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { aSandbox, it } from '../support/serving.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-06-30' };
 const service = { end_date: 'inclusive' };
@@ -16,27 +14,27 @@ const firstTwo = ['2024-01-01 2024-01-17', '2024-01-18 2024-03-17'];
 
 /** The windows, the last drained first. */
 async function drained(db: Warehouse) {
-  const { rows } = await sql<{ days: string; state: string }>`
+  const rows = await sqlIn(db)<{ days: string; state: string }>`
     select first_day || ' ' || last_day as days from gmsi.windows where state = 'drained'
-    order by finished_at desc, first_day`.execute(db);
+    order by finished_at desc, first_day`;
   return rows.map(({ days }) => days);
 }
 
 async function refreshes(db: Warehouse) {
-  const { rows } = await sql`select command, pages from gmsi.loads where reason = 'refresh'`.execute(db);
+  const rows = await sqlIn(db)`select command, pages from gmsi.loads where reason = 'refresh'`;
   return rows;
 }
 
 /** The months with scores that the service has revised since they were loaded. */
 async function stale(db: Warehouse) {
-  const { rows } = await sql<{ month: string }>`
+  const rows = await sqlIn(db)<{ month: string }>`
     select distinct to_char(published_at at time zone 'UTC', 'YYYY-MM') as month from gmsi.headlines
-    where directional_score = 0.99 order by 1`.execute(db);
+    where directional_score = 0.99 order by 1`;
   return rows.map(({ month }) => month);
 }
 
 it('a refresh loads what was drained longest ago, within its share', async ({ warehouse, db }) => {
-  await using sandbox = await startSandbox({ limits: null, volume: 0.05 });
+  await using sandbox = await aSandbox({ volume: 0.05 });
   const budget = { requests_per_month: 1_000, refresh_percent: 0.2 };
   const schedule = { backfill: '0 20 31 10 *', refresh: '0 3 1 * *' };
   const job = jobFor(scope, { schedule, budget, service: { ...service, page_size: 1000 } });
@@ -45,12 +43,10 @@ it('a refresh loads what was drained longest ago, within its share', async ({ wa
   await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
   await loadsEnded(db);
   // As if each had been drained a day after the one before it, and the service had revised two months since.
-  await sql`update gmsi.windows set finished_at = '2025-01-01'::date + (first_day - '2024-01-01')`.execute(
-    db,
-  );
-  await sql`
+  await sqlIn(db)`update gmsi.windows set finished_at = '2025-01-01'::date + (first_day - '2024-01-01')`;
+  await sqlIn(db)`
     update gmsi.headlines set directional_score = 0.99, changed_at = clock_timestamp()
-    where published_at < '2024-02-01' or published_at >= '2024-06-01'`.execute(db);
+    where published_at < '2024-02-01' or published_at >= '2024-06-01'`;
   expect(await stale(db)).toEqual(['2024-01', '2024-06']);
   const revised = await countRows(db, 'headline_revisions');
 
@@ -63,14 +59,14 @@ it('a refresh loads what was drained longest ago, within its share', async ({ wa
 
   // A second one in the same month finds its share spent. The month is the database's, as the times of loads are.
   now = night('2026-11-01');
-  await sql`update gmsi.schedules set fired_at = '2026-10-31' where command = 'refresh'`.execute(db);
+  await sqlIn(db)`update gmsi.schedules set fired_at = '2026-10-31' where command = 'refresh'`;
   await aRound(db);
   expect(await loadsEnded(db)).toHaveLength(2);
 
   for (const day of ['2026-12-01', '2027-01-01']) {
-    await sql`update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`.execute(
+    await sqlIn(
       db,
-    );
+    )`update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`;
     now = night(day);
     await loadsEnded(db, day === '2026-12-01' ? 3 : 4);
   }

@@ -15,12 +15,12 @@ import {
 } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { countRows, windowsOf } from '../support/warehouse-state.ts';
+import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
 const lastNight = new Date('2026-11-19T20:00:00Z');
 
-const it = serving({ limits: null, volume: 0.1 });
+const it = serving({ volume: 0.1 });
 
 it('loads a job once, though two workers find it due', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
@@ -89,7 +89,7 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
     },
   });
   await expect.poll(() => lines.filter(({ msg }) => msg === 'loaded').length, { timeout: 30_000 }).toBe(2);
-  const { rows } = await sql`select due_at from gmsi.schedules where command = 'backfill'`.execute(db);
+  const rows = await sqlIn(db)`select due_at from gmsi.schedules where command = 'backfill'`;
   expect(rows).toEqual([{ due_at: null }]);
 });
 
@@ -113,12 +113,10 @@ it('begins a job once for whatever time somebody stores, and once a minute if it
     await aRound(db);
     expect(loaded(), at).toBe(before + 1);
   }
-  await sql`
+  await sqlIn(db)`
     create function gmsi.due_again() returns trigger language plpgsql as $$
     begin new.due_at = clock_timestamp(); return new; end $$;
-    create trigger due_again before update on gmsi.schedules for each row when (new.due_at is null) execute function gmsi.due_again()`.execute(
-    db,
-  );
+    create trigger due_again before update on gmsi.schedules for each row when (new.due_at is null) execute function gmsi.due_again()`;
   await makeDue('2026-11-20 08:00:00Z');
   for (const minute of [4, 5]) {
     await expect.poll(loaded).toBe(minute);
@@ -178,7 +176,7 @@ it('leaves a job that has become unreadable until it is due again', async ({ war
   const left = await openWindows(db);
   expect(left.length).toBeGreaterThan(1);
 
-  await sql`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`.execute(db);
+  await sqlIn(db)`update gmsi.jobs set definition = definition || '{"unheard_of": 1}'`;
   const { log, lines } = aLog();
   let now = new Date('2026-11-20T12:00:00Z');
   await using _second = aWorker({ warehouse, sandbox, log, clock: () => now });

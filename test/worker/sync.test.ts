@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
@@ -12,12 +11,12 @@ import {
   registered,
   type WorkerInTest,
 } from '../support/a-worker.ts';
-import { aJobFor, runSync } from '../support/run-backfill.ts';
+import { aJobFor, runSync, usualClock } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
-const clock = () => new Date('2026-11-20T12:00:00Z');
 const beforeNoon = new Date('2026-11-20T11:00:00Z');
 const scope = {
   countries: ['US', 'NO', 'DE'],
@@ -29,13 +28,13 @@ const service = { page_size: 1000 };
 const schedule = { sync: '30 * * * *' };
 const hourly = { ...jobFor(scope, { service, schedule }), end_date: 'today' };
 
-const it = serving({ limits: null, clock, volume: 0.2 });
+const it = serving({ volume: 0.2 });
 
 it('drains and reads each answer once, though there are two workers', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'hourly', hourly, beforeNoon);
   const requests = watchRequests(sandbox);
-  await using _one = aWorker({ warehouse, sandbox, clock });
-  await using _two = aWorker({ warehouse, sandbox, clock });
+  await using _one = aWorker({ warehouse, sandbox });
+  await using _two = aWorker({ warehouse, sandbox });
   expect(await loadsEnded(db)).toMatchObject([{ command: 'sync', outcome: 'done' }]);
   await aRound(db);
   expect(await loadsEnded(db)).toHaveLength(1);
@@ -52,11 +51,11 @@ it('is left to the workers by gmsi sync while they are at it', async ({ warehous
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  await using _worker = aWorker({ warehouse, sandbox, clock, aroundPage: (ask) => held.then(ask) });
+  await using _worker = aWorker({ warehouse, sandbox, aroundPage: (ask) => held.then(ask) });
   await loadsBegun(db);
   const { requests } = sandbox.stats();
   const job = aJobFor(scope, { end_date: 'today' });
-  expect(await runSync({ job, db, sandbox, clock })).toMatchObject({ isElsewhere: true });
+  expect(await runSync({ job, db, sandbox })).toMatchObject({ isElsewhere: true });
   expect(sandbox.stats().requests).toBe(requests);
   letGo();
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
@@ -68,16 +67,15 @@ it('is left to gmsi sync by the workers while that runs, and then done', async (
   sandbox,
 }) => {
   await registered(db, 'test', { ...hourly, exports: [{ to: '/nowhere' }] }, beforeNoon);
-  await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox, clock }));
+  await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox }));
   const result = await runSync({
     job: aJobFor(scope, { end_date: 'today' }),
     db,
     sandbox,
-    clock,
     async aroundPage(ask) {
       await worker.start();
       expect(await db.selectFrom('gmsi.loads').select('load_id').execute()).toHaveLength(1);
-      expect(await dueExports(db, clock()), 'nothing was loaded that could be exported').toEqual([]);
+      expect(await dueExports(db, usualClock()), 'nothing was loaded that could be exported').toEqual([]);
       return ask();
     },
   });
@@ -95,14 +93,12 @@ it('of a gmsi sync whose host is lost is continued by a worker after the lease',
   const about = { command: 'sync', run_by: 'far', version: 'test', concurrency: null };
   await registerProcess(db, { process_id: 'lost', ...about });
   expect(await takeJob(db, { job: 'test', command: 'sync' }, lost)).toBe(true);
-  await using _worker = aWorker({ warehouse, sandbox, clock });
+  await using _worker = aWorker({ warehouse, sandbox });
   await aRound(db);
   await aRound(db);
   expect(await db.selectFrom('gmsi.loads').select('load_id').execute(), 'while it is alive').toEqual([]);
   // No heartbeat comes any more, and nobody has closed its connections.
-  await sql`update gmsi.processes set heartbeat_at = now() - interval '11 s' where process_id = 'lost'`.execute(
-    db,
-  );
+  await sqlIn(db)`update gmsi.processes set heartbeat_at = now() - interval '11 s' where process_id = 'lost'`;
   expect(await loadsEnded(db)).toMatchObject([{ command: 'sync', outcome: 'done' }]);
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 });

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
@@ -7,12 +6,13 @@ import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
 import { aRound, aWorker, dueIn, loadsEnded, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { ...quarter, countries: ['NO'], topics: ['Inflation-Food'], to: '2024-01-31' };
 const hourly = jobFor(scope, { schedule: { backfill: '0 * * * *' } });
 const of = { job: 'hourly', command: 'backfill' } as const;
 
-const it = serving({ limits: null, volume: 0.1 });
+const it = serving({ volume: 0.1 });
 
 const ahead = [
   ['a day', new Date('2026-11-21T08:30:00Z')],
@@ -71,10 +71,8 @@ it('a pause for the budget ends when requests are left, whatever time it has', a
 }) => {
   const now = new Date('2026-11-20T08:30:00Z');
   await registered(db, 'hourly', hourly, now);
-  await sql`
-    update gmsi.schedules set resumes_at = '2029-01-01', paused_because = 'budget' where command = 'backfill'`.execute(
-    db,
-  );
+  await sqlIn(db)`
+    update gmsi.schedules set resumes_at = '2029-01-01', paused_because = 'budget' where command = 'backfill'`;
   await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
   expect(await loadsEnded(db)).toMatchObject([{ job: 'hourly', outcome: 'done' }]);
 });
@@ -84,7 +82,7 @@ it('a job of a dead worker is taken, whose heartbeat is 400 days ahead', async (
   await registered(db, 'hourly', hourly, now);
   await markDue(db, of, now);
   expect(await taken(db, 'dead')).toHaveLength(1);
-  await sql`update gmsi.processes set heartbeat_at = now() + interval '400 days'`.execute(db);
+  await sqlIn(db)`update gmsi.processes set heartbeat_at = now() + interval '400 days'`;
   expect(await taken(db, 'alive')).toHaveLength(1);
 });
 

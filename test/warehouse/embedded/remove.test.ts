@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { ConfigError } from '../../../src/errors.ts';
 import { findRemains, removeRemains } from '../../../src/warehouse/embedded/remove.ts';
@@ -9,6 +8,7 @@ import { aFolder, type Folder, gmsi, startGmsi } from '../../cli/gmsi.ts';
 import { gmsiHere } from '../../cli/in-process.ts';
 import { anEmbeddedHome } from '../../support/embedded-home.ts';
 import { it } from '../../support/serving.ts';
+import { sqlIn } from '../../support/warehouse-state.ts';
 import { hasProc, processesIn } from './processes.ts';
 
 const remove = ['demo', '--remove'];
@@ -51,7 +51,7 @@ describe('gmsi demo --remove', () => {
       expect(existsSync(cluster)).toBe(false);
       if (hasProc) expect(processesIn(join(cluster, 'data'))).toEqual([]);
       expect(existsSync(join(home, 'notes.txt'))).toBe(true);
-      await sql`select from gmsi.headlines`.execute(db);
+      await sqlIn(db)`select from gmsi.headlines`;
     } finally {
       user.kill('SIGKILL');
       await user.ended;

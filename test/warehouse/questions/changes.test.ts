@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '#sandbox';
 import {
   type ChangesAsked,
   type MoveAsked,
@@ -8,8 +7,9 @@ import {
   storiesOfMove,
 } from '../../../src/warehouse/questions/changes.ts';
 import { aWarehouseForAll } from '../../support/for-all.ts';
-import { aJob, runBackfill, usualClock } from '../../support/run-backfill.ts';
-import { it as itAlone } from '../../support/serving.ts';
+import { aJob, runBackfill } from '../../support/run-backfill.ts';
+import { aSandbox, it as itAlone } from '../../support/serving.ts';
+import { sqlIn } from '../../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from '../a-row.ts';
 
 const asked: MoveAsked = {
@@ -95,7 +95,7 @@ describe('of rows that are made up', () => {
 
 describe('of rows that the service sent', () => {
   beforeAll(async () => {
-    await using sandbox = await startSandbox({ limits: null, volume: 0.3, clock: usualClock });
+    await using sandbox = await aSandbox({ volume: 0.3 });
     for (const period of [
       { start_date: '2025-10-01', end_date: '2025-10-31' },
       { start_date: '2026-07-03', end_date: '2026-10-31' },
@@ -112,15 +112,11 @@ describe('of rows that the service sent', () => {
   ] as const)('all parts add up to the move: %s, against %s', async (model, against, first, last) => {
     const { db } = warehouse;
     const one = { ...month, model, against };
-    const {
-      rows: [truth],
-    } = await sql<{ now: number; before: number }>`
+    const [truth] = await sqlIn(db)<{ now: number; before: number }>`
       select avg(score) filter (where day between '2026-10-01' and '2026-10-31') as now,
              avg(score) filter (where day between ${first} and ${last}) as before
       from (select (published_at at time zone 'UTC')::date as day, ${sql.ref(`${model}_score`)} as score
-            from gmsi.headlines where match_type = 'COMBINED' and retracted_at is null) as scored`.execute(
-      db,
-    );
+            from gmsi.headlines where match_type = 'COMBINED' and retracted_at is null) as scored`;
     const move = truth!.now - truth!.before;
     for (const of of ['series', 'country', 'topic'] as const) {
       const [all, ...rows] = (await sentimentChanges({ ...one, of }).query.execute(db)).rows;
@@ -158,8 +154,8 @@ describe('of rows that the service sent', () => {
     const gone = await rows({ ...one, from: '2025-11-11', to: '2025-11-30', against: 'before' });
     expect(gone[0]).toMatchObject({ headlines: 0, mean: null, state: 'not loaded', state_before: 'partial' });
     // A series that is loaded, but had no news; and one that nobody requested.
-    await sql`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'DE', 'Quiet', 'COMBINED', '{[2026-07-01,2026-11-01)}')`.execute(db);
+    await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
+      values ('gmsi-headlines', 'DE', 'Quiet', 'COMBINED', '{[2026-07-01,2026-11-01)}')`;
     const none = { headlines: 0, headlines_before: 0, change: null, contribution: null };
     for (const [country, state] of [
       ['DE', 'covered'],
@@ -169,10 +165,10 @@ describe('of rows that the service sent', () => {
         expect.objectContaining({ ...none, state, state_before: state }),
       ]);
     // z is worked out here from the daily means.
-    const { rows: byDay } = await sql<{ day: string; s: number; n: number }>`
+    const byDay = await sqlIn(db)<{ day: string; s: number; n: number }>`
       select day::text, sentiment_sum as s, headline_count as n from gmsi.sentiment_daily
       where country = 'NO' and topic = 'Inflation-Food' and match_type = 'COMBINED' and sentiment_type = 'directional'
-        and day between '2026-08-31' and '2026-10-31'`.execute(db);
+        and day between '2026-08-31' and '2026-10-31'`;
     const parts = [true, false].map((isNow) => byDay.filter(({ day }) => day >= '2026-10-01' === isNow));
     const total = (of: typeof byDay, key: 's' | 'n') => of.reduce((sum, day) => sum + Number(day[key]), 0);
     const [now, before] = parts.map((of) => total(of, 's') / total(of, 'n')) as [number, number];

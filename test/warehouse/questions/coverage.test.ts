@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { coverageOfSeries } from '../../../src/warehouse/questions/coverage.ts';
 import { sqlText, whileReading } from '../../../src/warehouse/questions/reading.ts';
 import { aWarehouseForAll } from '../../support/for-all.ts';
+import { sqlIn } from '../../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 
@@ -61,21 +62,17 @@ it('counts each day of a period once, however ranges and windows overlap', async
       fc.array(aWindow, { maxLength: 6 }),
       async (covered, windows) => {
         const series = sql`'f', 'US', 'T', '', 'COMBINED', ''`;
-        await sql`truncate gmsi.windows, gmsi.drain_sightings, gmsi.coverage`.execute(warehouse.db);
+        await sqlIn(warehouse.db)`truncate gmsi.windows, gmsi.drain_sightings, gmsi.coverage`;
         if (covered.length > 0) {
           const ranges = covered.map(({ begin, end }) => `[${dayOf(begin)},${dayOf(end)}]`);
-          await sql`
+          await sqlIn(warehouse.db)`
           insert into gmsi.coverage (feed, country, topic, ticker, match_type, variant, days)
-          select ${series}, range_agg(r::daterange) from unnest(${ranges}::text[]) as r`.execute(
-            warehouse.db,
-          );
+          select ${series}, range_agg(r::daterange) from unnest(${ranges}::text[]) as r`;
         }
         for (const { range, state, settled } of windows)
-          await sql`
+          await sqlIn(warehouse.db)`
           insert into gmsi.windows (feed, country, topic, ticker, match_type, variant, first_day, last_day, state, first_unsettled)
-          values (${series}, ${dayOf(range.begin)}, ${dayOf(range.end)}, ${state}, ${dayOf(settled)})`.execute(
-            warehouse.db,
-          );
+          values (${series}, ${dayOf(range.begin)}, ${dayOf(range.end)}, ${state}, ${dayOf(settled)})`;
         const question = coverageOfSeries({ feed: 'f', match_type: 'COMBINED', ...period });
         const { rows } = await whileReading(warehouse.db, 'reader', (reading) =>
           question.query.execute(reading),
