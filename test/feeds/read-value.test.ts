@@ -14,24 +14,10 @@ describe('a number', () => {
     expect(valueReaders['double precision'](sent)).toBe(expected);
   });
 
-  test.each([
-    [Number.NaN],
-    [Number.POSITIVE_INFINITY],
-    ['NaN'],
-    ['Infinity'],
-    ['-inf'],
-    ['1e999'],
-    ['0x10'],
-    [' '],
-    ['0,5'],
-    ['85%'],
-    ['High'],
-    ['1_000'],
-    [true],
-    [[0.5]],
-    [{}],
-  ])('is not read from %s', (sent) => {
-    expect(valueReaders['double precision'](sent)).toBeUndefined();
+  test('is not read from anything else', () => {
+    const texts = ['NaN', 'Infinity', '-inf', '1e999', '0x10', ' ', '0,5', '85%', 'High', '1_000'];
+    for (const sent of [...texts, Number.NaN, Number.POSITIVE_INFINITY, true, [0.5], {}])
+      expect(valueReaders['double precision'](sent), String(sent)).toBeUndefined();
   });
 });
 
