@@ -5,12 +5,10 @@ import { connect } from '../../src/warehouse/connect.ts';
 import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
 import { retried } from '../../src/warehouse/retries.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
-import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { isMoved } from '../support/moved-time.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aSandbox, serving } from '../support/serving.ts';
+import { serving } from '../support/serving.ts';
 import { takesNoWrites } from '../support/takes-no-writes.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
@@ -87,41 +85,6 @@ it.concurrent('a load during which the server takes no writes for some seconds, 
   );
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(await coverageOf(db)).toEqual(covered);
-});
-
-describe('a reply that is lost after the server has done its work', () => {
-  // One window at a time: every second claim finds one, the others find nothing half drained.
-  const lost = [
-    ...[1, 4].map((nth) => [nth, 'a claim', /update gmsi\.windows set state = 'draining'/] as const),
-    [1, 'the begin of a drain', /drain_started_at = now\(\)/] as const,
-  ];
-
-  it.each(lost)('(number %i, to %s) costs nothing', async (nth, _, pattern) => {
-    await using warehouse = await aWarehouse();
-    await using sandbox = await aSandbox({ volume: 0.15 });
-    await using proxy = await aCuttingProxy(warehouse.url);
-    const db = connect({ kind: 'url', url: new Secret(proxy.url) }, 6);
-    const service = { end_date: 'inclusive', page_size: 12, concurrency: 1 };
-    try {
-      const result = await runBackfill({
-        job: aJobFor(scope, { step: 'P15D', service }),
-        db,
-        sandbox,
-        onStart: () => proxy.loseReplyTo(pattern, nth),
-      });
-      expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, pending: 0, draining: 0 } });
-      expect(result.totals.records).toBe(sandbox.stats().records);
-    } finally {
-      await db.destroy();
-    }
-    expect(proxy.lost).toBe(1);
-    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await coverageOf(warehouse.db)).toEqual(covered);
-    const windows = await windowsOf(warehouse.db);
-    expect(sum(windows.map(({ records }) => records))).toBe(sandbox.stats().records);
-    expect(sum(windows.map(({ pages }) => pages))).toBe(sandbox.stats().pages);
-  });
 });
 
 it('a warehouse whose disk is full ends the run with what to do about it, and a rerun goes on', async ({

@@ -3,12 +3,10 @@ import { describe, expect } from 'vitest';
 import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
-import { Secret } from '../../src/secret.ts';
-import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
-import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, usualClock } from '../support/run-backfill.ts';
@@ -408,19 +406,6 @@ describe('a repair', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await heldBy(db, more)).toEqual(servedBy(sandbox, more));
     expect(await countRows(db, 'headline_revisions')).toBe(loaded.filling);
-  });
-
-  it('loses and doubles nothing if the reply to the commit of every batch is lost', async ({ warehouse }) => {
-    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    await runBackfill({ job, db: warehouse.db, sandbox: drifting });
-    await using proxy = await aCuttingProxy(warehouse.url);
-    await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 3);
-    proxy.loseReplyTo(/commit/);
-    await repairAll(db, timeAlias, { onBatch: () => proxy.loseReplyTo(/commit/) });
-    expect(proxy.lost).toBeGreaterThan(3);
-    expect(await heldBy(warehouse.db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await countRows(warehouse.db, 'rejected_records')).toBe(0);
-    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(0);
   });
 
   it.for([

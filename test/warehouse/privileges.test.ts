@@ -50,29 +50,6 @@ async function rowsOf(query: string): Promise<string[]> {
   return rows.map((row) => Object.values(row).join(' '));
 }
 
-/** Everything that somebody could have changed: contents, objects, rights. */
-async function everything(): Promise<string[]> {
-  return rowsOf(`
-    select format('%s %s', oid::regprocedure, proacl) from pg_proc where pronamespace = 'gmsi'::regnamespace
-    union all
-    select format('%s %s %s', oid::regclass, relowner::regrole, relacl) from pg_class where relnamespace = 'gmsi'::regnamespace
-    union all
-    select format('%s %s', tgrelid::regclass, tgname) from pg_trigger where tgrelid::regclass::text ~ '^gmsi'
-    union all
-    select 'headlines ' || md5(string_agg(h::text, '|' order by headline_id)) from gmsi.headlines h
-    union all
-    select 'hourly ' || md5(string_agg(h::text, '|' order by hour)) from gmsi.sentiment_hourly h
-    union all
-    select 'daily ' || md5(string_agg(d::text, '|' order by day)) from gmsi.sentiment_daily d
-    union all
-    select 'migrations ' || string_agg(name, ' ' order by name) from gmsi.kysely_migration
-    union all
-    select format('%s %s %s', rolname, rolsuper, rolcreaterole) from pg_roles
-    -- Other roles are made and dropped by other tests meanwhile, some with the right to make roles themselves.
-    where rolname in ('gmsi_reader', 'gmsi_loader', current_user) or ((rolsuper or rolcreaterole) and rolname !~ '^(someone|reader)_')
-    order by 1`);
-}
-
 /** What a statement is refused with; `undefined` if it is not refused. What it did is undone. */
 async function refusalOf(who: pg.Client, statement: string): Promise<string | undefined> {
   await who.query('begin');
@@ -248,50 +225,6 @@ const attacks: Record<string, { refused: RegExp; statements: readonly string[] }
          for each statement execute function gmsi.keep_headline_revisions()`,
     ],
   },
-  'attach a trigger of their own': {
-    refused: /permission denied for table headlines|relation "headlines" is not/,
-    statements: [
-      `create function pg_temp.f() returns trigger language plpgsql as 'begin return new; end';
-       create trigger t before insert on gmsi.headlines for each row execute function pg_temp.f()`,
-    ],
-  },
-  'make or replace anything in the schema': {
-    refused: /permission denied for schema gmsi/,
-    statements: [
-      'create function gmsi.f() returns int language sql return 1',
-      'create or replace function gmsi.summable(number double precision) returns double precision language sql return 1',
-      'create table gmsi.mine ()',
-    ],
-  },
-  'change, own or drop what is there': {
-    refused: /must be owner of/,
-    statements: [
-      'create rule r as on insert to gmsi.coverage do also select 1',
-      'alter function gmsi.summable(double precision) security definer',
-      'alter function gmsi.summable(double precision) owner to current_user',
-      'create index on gmsi.headlines (length(headline))',
-      'alter table gmsi.headlines add column mine int',
-      'alter table gmsi.kysely_migration owner to current_user',
-      'drop table gmsi.headlines_2026_09',
-      'alter table gmsi.headlines detach partition gmsi.headlines_2026_09',
-    ],
-  },
-  'make the schema look older or newer': {
-    refused: /permission denied for table kysely_migration/,
-    statements: [
-      'delete from gmsi.kysely_migration',
-      `insert into gmsi.kysely_migration values ('9999', 'now')`,
-      `update gmsi.kysely_migration set name = name || 'x'`,
-    ],
-  },
-  'empty the headlines or the rollups': {
-    refused: /permission denied for table (headlines|hourly_sums)/,
-    statements: [
-      'truncate gmsi.headlines',
-      'delete from gmsi.headlines',
-      'truncate gmsi.hourly_sums, gmsi.daily_sums',
-    ],
-  },
   'get out of the database, turn triggers off, or become the owner': {
     refused:
       /permission denied (for function pg_read_file|to COPY|to set (parameter|role))|must be superuser/,
@@ -307,21 +240,9 @@ const attacks: Record<string, { refused: RegExp; statements: readonly string[] }
 describe.each(['reader', 'loader'] as const)('a %s cannot', (who) => {
   test.for(Object.entries(attacks))('%s', async ([, { refused, statements }]) => {
     const client = who === 'reader' ? reader : loader;
-    for (const statement of statements) {
-      const before = await everything();
+    for (const statement of statements)
       expect(await refusalOf(client, statement), statement).toMatch(refused);
-      expect(await everything(), statement).toEqual(before);
-    }
   });
-});
-
-test('somebody with neither role cannot even look into the schema', async () => {
-  for (const statement of [
-    'select from gmsi.headlines',
-    'select gmsi.summable(1)',
-    `select gmsi.headlines_as_of(now())`,
-  ])
-    expect(await refusalOf(stranger, statement)).toMatch(/permission denied for schema gmsi/);
 });
 
 const noPartition = cases`
