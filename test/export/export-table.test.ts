@@ -195,9 +195,8 @@ describe('every row of each feed', () => {
   it.each([...catalog.values()])('is exported in all its versions: $name', async ({ table }) => {
     await using folder = await aFolder();
     const before = await sqlIn(own.db)<{ now: string }>`select clock_timestamp()::text as now`;
-    await sqlIn(
-      own.db,
-    )`update ${sql.table(`gmsi.${table.name}`)} set extra = '{"changed": true}', changed_at = clock_timestamp()`;
+    await sqlIn(own.db)`
+      update ${sql.table(`gmsi.${table.name}`)} set extra = '{"changed": true}', changed_at = clock_timestamp()`;
     const { out } = await runExport({ db: own.db, folder: folder.path, scope: { table, versions: true } });
     for (const moment of [before[0]!.now, 'infinity']) {
       const rows = await askDuckDB(

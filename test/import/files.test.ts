@@ -418,9 +418,8 @@ describe('an import that ends early', () => {
         .poll(() => lines.map(({ msg }) => msg))
         .toContainEqual(expect.stringMatching(/^another import/));
       expect(await rowsIn(db, 'headlines')).toEqual([]);
-      await sqlIn(
-        db,
-      )`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
+      await sqlIn(db)`
+        update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
       expect(await running).toMatchObject({ outcome: 'done', loaded: 1 });
       expect(await rowsIn(db, 'headlines')).toHaveLength(100);
     },

@@ -63,9 +63,8 @@ describe('a series without news', () => {
     const clock = () => new Date(begin);
     await using sandbox = await aSandbox({ volume: 0, clock });
     await runSync({ job, db, sandbox, clock });
-    await sqlIn(
-      db,
-    )`update gmsi.cadence set quiet_polls = 9, news_at = polled_at, polled_at = polled_at + interval '400 days'`;
+    await sqlIn(db)`
+      update gmsi.cadence set quiet_polls = 9, news_at = polled_at, polled_at = polled_at + interval '400 days'`;
     expect((await runSync({ job, db, sandbox, clock })).seriesSkipped).toBe(0);
     expect(await polledAt(db)).toBe(begin);
   });

@@ -20,9 +20,8 @@ it('windows that both bring the day between them, at the same time, do not distu
   await sqlIn(warehouse.db)`
     create function gmsi.linger() returns trigger language plpgsql as
     ${sql.lit('begin perform pg_sleep(0.5); return null; end')}`;
-  await sqlIn(
-    warehouse.db,
-  )`create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`;
+  await sqlIn(warehouse.db)`
+    create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`;
   const job = aJobFor(scope, { step: 'P10D', lookback: 'P0D', service: { concurrency: 2 } });
   let arrived = 0;
   let letGo = () => {};

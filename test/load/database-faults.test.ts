@@ -122,9 +122,8 @@ describe('the log of a load', () => {
     await sqlIn(db)`
       create function gmsi.refuse() returns trigger language plpgsql as
       ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`;
-    await sqlIn(
-      db,
-    )`create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`;
+    await sqlIn(db)`
+      create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`;
     const { log, lines } = aLog();
     const short = aJobFor({ ...scope, countries: ['US'], to: '2026-09-01' });
     await runBackfill({ job: short, db, sandbox, log });

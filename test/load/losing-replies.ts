@@ -52,7 +52,7 @@ export interface Kind {
   /** Done before, with no reply lost. */
   readonly before?: (setting: Place) => Promise<unknown>;
   readonly work: (setting: Setting) => Promise<unknown>;
-  /** Loses only one in so many, of kinds that take long; `EVERY=1` loses all. */
+  /** Loses only one in so many, of kinds that take long, and one in three where few are lost; `EVERY=1` loses all. */
   readonly oneIn?: number;
   /** What it leaves, beside what holds for every kind. */
   readonly after: (setting: Place) => Promise<unknown>;
@@ -219,13 +219,14 @@ async function losing(nth: number, to: RegExp, kind: Kind): Promise<boolean> {
  */
 export async function loseEachReply(kind: Kind, atOnce: number, to?: RegExp): Promise<void> {
   const failures: string[] = [];
+  const step = process.env.EVERY || !kind.oneIn ? 1 : to ? 3 : kind.oneIn;
   let lost = 0;
   let nth = 1;
   let isOver = false;
   async function work(): Promise<void> {
     while (!isOver && failures.length < 20) {
       const own = nth;
-      nth += process.env.EVERY || to ? 1 : (kind.oneIn ?? 1);
+      nth += step;
       try {
         if (await losing(own, to ?? /^/, kind)) lost++;
         else isOver = true;

@@ -6,6 +6,6 @@ import { loads, loseEachReply } from './losing-replies.ts';
 /** The last message of a transaction that writes rows or makes a partition, a claim, and the begin of a drain. */
 const decisive = /refuse_late_commit|update gmsi\.windows set state = 'draining'|drain_started_at = now\(\)/;
 
-it.each(Object.entries(loads))('%s may lose the reply to any commit: each counts once', (_, kind) =>
+it.each(Object.entries(loads))('%s may lose the reply to a commit, which counts once', (_, kind) =>
   loseEachReply(kind, 2, decisive),
 );

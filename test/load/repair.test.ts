@@ -262,9 +262,8 @@ describe('records that were rejected', () => {
     await runBackfill({ job, db, sandbox });
     const { totals } = await runBackfill({ job, db, sandbox: drifting, plan: refresh });
     const other = await db.startTransaction().execute();
-    await sqlIn(
-      other,
-    )`update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), load_id = 999`;
+    await sqlIn(other)`
+      update gmsi.headlines set headline = 'newer', changed_at = clock_timestamp(), load_id = 999`;
     const repaired = repairAll(db, timeAlias, { batchSize: 1000 });
     try {
       await untilOneWaits(db);

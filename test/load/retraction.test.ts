@@ -383,9 +383,8 @@ it('what another load writes during a drain stays, though that drain does not me
         // rows could be locked in another order.
         await db.transaction().execute(async (trx) => {
           await sqlIn(trx)`lock table gmsi.headlines in share row exclusive mode`;
-          await sqlIn(
-            trx,
-          )`update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`;
+          await sqlIn(trx)`
+            update gmsi.headlines set load_id = 999, url = 'https://example.com', changed_at = clock_timestamp()`;
         });
       }
       return page;

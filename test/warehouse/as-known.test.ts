@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -103,8 +103,7 @@ it('tells no news from not loaded, and what it has seen from what it assumes', a
 it('has days from close to close, also over a weekend, a half day and a change of the clocks', async ({
   db,
 }) => {
-  await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-20)}')`;
+  await coverIn(db, '{[2026-03-01, 2026-03-20)}');
   // In New York the clocks are put forward on 8 March; the 10th is taken for a half day.
   await sqlIn(db)`insert into gmsi.closes (market, day, at)
     select 'New York', d::date, (d + case when d = '2026-03-10' then interval '13 hours' else '16 hours' end) at time zone 'America/New_York'

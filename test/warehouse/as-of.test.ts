@@ -22,9 +22,8 @@ async function table(db: Warehouse) {
 }
 
 async function tableAsOf(db: Warehouse, moment: string) {
-  return await sqlIn(
-    db,
-  )`select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id, published_at`;
+  return await sqlIn(db)`
+    select ${columns} from gmsi.headlines_as_of(${moment}) order by headline_id, published_at`;
 }
 
 const it = plain.extend({ wanted: { connections: 1 } });
@@ -59,9 +58,8 @@ it('at the instant of a change the new version counts, and a microsecond earlier
   db,
 }) => {
   const standing = async () =>
-    await sqlIn(
-      db,
-    )`select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`;
+    await sqlIn(db)`
+      select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`;
   const upserted = (version: number) => ({ is: 'upsert' as const, rows: [{ headline: 1, version }] });
   const steps = {
     'first sight': upserted(0),

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
@@ -54,9 +54,7 @@ it('a series of which nothing is covered yet has all of its days in the gaps', a
 });
 
 it('a wholly covered series has no gap, also if no window asked for it', async ({ db }) => {
-  await sqlIn(db)`
-    insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '{[2026-01-01, 2026-01-31]}')`;
+  await coverIn(db, '{[2026-01-01, 2026-01-31]}', { topic: 'Wars' });
   expect(await gaps(db)).toEqual([]);
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'covered']]);
   await sqlIn(db)`update gmsi.coverage set days = '{[2026-01-01, 2026-01-10], [2026-01-21, 2026-01-31]}'`;
@@ -162,9 +160,7 @@ it('has a row for every day in sentiment_by_day: 0 without news, or null', async
 });
 
 it('sentiment_by_day counts each headline once, whichever model scored it', async ({ db }) => {
-  await sqlIn(db)`
-    insert into gmsi.coverage (feed, country, topic, match_type, days)
-    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-09-01, 2026-09-03]}')`;
+  await coverIn(db, '{[2026-09-01, 2026-09-03]}');
   const scored = [
     ['2026-09-01', 0.9, null],
     ['2026-09-01', null, 0.1],

@@ -71,9 +71,8 @@ it('keeps what it said of a day, although the headlines of that day change, go o
   const { rows: before } = await asked.execute(db);
   expect(before).toMatchObject([{ tellings: 1 }, { tellings: 2, days_since: 1 }]);
   await upsert(db, [of(1, 'Prices of food fall again', 2)]);
-  await sqlIn(
-    db,
-  )`update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where headline_id = ${idOf(2)}::uuid`;
+  await sqlIn(db)`
+    update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where headline_id = ${idOf(2)}::uuid`;
   await upsert(db, [of(3, 'Prices of food rise again', 3)], { isBackfilled: false });
   expect((await asked.execute(db)).rows).toEqual(before);
 });

@@ -5,7 +5,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aMove, aroundThem, aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -339,8 +339,7 @@ describe('says why there are no headlines', () => {
   });
 
   it('of days', async ({ db }) => {
-    await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-10)}')`;
+    await coverIn(db, '{[2026-03-01, 2026-03-10)}');
     // Each day is watched from six hours after its end; the eighth, from the eleventh on.
     await sqlIn(
       db,

@@ -102,9 +102,8 @@ it('exports a job after each of its loads, to every place that it names', async 
   const ofDays = { format: 'csv', columns: types, partitioned_by: ['month'] } as never;
   expect((await rowsIn(daily, ofDays)).length).toBe((await rowsOfTable(db, days)).length);
 
-  await sqlIn(
-    db,
-  )`update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`;
+  await sqlIn(db)`
+    update gmsi.headlines set semantic_score = 0.25, changed_at = now() where published_at < '2024-02-01Z'`;
   await markExportDue(db, 'g7', new Date());
   await allExported();
   await expectWhole();
@@ -168,9 +167,8 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   await makeExports();
   expect(existsSync(out), 'another living worker makes it').toBe(false);
   // As after the loss of its host.
-  await sqlIn(
-    db,
-  )`update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
+  await sqlIn(db)`
+    update gmsi.processes set heartbeat_at = now() - interval '1 hour' where process_id = 'another'`;
   await sqlIn(db)`update gmsi.jobs set export_due_at = '2026-11-20 08:00:00.123456Z' where job = 'stopped'`;
   await makeExports();
   expect(await dueExports(db, now)).toEqual([]);

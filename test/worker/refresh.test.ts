@@ -64,9 +64,8 @@ it('a refresh loads what was drained longest ago, within its share', async ({ wa
   expect(await loadsEnded(db)).toHaveLength(2);
 
   for (const day of ['2026-12-01', '2027-01-01']) {
-    await sqlIn(
-      db,
-    )`update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`;
+    await sqlIn(db)`
+      update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`;
     now = night(day);
     await loadsEnded(db, day === '2026-12-01' ? 3 : 4);
   }

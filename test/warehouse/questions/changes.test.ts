@@ -9,7 +9,7 @@ import {
 import { aWarehouseForAll } from '../../support/for-all.ts';
 import { aJob, runBackfill } from '../../support/run-backfill.ts';
 import { aSandbox, it as itAlone } from '../../support/serving.ts';
-import { sqlIn } from '../../support/warehouse-state.ts';
+import { coverIn, sqlIn } from '../../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from '../a-row.ts';
 
 const asked: MoveAsked = {
@@ -154,8 +154,7 @@ describe('of rows that the service sent', () => {
     const gone = await rows({ ...one, from: '2025-11-11', to: '2025-11-30', against: 'before' });
     expect(gone[0]).toMatchObject({ headlines: 0, mean: null, state: 'not loaded', state_before: 'partial' });
     // A series that is loaded, but had no news; and one that nobody requested.
-    await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
-      values ('gmsi-headlines', 'DE', 'Quiet', 'COMBINED', '{[2026-07-01,2026-11-01)}')`;
+    await coverIn(db, '{[2026-07-01,2026-11-01)}', { country: 'DE', topic: 'Quiet' });
     const none = { headlines: 0, headlines_before: 0, change: null, contribution: null };
     for (const [country, state] of [
       ['DE', 'covered'],
