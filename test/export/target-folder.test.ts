@@ -29,8 +29,7 @@ describe('the folder of an export', () => {
   it('appears with its name only when it is finished', async () => {
     await using partial = await openFolder(out, 'new');
     await writeFile(join(partial.path, 'part-0.parquet'), '');
-    const names = await readdir(folder.path);
-    expect(names).toEqual([expect.stringMatching(/^export\.partial-[0-9a-f]{8}$/)]);
+    expect(await readdir(folder.path)).toEqual([expect.stringMatching(/^export\.partial-[0-9a-f]{8}$/)]);
     await partial.publish(manifest);
     expect(partial.place).toBe(out);
     expect(await readdir(folder.path)).toEqual([basename(out)]);

@@ -167,8 +167,7 @@ describe('headlines that the service revises', () => {
   it('are as in the newest of two archives, read together and one after the other', async ({ db }) => {
     await using alone = await aWarehouse();
     await runImport(alone.db, [newer]);
-    const both = await runImport(db, [newer, older]);
-    expect(both).toMatchObject({ outcome: 'done', superseded: [older] });
+    expect(await runImport(db, [newer, older])).toMatchObject({ outcome: 'done', superseded: [older] });
     const late = await runImport(db, [older]);
     expect(late).toMatchObject({ outcome: 'done', loaded: 0, superseded: [older] });
     expect(await rowsIn(db, 'headlines')).toEqual(await rowsIn(alone.db, 'headlines'));
@@ -259,30 +258,27 @@ describe('an archive of 32-bit numbers', () => {
     ['few digits', (page: object) => page],
     ['no field for the topic, which the import adds', withoutTopic],
     ['all digits of a 64-bit number', inThirds()],
-  ] as const)(
-    'has the rows of the service, if these have %s: neither replaces the other',
-    async ([, rewrite], { db, folder }) => {
-      const served: object[] = [];
-      await using proxy = await aRewritingProxy(sandbox, (page) => {
-        const rewritten = rewrite(page) as typeof page;
-        served.push(...rewritten.data);
-        return rewritten;
-      });
-      await using drained = await aWarehouse();
-      await runBackfill({ job, db: drained.db, sandbox: proxy, clock });
-      const path = await archived(folder, served);
+  ] as const)('has the rows of the service if these have %s', async ([, rewrite], { db, folder }) => {
+    const served: object[] = [];
+    await using proxy = await aRewritingProxy(sandbox, (page) => {
+      const rewritten = rewrite(page) as typeof page;
+      served.push(...rewritten.data);
+      return rewritten;
+    });
+    await using drained = await aWarehouse();
+    await runBackfill({ job, db: drained.db, sandbox: proxy, clock });
+    const path = await archived(folder, served);
 
-      // The service confirms what a file has, and a file what the service has sent.
-      await runImport(db, [path], { stated });
-      for (const warehouse of [db, drained.db]) {
-        const { totals } = await runBackfill({ job, db: warehouse, sandbox: proxy, clock, plan: refresh });
-        expect(totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
-        const { loads } = await runImport(warehouse, [path], { stated });
-        expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
-        expect(await countRows(warehouse, 'headline_revisions')).toBe(0);
-      }
-    },
-  );
+    // The service confirms what a file has, and a file what the service has sent.
+    await runImport(db, [path], { stated });
+    for (const warehouse of [db, drained.db]) {
+      const { totals } = await runBackfill({ job, db: warehouse, sandbox: proxy, clock, plan: refresh });
+      expect(totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
+      const { loads } = await runImport(warehouse, [path], { stated });
+      expect(loads[0]!.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
+      expect(await countRows(warehouse, 'headline_revisions')).toBe(0);
+    }
+  });
 
   it('has the shortest decimals, within objects and lists, too', async ({ db, folder }) => {
     const path = join(folder.path, 'floats.parquet');

@@ -44,7 +44,7 @@ describe('something beside a file that holds days', () => {
     ['is a broken ZIP file', `${us}/more.zip`, 'PK', /is not a readable ZIP file/, nothing],
     ['has a name that says nothing', 'more.csv', csv, /does not say its feed/, nothing],
   ])(
-    'that %s is named, and leaves its series uncovered, or all if its series is not known',
+    '%s is named, and leaves its series or all uncovered',
     async ([_what, name, content, why, left], { db, folder }) => {
       for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, manyRecords(20));
       await folder.write(name, content);
@@ -108,10 +108,7 @@ describe('something beside a file that holds days', () => {
 });
 
 describe('a file', () => {
-  it('without a record covers its days only if other files of its series have records', async ({
-    db,
-    folder,
-  }) => {
+  it('without records covers its days only if others of its series have some', async ({ db, folder }) => {
     for (const series of [us, de]) await folder.write(`${series}/2023.csv.gz`, csv);
     await folder.write(`${us}/2024.ndjson`, manyRecords(2));
     expect(await runImport(db, [folder.path])).toMatchObject({
@@ -172,8 +169,7 @@ describe('a file', () => {
     // The same place under another name is the same file.
     await folder.write(`${us}/language=en/copy/2024.ndjson`, record);
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', loaded: 3, loadedBefore: 1 });
-    const rows = await sqlIn(db)`select country, language from gmsi.headlines order by 1, 2`;
-    expect(rows).toEqual([
+    expect(await sqlIn(db)`select country, language from gmsi.headlines order by 1, 2`).toEqual([
       { country: 'DE', language: 'en' },
       { country: 'US', language: 'de' },
       { country: 'US', language: 'en' },
@@ -207,52 +203,46 @@ describe('days that are stated', () => {
   it.for([
     ['10', 'YYYYMMDDHH', 'T14:00:00Z'],
     ['12', 'YYYYMMDDHHMM', 'T14:30:00Z'],
-  ])(
-    'are covered by times of %s digits, %s, because they are of these days',
-    async ([digits, , time], { db, folder }) => {
-      const times = everyDay.map((day) => `${day}1430`.replaceAll('-', '').slice(0, Number(digits)));
-      const path = await folder.write('times.csv', withTimes(times));
-      expect(await runImport(db, [path], { stated: statedOfMany, days: may })).toMatchObject({
-        outcome: 'done',
-        outside: 0,
-        covered: { days: 31 },
-      });
-      const rows = await sqlIn(db)<{
-        first: Date;
-      }>`select min(published_at) as first from gmsi.headlines`;
-      expect(rows[0]!.first).toEqual(new Date(`2023-05-01${time}`));
-    },
-  );
+  ])('are covered by times of %s digits, %s', async ([digits, , time], { db, folder }) => {
+    const times = everyDay.map((day) => `${day}1430`.replaceAll('-', '').slice(0, Number(digits)));
+    const path = await folder.write('times.csv', withTimes(times));
+    expect(await runImport(db, [path], { stated: statedOfMany, days: may })).toMatchObject({
+      outcome: 'done',
+      outside: 0,
+      covered: { days: 31 },
+    });
+    const rows = await sqlIn(db)<{
+      first: Date;
+    }>`select min(published_at) as first from gmsi.headlines`;
+    expect(rows[0]!.first).toEqual(new Date(`2023-05-01${time}`));
+  });
 
   it.for([
     ['options', 'many.csv', may],
     ['the name', `${us}/2023-05.csv`, undefined],
     ['a folder', `${us}/month=2023-05/many.csv`, undefined],
-  ] as const)(
-    'by %s are not covered by records of other days; a rerun says so again',
-    async ([, name, days], { db, folder }) => {
-      await folder.write(name, withTimes(everyDay.map((day) => day.replace('2023', '1976'))));
-      const stated = name === 'many.csv' ? statedOfMany : {};
-      for (let run = 1; run <= 2; run++) {
-        expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({
-          outcome: 'incomplete',
-          loaded: 0,
-          loadedBefore: 0,
-          outside: 60,
-          covered: { series: 0, days: 0 },
-          refused: [
-            {
-              why: expect.stringMatching(
-                /^none of its 60 records is of 2023-05-01 to 2023-05-31; its records are of 1976-05-01 to 1976-05-30: they are loaded, but/,
-              ),
-            },
-          ],
-        });
-      }
-      expect(await covered(db)).toEqual({});
-      expect(await countRows(db, 'headlines')).toBe(60);
-    },
-  );
+  ] as const)('by %s are not covered by records of other days', async ([, name, days], { db, folder }) => {
+    await folder.write(name, withTimes(everyDay.map((day) => day.replace('2023', '1976'))));
+    const stated = name === 'many.csv' ? statedOfMany : {};
+    for (let run = 1; run <= 2; run++) {
+      expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({
+        outcome: 'incomplete',
+        loaded: 0,
+        loadedBefore: 0,
+        outside: 60,
+        covered: { series: 0, days: 0 },
+        refused: [
+          {
+            why: expect.stringMatching(
+              /^none of its 60 records is of 2023-05-01 to 2023-05-31; its records are of 1976-05-01 to 1976-05-30: they are loaded, but/,
+            ),
+          },
+        ],
+      });
+    }
+    expect(await covered(db)).toEqual({});
+    expect(await countRows(db, 'headlines')).toBe(60);
+  });
 
   it('are not covered if more than a few records are of other days', async ({ db, folder }) => {
     const days = may;
@@ -314,10 +304,7 @@ function aYearOn(day: string): string {
 }
 
 describe('a link', () => {
-  it('is not followed, since it could lead to any file: neither one in a folder or a ZIP file, nor one that is named', async ({
-    db,
-    folder,
-  }) => {
+  it('is not followed in a folder, in a ZIP file or when named', async ({ db, folder }) => {
     await using other = await aFolder();
     const secret = await other.write('passwd', 'root:x:0:0\n');
     const named = join(other.path, 'named');
@@ -340,8 +327,7 @@ describe('a link', () => {
       link(named, folder.path),
     ]);
     expect(result).toMatchObject({ loaded: 1, covered: { days: 0 }, ignored: [inFolder('README')] });
-    const rows = await sqlIn(db)`select from gmsi.rejected_records`;
-    expect(rows).toEqual([]);
+    expect(await sqlIn(db)`select from gmsi.rejected_records`).toEqual([]);
     for (const name of ['2024-part.csv', 'loop', 'more.zip']) await rm(inFolder(name));
     // Beyond it, a path is one that the user chose.
     expect(await runImport(db, [`${named}/`])).toMatchObject({ outcome: 'done', covered: { days: 366 } });

@@ -71,10 +71,7 @@ describe('a file of records', () => {
     expect((await runImport(db, paths, { stated })).absent.size).toBe(0);
   });
 
-  it('with NaN for a score or an object for a text is counted, as NDJSON and as Parquet', async ({
-    db,
-    folder,
-  }) => {
+  it('with NaN for a score or an object for a text is counted', async ({ db, folder }) => {
     const record = (n: number, score: string) =>
       `{"id":"${id(n)}","publication_time":"2024-01-01T10:00:00","directional_positive":${score},"directional_score":0.1,"source":{"a":1,"b":2}}\n`;
     const ndjson = await folder.write('a.ndjson', record(1, 'NaN') + record(2, '0.5'));
@@ -89,10 +86,7 @@ describe('a file of records', () => {
     expect(await rowsIn(db, 'headlines')).toHaveLength(3);
   });
 
-  it('may be of a topic that the service no longer lists, but not of one that it never listed', async ({
-    db,
-    folder,
-  }) => {
+  it('may be of a topic that has left the lists, but not of an unknown one', async ({ db, folder }) => {
     await sqlIn(db)`insert into gmsi.topics (topic, listed) values ('Inflation-Food', false), ('Wars', true)`;
     const path = await folder.write('any.csv', good);
     expect(await runImport(db, [path], { stated })).toMatchObject({ outcome: 'done', loaded: 1 });
@@ -100,9 +94,7 @@ describe('a file of records', () => {
     await expect(runImport(db, [path], { stated: wrong })).rejects.toThrow('did you mean "Wars"?');
   });
 
-  it('is the same rows as CSV, NDJSON and Parquet, packed or not, in a ZIP file or not', async ({
-    folder,
-  }) => {
+  it('is the same rows as CSV, NDJSON and Parquet, packed or not', async ({ folder }) => {
     const ndjson = manyRecords(50);
     const records = ndjson
       .trim()
@@ -190,10 +182,7 @@ describe('a file of records', () => {
     ]);
   });
 
-  it('that has records which cannot be read is loaded; they are kept with the reason', async ({
-    db,
-    folder,
-  }) => {
+  it('that has unreadable records is loaded; they are kept with the reason', async ({ db, folder }) => {
     const path = await folder.write('some.csv', `${good}${id(3)},never,Three,0.5,0.25\n`);
     const { loads, outcome } = await runImport(db, [path], { stated });
     expect([outcome, loads[0]!.totals]).toMatchObject([
@@ -204,10 +193,7 @@ describe('a file of records', () => {
     expect(rows).toEqual([{ country: 'US', reason: 'no readable publication time', window_id: null }]);
   });
 
-  it('that has counts which cannot be read is loaded without them; no sum has the other part of these hours', async ({
-    db,
-    folder,
-  }) => {
+  it('that has unreadable counts is loaded without them and their sums', async ({ db, folder }) => {
     const hours = ['"1,234"', '"1,234"', '"1,234"', '1000'].map(
       (count, hour) => `2023-05-01 0${hour}:00:00,${count},10.5,20.5,0.1\n`,
     );
@@ -306,18 +292,14 @@ describe('a broken file', () => {
     expect(loads).toEqual([{ command: 'import', outcome: 'incomplete' }]);
   });
 
-  it('does not count as covered, nor do the files beside it that hold the same days', async ({
-    db,
-    folder,
-  }) => {
+  it('does not count as covered, nor do files of the same days beside it', async ({ db, folder }) => {
     const days = { from: '2024-01-01', to: '2024-01-31' };
     await folder.write('part-0.csv', good);
     const broken = await folder.write('part-1.csv', `${good}x\n`);
     expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({ covered: { series: 0 } });
     // The corrected file is another content; the rest is not read again.
     await writeFile(broken, `${header}\n${id(9)},2024-01-02,Nine,0.5,0.25\n`);
-    const rerun = await runImport(db, [folder.path], { stated, days });
-    expect(rerun).toMatchObject({
+    expect(await runImport(db, [folder.path], { stated, days })).toMatchObject({
       outcome: 'done',
       loaded: 1,
       loadedBefore: 1,
@@ -402,7 +384,7 @@ describe('an import that ends early', () => {
   });
 
   it.for(['first', 'second'])(
-    'drops a batch whose file another process has taken by the %s try to commit it, and reads on when that is dead',
+    'drops a batch of a file that was taken by the %s try to commit',
     async (which, { db, folder }) => {
       const another = { command: 'import', run_by: 'another', version: 'test', concurrency: null };
       await registerProcess(db, { process_id: 'another', ...another });
@@ -451,10 +433,7 @@ describe('an import that ends early', () => {
       .execute(db);
   }
 
-  it('reads on from where the file is, if the warehouse has lost its last batches', async ({
-    db,
-    folder,
-  }) => {
+  it('reads on from where the file is if its last batches are lost', async ({ db, folder }) => {
     const path = await folder.write('many.ndjson', manyRecords(3500));
     await afterRecord(
       db,
@@ -466,10 +445,7 @@ describe('an import that ends early', () => {
     expect(await rowsIn(db, 'headlines')).toHaveLength(3500);
   });
 
-  it('is not called done if the warehouse has gone back to before it, and writes no more rows', async ({
-    db,
-    folder,
-  }) => {
+  it('is not called done if the warehouse has gone back to before it', async ({ db, folder }) => {
     const path = await folder.write('many.ndjson', manyRecords(3500));
     await afterRecord(
       db,

@@ -76,8 +76,7 @@ describe('an archive that says when everything in it was known', () => {
   it('replaces nothing that was stored since', async ({ db, folder }) => {
     await runImport(db, [await folder.write('now.ndjson', firstWeek)], { stated });
     await runImport(db, [await folder.write('2.ndjson', bothWeeks)], { stated, knownAt: second });
-    const now = await heldAt(db, '2100-01-01T00:00:00Z');
-    expect(now).toEqual(['1 0.1', '2 0.2', '3 0.5', '4 0.4']);
+    expect(await heldAt(db, '2100-01-01T00:00:00Z')).toEqual(['1 0.1', '2 0.2', '3 0.5', '4 0.4']);
   });
 
   it('is refused if it has a headline that was published later', async ({ db, folder }) => {

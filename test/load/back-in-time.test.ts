@@ -55,8 +55,7 @@ describe('a warehouse that goes back in time under a load', () => {
     ['backfill', runBackfill, 9],
     ['sync', runSync, 2],
   ] as const)('and has nothing of it is not called done: %s', async ([, run, page], { db, sandbox }) => {
-    const result = await run({ job, db, sandbox, aroundPage: atPage(page, () => restored(db)) });
-    expect(result).toMatchObject({
+    expect(await run({ job, db, sandbox, aroundPage: atPage(page, () => restored(db)) })).toMatchObject({
       outcome: 'incomplete',
       error: { message: expect.stringContaining('does not list this load') },
     });
@@ -64,10 +63,7 @@ describe('a warehouse that goes back in time under a load', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   });
 
-  it('and has nothing of it is not called done, even if that happens while the live feed is read', async ({
-    db,
-    sandbox,
-  }) => {
+  it('and has nothing of it is not called done, even during the live feed', async ({ db, sandbox }) => {
     const aroundPage = async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
       const page = await ask();
       if (isLive) await restored(db);

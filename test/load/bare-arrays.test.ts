@@ -56,7 +56,7 @@ it.for([
   [undefined, 'true'],
   [{ sparse: false }, 'false'],
 ])(
-  'asks the live index of an asset with sparse=true, unless the job (%o) says otherwise',
+  'asks a live ticker index for sparse hours unless the job (%o) does not',
   async ([parameters, sparse], { db }) => {
     await using sandbox = await aSandbox();
     const asked: (string | undefined)[] = [];

@@ -21,10 +21,7 @@ function open(db: Warehouse, key: string, budget: number, at = usualClock) {
 const it = serving({ volume: 0.3 });
 
 describe('the request budget', () => {
-  it('counts no request less than was sent if the reply to a cancelled booking is lost', async ({
-    warehouse,
-    db,
-  }) => {
+  it('counts what was sent if the reply to a cancelled booking is lost', async ({ warehouse, db }) => {
     await using proxy = await aCuttingProxy(warehouse.url);
     await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 2);
     const permits = open(cut.patient({}), 'a key', 10);
@@ -36,9 +33,7 @@ describe('the request budget', () => {
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
   });
 
-  it('is one for all keys of an account, as after a change of the key; else each key has its own', async ({
-    db,
-  }) => {
+  it('is one for all keys of an account; else each key has its own', async ({ db }) => {
     const take = (key: string, account?: string) =>
       openPermits(db, new ApiKey(key, account), {
         budget: 2,
@@ -134,10 +129,7 @@ describe('a run that may send so many requests', () => {
   const most = 17;
   const job = aJobFor(scope, { step: 'P30D', service });
 
-  it('sends and books exactly as many, tries that failed included, and loses no page', async ({
-    db,
-    sandbox,
-  }) => {
+  it('sends and books exactly as many, failed tries too, and loses no page', async ({ db, sandbox }) => {
     // The last page that it may request is still under way when the next request is refused.
     let sent = 0;
     const isLast = () => ++sent === most;

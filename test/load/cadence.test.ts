@@ -53,8 +53,7 @@ describe('a series without news', () => {
       await runBackfill({ job: older, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
       await runSync({ job: inDays, db, sandbox, clock });
       expect(requests.length).toBeGreaterThan(4);
-      const rows = await sqlIn(db)`select quiet_polls from gmsi.cadence`;
-      expect(rows).toEqual([{ quiet_polls: syncs }]);
+      expect(await sqlIn(db)`select quiet_polls from gmsi.cadence`).toEqual([{ quiet_polls: syncs }]);
       time += dayMs / 2;
     }
   });

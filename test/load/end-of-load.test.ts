@@ -9,10 +9,7 @@ import { sqlIn } from '../support/warehouse-state.ts';
 
 const it = serving({ volume: 0.1 });
 
-it('that could not be stored is stored by a later heartbeat, so that a process that lives on keeps no window', async ({
-  db,
-  sandbox,
-}) => {
+it('the end of a load that could not be stored is stored by a heartbeat', async ({ db, sandbox }) => {
   // As with a privilege that is missing for a moment.
   await sqlIn(db)`
     create function gmsi.refuse() returns trigger language plpgsql as

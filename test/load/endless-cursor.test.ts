@@ -74,7 +74,7 @@ describe('a cursor without end', () => {
       9,
     ],
   ] as const)(
-    'of a service that %s fails its window after a few requests, and so does every rerun',
+    'of a service that %s fails its window after a few requests',
     async ([_, answer, withNews], { db }) => {
       await using endless = await aService(answer);
       const job = aJobFor(scope, { service });

@@ -161,9 +161,7 @@ it("each combination of a job's presets is a series of its own", async ({ db, sa
 });
 
 describe.each(feeds.filter(({ feed }) => 'align_to_period_end' in feed.variants))('hours of $name', (one) => {
-  it('say how they are stamped; one stamped at its end on a day that is drained again alone is not retracted', async ({
-    db,
-  }) => {
+  it('say how they are stamped; one stamped at its end is not retracted', async ({ db }) => {
     await using sandbox = await aSandbox({ tickerHistoryLimitDays: null });
     const table = sql.table(`gmsi.${one.feed.table.name}`);
     const asked: Record<string, string>[] = [];

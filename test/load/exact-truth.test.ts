@@ -40,7 +40,7 @@ describe('what is held after a backfill is exactly what is served', () => {
   });
 
   it.for([[true], [false]] as const)(
-    'for headlines under several countries and topics: a row for each, and one id (sent: %s)',
+    'for headlines of several series: a row for each, one id (sent: %s)',
     async ([ids], { db }) => {
       const world = {
         countries: ['DE', 'FR'],

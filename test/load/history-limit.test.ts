@@ -142,10 +142,7 @@ describe('refusals that pass', () => {
   });
 });
 
-it('a hole in a series hides what lies below it only until it is asked for again', async ({
-  db,
-  sandbox,
-}) => {
+it('a hole in a series hides older days until it is requested again', async ({ db, sandbox }) => {
   const scope = { ...several, countries: ['US'], from: '2026-05-01', to: '2026-09-27' };
   const job = aJobFor(scope, { step: 'P30D' });
   const isHole = (from: string) => from >= '2026-05-31' && from < '2026-08-28';

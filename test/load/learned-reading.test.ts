@@ -15,7 +15,7 @@ const period = { from: '2026-01-01', to: '2026-06-30' };
 const one = { ...period, countries: ['US'], topics: ['Inflation-Food'] };
 
 it.for(['inclusive', 'exclusive'] as const)(
-  'once a probe has learned that end_date is %s, a job asks without overlap; one that says otherwise is followed, and warned about',
+  'a job requests no overlap once a probe found end_date %s',
   async (endDate, { db }) => {
     const clock = jumpingClock(now);
     await using sandbox = await aSandbox({ volume: 0.2, endDate, clock: () => new Date(clock.now()) });

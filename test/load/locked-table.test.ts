@@ -12,7 +12,7 @@ const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
 
 it.skipIf(isMoved)(
-  'a table that somebody has locked is waited for, asking for nothing twice, and the log says so',
+  'a locked table is waited for, and the log says so',
   {
     timeout: 90_000,
   },

@@ -74,7 +74,7 @@ describe('an answer without records', () => {
   });
 
   it.for([{ message: 'quota exceeded' }, { success: false }, { total: 9 }, { upstream: 'stale' }])(
-    'that has more to say covers and withdraws nothing: %j',
+    'with %j covers and withdraws nothing',
     async (more, { db }) => {
       let isSaid = false;
       await using service = await aStandIn((_asked, response) => {
@@ -93,9 +93,7 @@ describe('an answer without records', () => {
     },
   );
 
-  it('is what a 404 means if the job says that of its words, and else leaves its window refused, with the next step', async ({
-    db,
-  }) => {
+  it('is what a 404 means if the job says so, and else a refusal', async ({ db }) => {
     await using service = await aStandIn((_asked, response) => {
       response.writeHead(404).end('{"detail": "No data found"}');
       return true;
@@ -251,8 +249,7 @@ describe.each([402, 403])('a %i', (status) => {
 
   it('for one country leaves the others loaded, whole, in one run', async ({ db }) => {
     await using service = await aStandIn(({ country }, response) => country === 'GB' && refuse(response));
-    const result = await runBackfill({ job: all, db, sandbox: service });
-    expect(result).toMatchObject({
+    expect(await runBackfill({ job: all, db, sandbox: service })).toMatchObject({
       outcome: 'incomplete',
       error: undefined,
       windows: { pending: 0, failed: 0 },

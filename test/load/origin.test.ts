@@ -18,27 +18,24 @@ describe('headlines of the service and headlines of a sandbox', () => {
   it.for([
     ['service', 'sandbox', /contains real headlines/],
     ['sandbox', 'service', /made-up headlines from a sandbox/],
-  ] as const)(
-    'do not mix: what the %s has filled takes nothing from the %s',
-    async ([first, then, why], { db }) => {
-      await using sandbox = await aSandbox({ volume: 0.3 });
-      const filled = await runBackfill({ job: aJobFor(scope), db, sandbox, servedBy: first });
-      expect(filled.outcome).toBe('done');
-      const rows = await countRows(db, 'headlines');
+  ] as const)('do not mix: the %s, then the %s', async ([first, then, why], { db }) => {
+    await using sandbox = await aSandbox({ volume: 0.3 });
+    const filled = await runBackfill({ job: aJobFor(scope), db, sandbox, servedBy: first });
+    expect(filled.outcome).toBe('done');
+    const rows = await countRows(db, 'headlines');
 
-      // The lookups are fresh, so the first answer of the other one is a page.
-      const mixed = await runBackfill({ job: aJobFor(wider), db, sandbox, servedBy: then });
-      expect(mixed.outcome).toBe('failed');
-      expect(mixed.error).toBeInstanceOf(ConfigError);
-      expect((mixed.error as ConfigError).message).toMatch(why);
-      expect((mixed.error as ConfigError).hint).toBeDefined();
-      expect(await countRows(db, 'headlines')).toBe(rows);
-      expect(mixed.windows).toMatchObject({ draining: 0, failed: 0 });
-      expect(await addresses(db)).toEqual([`${sandbox.url}/v1`]);
+    // The lookups are fresh, so the first answer of the other one is a page.
+    const mixed = await runBackfill({ job: aJobFor(wider), db, sandbox, servedBy: then });
+    expect(mixed.outcome).toBe('failed');
+    expect(mixed.error).toBeInstanceOf(ConfigError);
+    expect((mixed.error as ConfigError).message).toMatch(why);
+    expect((mixed.error as ConfigError).hint).toBeDefined();
+    expect(await countRows(db, 'headlines')).toBe(rows);
+    expect(mixed.windows).toMatchObject({ draining: 0, failed: 0 });
+    expect(await addresses(db)).toEqual([`${sandbox.url}/v1`]);
 
-      expect((await runBackfill({ job: aJobFor(wider), db, sandbox, servedBy: first })).outcome).toBe('done');
-    },
-  );
+    expect((await runBackfill({ job: aJobFor(wider), db, sandbox, servedBy: first })).outcome).toBe('done');
+  });
 
   it('come from every address that has answered, and from no other', async ({ db }) => {
     await using one = await aSandbox({ volume: 0.3 });

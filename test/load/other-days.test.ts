@@ -24,7 +24,7 @@ it.for([
   { records: 1, old: 1, says: '1 of 1 records requested for 2026-09-01 to 2026-09-30 are from other days' },
   { records: 33, old: 11, says: '11 of 33 records are of days that were not requested, more than 1%' },
 ])(
-  'a window whose answer has $old of $records records of other days covers none',
+  'an answer with $old of $records records of other days covers none',
   async ({ records, old, says }, { db, sandbox }) => {
     const result = await runBackfill({ job, db, sandbox, aroundPage: answering(records, old) });
     expect(result).toMatchObject({ outcome: 'incomplete', windows: { failed: 1, drained: 0 } });

@@ -62,9 +62,7 @@ it('takes days by when they were last drained, whatever windows they were in', a
   expect(await planned(db)).toEqual([...rest, 'US 2025-02-21 2025-02-25']);
 });
 
-it("takes no more than the rest of the month's share, by what earlier refreshes really sent", async ({
-  db,
-}) => {
+it("takes no more than the month's share leaves, by what was really sent", async ({ db }) => {
   await aWindow(db, 'US', ['2025-02-16', '2025-02-25'], '2025-04-01');
   await covers(db, 'US', '{[2025-02-16,2025-02-26)}');
   // Of the month by the clock that stamps loads, the database's.

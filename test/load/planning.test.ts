@@ -109,24 +109,21 @@ describe('a window that failed', () => {
     // What has no page yet is cut at the beginning of the job.
     ['first', { from: '2026-03-10', to: '2026-03-20' }, ['2026-03-11', '2026-03-10']],
     ['last', { from: '2026-02-20', to: '2026-03-01' }, ['2026-02-20', '2026-03-01']],
-  ] as const)(
-    'stands for the %s day of a job that has but this one in common with it',
-    async ([_, days, asked], { db, sandbox }) => {
-      const scope = { ...us, from: '2026-03-01', to: '2026-03-10' };
-      sandbox.script([{ kind: 'server-error', match: ({ query }) => 'start_date' in query }]);
-      const once = { service: { ...inTurn, max_attempts: 1 } };
-      const first = await runBackfill({ job: aJobFor(scope, once), db, sandbox });
-      expect(first.windows).toMatchObject({ failed: 1 });
-      const requests = watchRequests(sandbox);
-      const other = { ...us, ...days };
-      expect(await runBackfill({ job: aJobFor(other, { service: inTurn }), db, sandbox })).toMatchObject({
-        outcome: 'done',
-        windows: { drained: 2, failed: 0 },
-      });
-      expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(asked);
-      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
-    },
-  );
+  ] as const)('stands for the %s day of a job, its only one', async ([_, days, asked], { db, sandbox }) => {
+    const scope = { ...us, from: '2026-03-01', to: '2026-03-10' };
+    sandbox.script([{ kind: 'server-error', match: ({ query }) => 'start_date' in query }]);
+    const once = { service: { ...inTurn, max_attempts: 1 } };
+    const first = await runBackfill({ job: aJobFor(scope, once), db, sandbox });
+    expect(first.windows).toMatchObject({ failed: 1 });
+    const requests = watchRequests(sandbox);
+    const other = { ...us, ...days };
+    expect(await runBackfill({ job: aJobFor(other, { service: inTurn }), db, sandbox })).toMatchObject({
+      outcome: 'done',
+      windows: { drained: 2, failed: 0 },
+    });
+    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(asked);
+    expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
+  });
 
   it('is cut anew if the job now asks for shorter ones', async ({ db, sandbox }) => {
     const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
@@ -144,7 +141,7 @@ describe('a window that failed', () => {
   });
 
   it.for(['failed', 'draining'] as const)(
-    'or is %s half-way keeps the pages that it has paid for though the job now asks for shorter ones',
+    'or is %s half-way keeps its pages though the job wants shorter ones',
     async (state, { db }) => {
       await using sandbox = await aSandbox();
       const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };

@@ -53,44 +53,41 @@ describe('a key that is refused', () => {
 });
 
 describe('a request that is refused', () => {
-  it.for([404, 422])(
-    'with %i leaves out its window alone, with the words of the service',
-    async (status, { db, sandbox }) => {
-      const detail = 'this window is under repair';
-      const refusal: ScriptedFault = {
-        kind: 'refuse',
-        status,
-        detail,
-        times: 1e6,
-        match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
-      };
-      sandbox.script([refusal]);
-      const first = await runBackfill({ job, db, sandbox });
-      expect(first.outcome).toBe('incomplete');
-      const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-      expect(failed).toHaveLength(1);
-      for (const window of failed) {
-        expect(window).toMatchObject({ state: 'refused', country: 'DE', attempts: 1 });
-        expect(window.first_day).toMatch(/^2026-05/);
-        expect(window.last_error).toContain(String(status));
-        expect(window.last_error).toContain(detail);
-      }
-      const other = { ...scope, countries: ['US'] };
-      expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
+  it.for([404, 422])('with %i omits its window alone, with a reason', async (status, { db, sandbox }) => {
+    const detail = 'this window is under repair';
+    const refusal: ScriptedFault = {
+      kind: 'refuse',
+      status,
+      detail,
+      times: 1e6,
+      match: ({ path, query }) => path.endsWith('/DE') && query.start_date === '2026-05-01',
+    };
+    sandbox.script([refusal]);
+    const first = await runBackfill({ job, db, sandbox });
+    expect(first.outcome).toBe('incomplete');
+    const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(failed).toHaveLength(1);
+    for (const window of failed) {
+      expect(window).toMatchObject({ state: 'refused', country: 'DE', attempts: 1 });
+      expect(window.first_day).toMatch(/^2026-05/);
+      expect(window.last_error).toContain(String(status));
+      expect(window.last_error).toContain(detail);
+    }
+    const other = { ...scope, countries: ['US'] };
+    expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
 
-      sandbox.script([]);
-      const before = sandbox.stats().requests;
-      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
-      expect(sandbox.stats().requests - before).toBe(failed.length);
-      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    sandbox.script([]);
+    const before = sandbox.stats().requests;
+    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
+    expect(sandbox.stats().requests - before).toBe(failed.length);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
 
-      // It is requested again by a full refresh, and refused again.
-      sandbox.script([refusal]);
-      await runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
-      const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-      expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 3 }]);
-    },
-  );
+    // It is requested again by a full refresh, and refused again.
+    sandbox.script([refusal]);
+    await runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
+    const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
+    expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 3 }]);
+  });
 
   it('of every series ends the run as hopeless before every window has been tried', async ({ db }) => {
     await using sandbox = await aSandbox();
@@ -115,34 +112,31 @@ describe('a name that has left the lists of the service', () => {
     ['named', ['US', 'DE']],
     ['one of all', 'all'],
     ['met by a glob', ['US', 'D*']],
-  ])(
-    'is said if it is %s: the others are loaded, and it is not requested',
-    async ([, countries], { db, sandbox }) => {
-      await runBackfill({ job: earlier, db, sandbox });
-      // Those that no load has ever requested are not missed.
-      await lists(db, 'US', 'NO');
-      const requests = watchRequests(sandbox);
-      const { log, lines } = aLog();
-      const wanted = aJobFor({ ...scope, countries: countries as string[] }, { step: 'P10D' });
-      const result = await runBackfill({ job: wanted, db, sandbox, log });
+  ])('is said if it is %s, and not requested', async ([, countries], { db, sandbox }) => {
+    await runBackfill({ job: earlier, db, sandbox });
+    // Those that no load has ever requested are not missed.
+    await lists(db, 'US', 'NO');
+    const requests = watchRequests(sandbox);
+    const { log, lines } = aLog();
+    const wanted = aJobFor({ ...scope, countries: countries as string[] }, { step: 'P10D' });
+    const result = await runBackfill({ job: wanted, db, sandbox, log });
 
-      const words = 'The service no longer lists country DE, so its missing days are not loaded.';
-      expect(result).toMatchObject({ outcome: 'incomplete', error: { message: words } });
-      expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg: words }));
-      expect(requests.filter(({ path }) => path.endsWith('/DE'))).toEqual([]);
-      const us = { ...scope, countries: ['US'] };
-      expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
-      expect(await runSync({ job: wanted, db, sandbox })).toMatchObject({ outcome: 'incomplete' });
+    const words = 'The service no longer lists country DE, so its missing days are not loaded.';
+    expect(result).toMatchObject({ outcome: 'incomplete', error: { message: words } });
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, msg: words }));
+    expect(requests.filter(({ path }) => path.endsWith('/DE'))).toEqual([]);
+    const us = { ...scope, countries: ['US'] };
+    expect(await heldBy(db, us)).toEqual(servedBy(sandbox, us));
+    expect(await runSync({ job: wanted, db, sandbox })).toMatchObject({ outcome: 'incomplete' });
 
-      await lists(db, 'US', 'DE');
-      const [back, all] = [
-        await runBackfill({ job: wanted, db, sandbox }),
-        { ...scope, countries: ['US', 'DE'] },
-      ];
-      expect(back).toMatchObject({ outcome: 'done', error: undefined });
-      expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
-    },
-  );
+    await lists(db, 'US', 'DE');
+    const [back, all] = [
+      await runBackfill({ job: wanted, db, sandbox }),
+      { ...scope, countries: ['US', 'DE'] },
+    ];
+    expect(back).toMatchObject({ outcome: 'done', error: undefined });
+    expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
+  });
 
   it('is not missed if all of its days are loaded', async ({ db, sandbox }) => {
     await runBackfill({ job, db, sandbox });

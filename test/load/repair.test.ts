@@ -190,8 +190,7 @@ describe('records that were rejected', () => {
     expect(totals).toMatchObject({ rows_inserted: 0, records_rejected: totals.records });
     const { requests } = sandbox.stats();
 
-    const result = await repairAll(db, timeAlias);
-    expect(result).toMatchObject({
+    expect(await repairAll(db, timeAlias)).toMatchObject({
       outcome: 'done',
       records: totals.records,
       rows: totals.records,
@@ -271,8 +270,7 @@ describe('records that were rejected', () => {
       await other.commit().execute();
     }
     expect(await repaired).toMatchObject({ rows: 0, superseded: totals.records });
-    const rows = await sqlIn(db)`select distinct headline from gmsi.headlines`;
-    expect(rows).toEqual([{ headline: 'newer' }]);
+    expect(await sqlIn(db)`select distinct headline from gmsi.headlines`).toEqual([{ headline: 'newer' }]);
   });
 
   it('give the newer of two versions, also if the repair was interrupted', async ({ db }) => {
@@ -410,13 +408,11 @@ describe('a repair', () => {
   it.for([
     ['has nothing of it', 'delete from gmsi.loads where load_id = new.load_id;'],
     ['lacks its last batch', 'update gmsi.loads set pages = 1 where load_id = new.load_id;'],
-  ] as const)(
-    'is not called done if the warehouse goes back in time and %s; the next one makes it good',
-    async ([, lose], { db }) => {
-      await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-      await runBackfill({ job, db, sandbox: drifting });
-      await sql
-        .raw(`
+  ] as const)('is not called done if the warehouse goes back in time and %s', async ([, lose], { db }) => {
+    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
+    await runBackfill({ job, db, sandbox: drifting });
+    await sql
+      .raw(`
           create table gmsi.backup as select * from gmsi.rejected_records;
           create sequence gmsi.gone_back;
           create function gmsi.go_back() returns trigger language plpgsql as $$
@@ -429,12 +425,11 @@ describe('a repair', () => {
           end $$;
           create trigger go_back after update of pages on gmsi.loads for each row
             when (new.command = 'repair' and new.pages = 2) execute function gmsi.go_back()`)
-        .execute(db);
-      await expect(repairAll(db, timeAlias)).rejects.toThrow(/does not list this repair/);
-      expect(await repairAll(db, timeAlias)).toMatchObject({ outcome: 'done' });
-      expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    },
-  );
+      .execute(db);
+    await expect(repairAll(db, timeAlias)).rejects.toThrow(/does not list this repair/);
+    expect(await repairAll(db, timeAlias)).toMatchObject({ outcome: 'done' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
 
   it('may run twice at once', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));

@@ -17,10 +17,7 @@ async function found(db: Warehouse, of: Parameters<typeof rescorings>[0] = {}): 
   return (await rescorings(of).query.execute(db)).rows;
 }
 
-it('a load that met most headlines with scores of another model is a mass rescoring', async ({
-  db,
-  sandbox,
-}) => {
+it('a load in which most headlines have other scores is a mass rescoring', async ({ db, sandbox }) => {
   const run = { job, db, sandbox };
   const first = await runBackfill({ ...run, aroundPage: scoredBy('3.1') });
   expect(await found(db)).toEqual([]);

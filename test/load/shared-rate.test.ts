@@ -72,9 +72,7 @@ describe('permits', () => {
     expect(await permits.used(), 'three requests, and two of the test').toBe(5);
   });
 
-  it('are cancelled if the request is aborted while it waits, and not taken if it was before', async ({
-    db,
-  }) => {
+  it('are cancelled if a waiting request is aborted, and not taken afterwards', async ({ db }) => {
     const permits = openPermits(db, apiKey, slow);
     const stop = new AbortController();
     await permits.take(stop.signal);

@@ -18,8 +18,7 @@ describe('a sync', () => {
     await runBackfill({ job, db, sandbox, clock: noon });
 
     const requests = watchRequests(sandbox);
-    const result = await runSync({ job, db, sandbox, clock: noon });
-    expect(result).toMatchObject({
+    expect(await runSync({ job, db, sandbox, clock: noon })).toMatchObject({
       outcome: 'done',
       live: { series: 1, failed: 0 },
       totals: { rows_inserted: 0, rows_changed: 0 },

@@ -58,82 +58,76 @@ describe('a load that falls silent', () => {
     { seenBy: 'the wall clock alone', asked: 1, sleep: () => jump(Date) },
     // As after the wall clock was set back.
     { seenBy: 'the monotonic clock alone', asked: 1, sleep: () => jump(performance) },
-  ])(
-    'loses its window to another one, and its late page is given up: seen by $seenBy',
-    async (silence, { db, sandbox }) => {
-      const { log, lines } = aLog();
-      let asked = 0;
-      const silent = await runBackfill({
-        job: oneJob,
-        db,
-        sandbox,
-        log,
-        aroundPage: async (ask) => {
-          const page = await ask();
-          if (++asked === 3) {
-            // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
-            // can see.
-            await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
-            await sqlIn(db)`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`;
-            const other = await runBackfill({ job: oneJob, db, sandbox });
-            expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
-            silence.sleep?.();
-          }
-          return page;
-        },
-      });
-      expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
-      expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
-      // The page that the silent run had in hand and, unless a clock told it, the one that it asked for meanwhile.
-      expect(sandbox.stats().pagesServedTwice).toBe(silence.asked);
-      expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
-      expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-      expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
-    },
-  );
+  ])('loses its window and its late page, seen by $seenBy', async (silence, { db, sandbox }) => {
+    const { log, lines } = aLog();
+    let asked = 0;
+    const silent = await runBackfill({
+      job: oneJob,
+      db,
+      sandbox,
+      log,
+      aroundPage: async (ask) => {
+        const page = await ask();
+        if (++asked === 3) {
+          // The page before is committed. This one is there, but before it is committed an hour goes by, as far as others
+          // can see.
+          await vi.waitFor(async () => expect(await windowsOf(db)).toMatchObject([{ pages: 2 }]), 20_000);
+          await sqlIn(db)`update gmsi.processes set heartbeat_at = now() - interval '1 hour'`;
+          const other = await runBackfill({ job: oneJob, db, sandbox });
+          expect(other).toMatchObject({ outcome: 'done', windows: { drained: 1 } });
+          silence.sleep?.();
+        }
+        return page;
+      },
+    });
+    expect(silent).toMatchObject({ outcome: 'done', totals: { pages: 2, windows_drained: 0 } });
+    expect(lines.map(({ msg }) => msg)).toContain('another load has taken this window over');
+    // The page that the silent run had in hand and, unless a clock told it, the one that it asked for meanwhile.
+    expect(sandbox.stats().pagesServedTwice).toBe(silence.asked);
+    expect((await windowsOf(db))[0]).toMatchObject({ state: 'drained', attempts: 2, load_id: 2 });
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+    expect((await windowsOf(db))[0]!.records).toBe(await countRows(db, 'headlines'));
+  });
 
   it.for([
     ['before its heart beats again', false],
     // As after SIGCONT: its timers run before the page that it waits for arrives.
     ['although its heart has beaten again', true],
-  ] as const)(
-    'for as long as its lease asks the warehouse before it reads its cursor on, %s',
-    async ([, hasBeaten], { db, sandbox }) => {
-      const leaseSeconds = 2;
-      const reads: string[] = [];
-      const noted = (name: string) => (ask: () => Promise<Page>) => {
-        reads.push(name);
-        return ask();
-      };
-      let other: Promise<unknown> | undefined;
-      const silent = await runBackfill({
-        job: oneJob,
-        db,
-        sandbox,
-        leaseSeconds,
-        aroundPage: async (ask) => {
-          const page = await noted('silent')(ask);
-          if (reads.length === 2) {
-            // Whoever holds the row of the process keeps its heart from beating.
-            await db.transaction().execute(async (trx) => {
-              await sqlIn(trx)`select from gmsi.processes for update`;
-              const run = { job: oneJob, db, sandbox, leaseSeconds };
-              other = runBackfill({ ...run, aroundPage: noted('other') });
-              await untilTakenOver(db);
-            });
-            if (hasBeaten) await untilBeaten(db);
-          }
-          return page;
-        },
-      });
-      await other;
-      expect(silent.outcome).toBe('done');
-      expect(reads.slice(0, 3)).toEqual(['silent', 'silent', 'other']);
-      expect(reads.slice(3)).not.toContain('silent');
-      expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
-      expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-    },
-  );
+  ] as const)('for its lease asks before it reads on, %s', async ([, hasBeaten], { db, sandbox }) => {
+    const leaseSeconds = 2;
+    const reads: string[] = [];
+    const noted = (name: string) => (ask: () => Promise<Page>) => {
+      reads.push(name);
+      return ask();
+    };
+    let other: Promise<unknown> | undefined;
+    const silent = await runBackfill({
+      job: oneJob,
+      db,
+      sandbox,
+      leaseSeconds,
+      aroundPage: async (ask) => {
+        const page = await noted('silent')(ask);
+        if (reads.length === 2) {
+          // Whoever holds the row of the process keeps its heart from beating.
+          await db.transaction().execute(async (trx) => {
+            await sqlIn(trx)`select from gmsi.processes for update`;
+            const run = { job: oneJob, db, sandbox, leaseSeconds };
+            other = runBackfill({ ...run, aroundPage: noted('other') });
+            await untilTakenOver(db);
+          });
+          if (hasBeaten) await untilBeaten(db);
+        }
+        return page;
+      },
+    });
+    await other;
+    expect(silent.outcome).toBe('done');
+    expect(reads.slice(0, 3)).toEqual(['silent', 'silent', 'other']);
+    expect(reads.slice(3)).not.toContain('silent');
+    expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
+  });
 });
 
 /** Lets a clock be an hour ahead until the test is over. */

@@ -37,7 +37,7 @@ it.for([
   ['a sync', runSync, {}],
   ['a backfill', runBackfill, { plan: { fullRefresh: true, retryRefused: false } }],
 ] as const)(
-  'a headline that comes late on a day that was watched counts from then on, whatever brings it: %s',
+  'a late headline of a watched day counts from then on, by %s',
   async ([, run, how], { db, sandbox }) => {
     // On the first, nothing was watched; on the seventh, the sixth is loaded whole.
     for (const clock of [at('2026-10-05T06:10:00'), at('2026-10-07T06:10:00')])
@@ -73,10 +73,7 @@ it('what was published before anybody watched is backfilled', async ({ db, sandb
   ]);
 });
 
-it('the first load of a series is assumed to have what was published by then, in however many windows', async ({
-  db,
-  sandbox,
-}) => {
+it('the first load of a series has what was published, in any windows', async ({ db, sandbox }) => {
   const small = aJobFor(scope, {
     end_date: 'today',
     lookback: 'P3D',

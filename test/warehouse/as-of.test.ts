@@ -54,9 +54,7 @@ async function around(db: Warehouse) {
   return { at: await asOf('0'), before: await asOf('1 microsecond') };
 }
 
-it('at the instant of a change the new version counts, and a microsecond earlier the one that it replaced', async ({
-  db,
-}) => {
+it('at the instant of a change the new version counts, and not before', async ({ db }) => {
   const standing = async () =>
     await sqlIn(db)`
       select headline_id, headline, directional_score, changed_at::text, retracted_at::text from gmsi.headlines`;
@@ -88,9 +86,7 @@ it('at the instant of a change the new version counts, and a microsecond earlier
   }
 });
 
-it('a version may be used from when it was published and here until the next one, and not while it was retracted', async ({
-  db,
-}) => {
+it('a version is usable from when it was here until it was replaced or retracted', async ({ db }) => {
   await fc.assert(
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 10 }), async (steps) => {
       await empty(db);
@@ -115,9 +111,7 @@ it('a version may be used from when it was published and here until the next one
   );
 });
 
-it('what a repair has filled counts in place of the first version, what the service has changed does not', async ({
-  db,
-}) => {
+it('what a repair fills stands for the first version, a change does not', async ({ db }) => {
   await upsert(db, [aRow()]);
   const change = sql`
     update gmsi.headlines set semantic_score = coalesce(semantic_score, 0) + 1, changed_at = clock_timestamp()`;

@@ -20,9 +20,7 @@ test('a statement with parameters is prepared once a connection, one without is 
   expect(rows).toEqual([{ statement: 'select $1::int' }]);
 });
 
-test('a time that was read as a Date is refused as a parameter in tests, because it is cut to the millisecond', async ({
-  db,
-}) => {
+test('tests refuse a time as a parameter that was cut to the millisecond', async ({ db }) => {
   const rows = await sqlIn(db)<{ at: Date }>`select now() as at`;
   for (const given of [rows[0]!.at, [rows[0]!.at]])
     await expect(sql`select ${given}`.execute(db)).rejects.toThrow(/carry it as text/);

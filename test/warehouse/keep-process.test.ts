@@ -14,26 +14,23 @@ const log = createLog({ level: 'silent', readable: false });
 const aQuietProcess = (db: Warehouse, onRestore: () => Promise<void>) =>
   keepProcess(db.patient({}), about, { leaseSeconds: 3600, log, onRestore });
 
-it.for([1, 2])(
-  'does what a restore asks for although reply %i of the heartbeat is lost',
-  async (nth, { warehouse, db }) => {
-    await using proxy = await aCuttingProxy(warehouse.url);
-    await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 2);
-    let restored = 0;
-    await using process = await aQuietProcess(cut, async () => {
-      restored++;
-    });
-    expect(restored).toBe(0);
-    await sqlIn(db)`delete from gmsi.processes`;
-    proxy.loseReplyTo(/"gmsi"\."processes"/, nth);
-    await process.beat();
-    expect(restored).toBeGreaterThan(0);
-    expect(await countRows(db, 'processes')).toBe(1);
-    const once = restored;
-    await process.beat();
-    expect(restored).toBe(once);
-  },
-);
+it.for([1, 2])('restores although reply %i of the heartbeat is lost', async (nth, { warehouse, db }) => {
+  await using proxy = await aCuttingProxy(warehouse.url);
+  await using cut = connect({ kind: 'url', url: new Secret(proxy.url) }, 2);
+  let restored = 0;
+  await using process = await aQuietProcess(cut, async () => {
+    restored++;
+  });
+  expect(restored).toBe(0);
+  await sqlIn(db)`delete from gmsi.processes`;
+  proxy.loseReplyTo(/"gmsi"\."processes"/, nth);
+  await process.beat();
+  expect(restored).toBeGreaterThan(0);
+  expect(await countRows(db, 'processes')).toBe(1);
+  const once = restored;
+  await process.beat();
+  expect(restored).toBe(once);
+});
 
 it('does what a restore asks for with the next heartbeat if that failed', async ({ db }) => {
   let restored = 0;

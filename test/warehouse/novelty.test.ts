@@ -61,9 +61,7 @@ it('says of each headline what was known of its story when it came, whatever com
   expect(tellings).toBeGreaterThan(50);
 });
 
-it('keeps what it said of a day, although the headlines of that day change, go or get company', async ({
-  db,
-}) => {
+it('keeps what it said of a day, whatever becomes of its headlines', async ({ db }) => {
   const of = (n: number, headline: string, day: number) =>
     aRow({ headline_id: idOf(n), published_at: `2026-03-0${day}T12:30:00Z`, headline });
   const asked = sql`select * from gmsi.novelty('US', 'Inflation-Food', '2026-03-02', '2026-03-03')`;

@@ -63,10 +63,7 @@ test('an event trigger of somebody that fails is named, with what it needs', asy
   expect(await gmsiHere(['migrate'], setting)).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('rows that a policy hides are an error that says so, not missing in what is written', async ({
-  warehouse,
-  db,
-}) => {
+test('rows that a policy hides are an error, not missing', async ({ warehouse, db }) => {
   await upsert(db, [aRow(), aRow({ headline_id: idOf(2), country: 'GB' })]);
   await using loader = await aLogin(warehouse, 'gmsi_loader');
   await sql
@@ -107,7 +104,7 @@ test('rows that a policy hides are an error that says so, not missing in what is
 });
 
 test.for(['LATIN1', 'SQL_ASCII'])(
-  'a database in %s is refused at once, with what to do',
+  'a database in %s is refused at once',
   async (encoding, { warehouse, db }) => {
     const name = `${new URL(warehouse.url).pathname.slice(1)}_other`;
     await sql

@@ -33,33 +33,30 @@ it('the rollups are at any moment what the headlines add up to, and a rebuild ch
 it.for([
   ['the same hour', '2026-10-31T22:50:00Z'],
   ['another hour of the same day', '2026-10-31T20:00:00Z'],
-] as const)(
-  'of two transactions at once the later one sees the rows of the earlier: it writes %s',
-  async ([_, at], { db }) => {
-    const row = (number: number, published_at: string, directional_score: number) =>
-      aRow({ headline_id: idOf(number), published_at, directional_score });
-    // So that there is a partition, and a sum of the day that both change.
-    await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
-    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
-    // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
-    const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
-      upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
-    const first = await db.startTransaction().execute();
-    await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
-    const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
-    try {
-      await untilOneWaits(db);
-    } finally {
-      await first.commit().execute();
-      await second;
-    }
-    const written = await rollups(db);
-    expect(written).toEqual(await recomputed(db));
-    expect(written.filter(({ span, headline_count }) => span === 'day' && headline_count === 3)).toHaveLength(
-      1,
-    );
-  },
-);
+] as const)('the later of two transactions sees the earlier: it writes %s', async ([_, at], { db }) => {
+  const row = (number: number, published_at: string, directional_score: number) =>
+    aRow({ headline_id: idOf(number), published_at, directional_score });
+  // So that there is a partition, and a sum of the day that both change.
+  await upsert(db, [row(1, '2026-10-31T10:00:00Z', 0.1)]);
+  const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
+  // Not bounded in time as the pages of a load are: the first one is held open until the second one waits.
+  const write = (trx: Transaction<Database>, one: ReturnType<typeof aRow>) =>
+    upsertRows(trx as WriteTransaction, gmsiHeadlines.table, sorted([one]), provenance);
+  const first = await db.startTransaction().execute();
+  await write(first, row(2, '2026-10-31T22:10:00Z', 0.2));
+  const second = db.transaction().execute((trx) => write(trx, row(3, at, 0.4)));
+  try {
+    await untilOneWaits(db);
+  } finally {
+    await first.commit().execute();
+    await second;
+  }
+  const written = await rollups(db);
+  expect(written).toEqual(await recomputed(db));
+  expect(written.filter(({ span, headline_count }) => span === 'day' && headline_count === 3)).toHaveLength(
+    1,
+  );
+});
 
 it('a transaction that cannot see the hours of a later one is tried again', async ({ db }) => {
   await upsert(db, [aRow({ published_at: '2026-10-30T10:00:00Z' })]);

@@ -266,9 +266,7 @@ it('counts each headline in one decision if it is not told how long before each'
   ]);
 });
 
-it('weighs headlines by their age, omits those below a probability, and counts a story once, as when computed here', async ({
-  db,
-}) => {
+it('weighs by age, omits by probability and counts stories as computed here', async ({ db }) => {
   const headlines = [
     { age: 1, score: 0.5, probability: 0.9, text: 'Prices of food rise again - Reuters' },
     { age: 5, score: -0.2, probability: 0.3, text: 'PRICES OF FOOD RISE AGAIN' },
@@ -421,7 +419,7 @@ it.for([
   ['second, some on the hour', '60 min', '0 min'],
   ['day', '1440 min', '1440 min'],
 ])(
-  'counts a time that is rounded by the %s from when it was published for certain',
+  'counts a time rounded by the %s once published for certain',
   async ([rounding, onTheHour, other], { db }) => {
     await upsert(db, [
       aRow({ headline_id: idOf(1), published_at: '2026-10-31T22:00:00Z', directional_score: 0.5 }),

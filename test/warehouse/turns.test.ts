@@ -94,7 +94,7 @@ const works = {
 
 // Most of their time they wait.
 it.concurrent.each(Object.entries(works))(
-  '%s waits for another session, says for which, and ends at the stop signal',
+  '%s waits for a session, names it, and ends at the stop signal',
   async (_, { what, warehouse, lock, work }) => {
     await using database = await warehouse();
     await using other = connect({ kind: 'url', url: new Secret(database.url) }, 2);
@@ -130,7 +130,7 @@ it('gives up after some time, and names whom to end', async () => {
   expect(said).toHaveLength(1);
 });
 
-it('a place to export to is left to another process of gmsi, and refused with a reason if a reader holds it', async () => {
+it('a place to export to is left to its owner, and refused if a reader has it', async () => {
   await using warehouse = await aWarehouse({ connections: 4 });
   const claimed = () => claimPlace(warehouse.db, 'g7');
   {
@@ -150,8 +150,7 @@ it('a place to export to is left to another process of gmsi, and refused with a 
 });
 
 it.skipIf(isMoved)('no session waits for ever for a lock in the server', async ({ db }) => {
-  const rows = await sqlIn(db)`show lock_timeout`;
-  expect(rows).toEqual([{ lock_timeout: '5min' }]);
+  expect(await sqlIn(db)`show lock_timeout`).toEqual([{ lock_timeout: '5min' }]);
   const trx = await db.startTransaction().execute();
   await sqlIn(trx)`lock table gmsi.topics`;
   const refused = db.transaction().execute(async (other) => {

@@ -47,31 +47,26 @@ describe('rows of a page', () => {
     ['are not, as one is larger than any', 0.5, Number.MAX_VALUE, 1],
     ['are larger than any and the same', Number.MAX_VALUE, Number.MAX_VALUE, 0],
     ['are smaller than any', -Number.MIN_VALUE, Number.MIN_VALUE, 0],
-  ])(
-    'of a file and of the service whose scores %s are versions of each other only if not',
-    async (_, service, file, changed) => {
-      const { db } = warehouse;
-      await sqlIn(db)`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
+  ])('of a file and of the service whose scores %s', async (_, service, file, changed) => {
+    const { db } = warehouse;
+    await sqlIn(db)`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
         values (3, 'import', '', 'gmsi-headlines', 'test') on conflict do nothing`;
-      const sent = [aRow({ semantic_score: service })];
-      const read = [aRow({ semantic_score: file })];
-      for (const [first, second] of [
-        [read, sent],
-        [sent, read],
-      ] as const) {
-        const from = (rows: object) =>
-          rows === sent ? { windowId: 7, loadId: 1 } : { windowId: null, loadId: 3 };
-        expect(await upsert(db, first, from(first))).toEqual({ inserted: 1, changed: 0 });
-        expect(await upsert(db, second, from(second))).toEqual({ inserted: 0, changed });
-        expect(
-          await upsert(db, [aRow({ semantic_score: 0.75, source: 'x' })], { windowId: 8 }),
-        ).toMatchObject({
-          changed: 1,
-        });
-        await sqlIn(db)`delete from gmsi.headlines`;
-      }
-    },
-  );
+    const sent = [aRow({ semantic_score: service })];
+    const read = [aRow({ semantic_score: file })];
+    for (const [first, second] of [
+      [read, sent],
+      [sent, read],
+    ] as const) {
+      const from = (rows: object) =>
+        rows === sent ? { windowId: 7, loadId: 1 } : { windowId: null, loadId: 3 };
+      expect(await upsert(db, first, from(first))).toEqual({ inserted: 1, changed: 0 });
+      expect(await upsert(db, second, from(second))).toEqual({ inserted: 0, changed });
+      expect(await upsert(db, [aRow({ semantic_score: 0.75, source: 'x' })], { windowId: 8 })).toMatchObject({
+        changed: 1,
+      });
+      await sqlIn(db)`delete from gmsi.headlines`;
+    }
+  });
 
   it('that have the same key are versions after the one that is here', async () => {
     const { db } = warehouse;
@@ -226,7 +221,7 @@ describe('rows of a page', () => {
   });
 
   it.each([false, true])(
-    'are written by several connections at once in any order without a deadlock (likely new: %s)',
+    'are written by many at once without a deadlock (likely new: %s)',
     async (areLikelyNew) => {
       const rows = Array.from({ length: 200 }, (_, n) => n + 1);
       const shuffled = (round: number) =>

@@ -43,8 +43,7 @@ async function untilEnded(pid: number): Promise<void> {
   const { db } = warehouse;
   await vi.waitFor(
     async () => {
-      const rows = await sqlIn(db)`select from pg_stat_activity where pid = ${pid}`;
-      expect(rows).toEqual([]);
+      expect(await sqlIn(db)`select from pg_stat_activity where pid = ${pid}`).toEqual([]);
     },
     { timeout: 20_000, interval: 100 },
   );

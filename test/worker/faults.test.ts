@@ -46,11 +46,7 @@ it.concurrent('outlives connections that break', async ({ warehouse, sandbox }) 
   expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
 });
 
-it.concurrent('outlives a server that takes no writes for some seconds, as in a failover', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it.concurrent('outlives a failover', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'read only', jobFor(january, { schedule, step: 'P3D' }), lastNight);
   await using worker = aWorker({ warehouse, sandbox });
   await vi.waitFor(
@@ -78,11 +74,7 @@ it('loads a job although the reply to its taking is lost', async ({ warehouse, d
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
 });
 
-it('registers itself and its jobs again once the warehouse has forgotten them', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('registers itself and its jobs again once forgotten', async ({ warehouse, db, sandbox }) => {
   let times = 0;
   const register = async (to: Warehouse) => {
     // Not at its start.

@@ -93,11 +93,7 @@ it('stays due if somebody queues it while it is being loaded', async ({ warehous
   expect(rows).toEqual([{ due_at: null }]);
 });
 
-it('begins a job once for whatever time somebody stores, and once a minute if it is stored again and again', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('begins a job once for any stored time, and once a minute', async ({ warehouse, db, sandbox }) => {
   let now = new Date('2026-11-20T08:00:00Z');
   await registered(db, 'queued', jobFor(scope), lastNight);
   const { log, lines } = aLog();
@@ -198,7 +194,7 @@ it.for([
   ['cron', '61 * * * *', { cron: '61 * * * *' }],
   ['timezone', 'Mars/Olympus', { timezone: 'Mars/Olympus' }],
 ] as const)(
-  'begins the other jobs, too, where this machine does not know the %s of one (%s)',
+  'begins other jobs where the %s of one is unknown (%s)',
   async ([_, __, foreign], { warehouse, db, sandbox }) => {
     const job = jobFor(scope, { schedule: { backfill: '15 * * * *' } });
     await registered(db, 'a foreign one', job, lastNight);

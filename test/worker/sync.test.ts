@@ -61,11 +61,7 @@ it('is left to the workers by gmsi sync while they are at it', async ({ warehous
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
 });
 
-it('is left to gmsi sync by the workers while that runs, and then done', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('is left to gmsi sync while that runs, and then done', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'test', { ...hourly, exports: [{ to: '/nowhere' }] }, beforeNoon);
   await using worker = await startedMeanwhile(db, () => aWorker({ warehouse, sandbox }));
   const result = await runSync({
@@ -83,11 +79,7 @@ it('is left to gmsi sync by the workers while that runs, and then done', async (
   expect(await loadsEnded(db, 2)).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
 });
 
-it('of a gmsi sync whose host is lost is continued by a worker after the lease', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('of a lost gmsi sync is continued after the lease', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'test', hourly, beforeNoon);
   const lost = { processId: 'lost', leaseSeconds: 10 };
   const about = { command: 'sync', run_by: 'far', version: 'test', concurrency: null };

@@ -20,7 +20,7 @@ const ahead = [
 ] as const;
 
 it.for(ahead)(
-  'a job that was last due %s ahead is due at its next regular time, which is logged once',
+  'a job last due %s ahead is due at its next time, logged once',
   async ([_, later], { warehouse, db, sandbox }) => {
     let now = new Date('2026-11-20T08:30:00Z');
     const { log, lines } = aLog();
@@ -64,11 +64,7 @@ it.for(ahead)('a pause that began %s ahead is over', async ([_, later], { wareho
   expect(lines.filter(({ msg }) => msg.includes('a time in the future'))).toHaveLength(1);
 });
 
-it('a pause for the budget ends when requests are left, whatever time it has', async ({
-  warehouse,
-  db,
-  sandbox,
-}) => {
+it('a pause for the budget ends when requests are left', async ({ warehouse, db, sandbox }) => {
   const now = new Date('2026-11-20T08:30:00Z');
   await registered(db, 'hourly', hourly, now);
   await sqlIn(db)`

@@ -68,7 +68,7 @@ describe.skipIf(!hasProc)('the server does not outlive its last user (skipped wi
   });
 
   it.each(['SIGKILL', 'SIGTERM'] as const)(
-    'who ends by %s after a process of the server has crashed and all connections were lost',
+    'who ends by %s after the server lost all connections',
     async (signal) => {
       const user = await stayingUser();
       const client = await connected(user);
