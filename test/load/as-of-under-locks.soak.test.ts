@@ -2,9 +2,9 @@ import { setTimeout as passing } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
 import { expect, it } from 'vitest';
-import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { sending } from '../support/pages.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -67,12 +67,6 @@ async function observe(db: Warehouse, until: AbortSignal) {
   return kept;
 }
 
-/** The same records with other scores in every round. */
-function rescored({ records, ...page }: Page, round: number): Page {
-  const change = (record: object) => ({ ...record, directional_positive: round / 1000 });
-  return { ...page, records: [...records].map((record) => change(record as object)) };
-}
-
 it('an answer for a moment that is long enough ago never changes, whoever holds locks meanwhile', {
   timeout: 180_000,
 }, async () => {
@@ -94,8 +88,10 @@ it('an answer for a moment that is long enough ago never changes, whoever holds 
         isLocking = false;
       });
       while (isLocking) {
-        const aroundPage = async (ask: () => Promise<Page>) => rescored(await ask(), round);
-        await runBackfill({ job, db, sandbox, plan: again, aroundPage });
+        const rescored = sending((records) =>
+          records.map((one) => ({ ...one, directional_positive: round / 1000 })),
+        );
+        await runBackfill({ job, db, sandbox, plan: again, aroundPage: rescored });
         round++;
       }
       await locking;

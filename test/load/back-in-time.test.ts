@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { atPage } from '../support/pages.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -15,16 +16,6 @@ const job = aJobFor(scope, {
   service: { end_date: 'inclusive', page_size: 12, concurrency: 2 },
 });
 const again = { outcome: 'done', error: undefined };
-
-/** Does something to the warehouse when the nth page comes. */
-function atPage(nth: number, happen: () => Promise<unknown>) {
-  let asked = 0;
-  return async (ask: () => Promise<Page>) => {
-    const page = await ask();
-    if (++asked === nth) await happen();
-    return page;
-  };
-}
 
 /** As a backup from before the load: nothing of it, and none of its partitions. */
 const restored = (db: Warehouse) =>

@@ -1,16 +1,25 @@
 import { sql } from 'kysely';
-import { describe, expect } from 'vitest';
+import pg from 'pg';
+import { describe, expect, vi } from 'vitest';
+import { backfill } from '../../src/load/backfill.ts';
 import { Secret } from '../../src/secret.ts';
-import { connect } from '../../src/warehouse/connect.ts';
+import { createLog } from '../../src/terminal/log.ts';
+import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
 import { retried } from '../../src/warehouse/retries.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
+import { aProcess } from '../support/a-process.ts';
+import { setAsOfDelay } from '../support/as-of-delay.ts';
+import { sessionName } from '../support/empty-again.ts';
 import { isMoved } from '../support/moved-time.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { serving } from '../support/serving.ts';
+import { atPage } from '../support/pages.ts';
+import { aJob, aJobFor, aServiceFor, runBackfill, usualClock } from '../support/run-backfill.ts';
+import { aSandbox, serving } from '../support/serving.ts';
 import { takesNoWrites } from '../support/takes-no-writes.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
+import { breakAt, someHeadline, timesWritten } from './break-at.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
@@ -19,36 +28,43 @@ const covered = {
   'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
 };
 
-// A server under faketime sleeps through the end of its connections.
+// A server under faketime sleeps through the end of its connections, and through its time limits.
 const it = serving({ volume: 0.15 }).skipIf(isMoved);
+
+const recordsIn = async (db: Warehouse) =>
+  (await windowsOf(db)).reduce((sum, { records }) => sum + records, 0);
+
+/** Lets a trigger refuse what a statement says. */
+const refusing = (db: Warehouse, when: string, code: string) =>
+  sql
+    .raw(`
+      create function gmsi.refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'refused by a test' using errcode = '${code}'; end $$;
+      create trigger refuse ${when} execute function gmsi.refuse()`)
+    .execute(db);
 
 // Most of the time these two wait.
 it.concurrent('a load whose connections are all cut commits each page once', async ({
   warehouse,
-  db,
   sandbox,
 }) => {
-  const admin = connect({ kind: 'url', url: new Secret(warehouse.url) }, 1);
+  const { db, url } = warehouse;
+  const admin = connect({ kind: 'url', url: new Secret(url) }, 1);
   let cut = 0;
-  let asked = 0;
+  const cutAll = async () => {
+    const ended = await sqlIn(admin)`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`;
+    cut += ended.length;
+  };
+  // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
+  const [first, second] = [atPage(5, cutAll), atPage(12, cutAll)];
   const result = await runBackfill({
     job,
     db,
     sandbox,
-
-    // Asked for while the page before is being committed.
-    aroundPage: async (ask) => {
-      const page = await ask();
-      // Twice: a write whose connection breaks a third time is given up, as one that may crash the server.
-      if (++asked === 5 || asked === 12) {
-        const rows = await sqlIn(admin)`
-            select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-          `;
-        cut += rows.length;
-      }
-      return page;
-    },
+    // Requested while the page before is being committed.
+    aroundPage: (ask, request) => second(() => first(ask, request), request),
   });
   await admin.destroy();
   expect(cut).toBeGreaterThan(1);
@@ -59,20 +75,12 @@ it.concurrent('a load whose connections are all cut commits each page once', asy
 });
 
 it.concurrent('a load is done though a failover stops its writes', async ({ warehouse, db, sandbox }) => {
-  let asked = 0;
   const { log, lines } = aLog();
-  const loading = runBackfill({
-    job,
-    db,
-    sandbox,
-    log,
-    async aroundPage(ask) {
-      const page = await ask();
-      if (++asked === 5) await takesNoWrites(warehouse, 4_000);
-      return page;
-    },
+  const aroundPage = atPage(5, () => takesNoWrites(warehouse, 4_000));
+  expect(await runBackfill({ job, db, sandbox, log, aroundPage })).toMatchObject({
+    outcome: 'done',
+    windows: { drained: 4 },
   });
-  expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
   expect(lines).toContainEqual(
     expect.objectContaining({
       msg: expect.stringContaining('waiting for the warehouse'),
@@ -83,25 +91,82 @@ it.concurrent('a load is done though a failover stops its writes', async ({ ware
   expect(await coverageOf(db)).toEqual(covered);
 });
 
+it('a locked table is waited for, and the log says so', { timeout: 90_000 }, async ({
+  warehouse,
+  sandbox,
+}) => {
+  const { db, url } = warehouse;
+  await setAsOfDelay(db, 2_000);
+  const { log, lines } = aLog();
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  const aroundPage = atPage(9, () => other.query('begin; lock table gmsi.headlines'));
+  const loading = runBackfill({ job, db, sandbox, log, aroundPage });
+  const waits = () => lines.filter(({ msg }) => msg === 'waiting for the warehouse, and trying again');
+  await expect
+    .poll(waits, { timeout: 60_000 })
+    .toMatchObject([{ why: expect.stringMatching(/Another session holds a lock/) }]);
+  await other.query('commit');
+  await other.end();
+
+  expect(await loading).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+  expect(waits()).toHaveLength(1);
+  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+});
+
+describe('a page that breaks the connection whenever it is committed', () => {
+  it('fails its window after three times; a rerun takes it up', async ({ db, sandbox }) => {
+    await breakAt(db, someHeadline(sandbox, scope, 'DE'), 1_000);
+    const { log, lines } = aLog();
+    const first = await runBackfill({ job, db, sandbox, log });
+    expect(first).toMatchObject({ outcome: 'incomplete', windows: { drained: 3, failed: 1, draining: 0 } });
+    expect(await timesWritten(db)).toBe(3);
+    const [failed] = (await windowsOf(db)).filter(({ state }) => state === 'failed');
+    expect(failed).toMatchObject({ country: 'DE', first_day: '2026-09-01' });
+    expect(failed!.last_error).toMatch(
+      /ended the connection during a write: .*, 3 times in a row\. The server's log/,
+    );
+    const said = { msg: 'a window failed', why: failed!.last_error };
+    expect(lines).toContainEqual(expect.objectContaining(said));
+    expect(failed!.pages, 'what was committed before').toBeGreaterThan(0);
+    expect(await countRows(db, 'headlines')).toBe(await recordsIn(db));
+
+    await runBackfill({ job, db, sandbox });
+    expect(await timesWritten(db), 'three times a run').toBe(6);
+    await sqlIn(db)`drop trigger break_off on gmsi.headlines`;
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
+  });
+
+  it('is committed if it breaks it twice', async ({ db, sandbox }) => {
+    await breakAt(db, someHeadline(sandbox, scope, 'DE'), 2);
+    const result = await runBackfill({ job, db, sandbox });
+    expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4, failed: 0 } });
+    expect(await timesWritten(db)).toBe(3);
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
 it('a full disk ends the run with what to do, and a rerun goes on', async ({ db, sandbox }) => {
   await sqlIn(db)`
-      create function gmsi.fill_disk() returns trigger language plpgsql as $$
-      begin
-        if (select count(*) from gmsi.headlines) > 25 then
-          raise exception 'could not extend file: No space left on device' using errcode = '53100';
-        end if;
-        return null;
-      end $$
-    `;
-  await sqlIn(db)`create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`;
-
+    create function gmsi.fill_disk() returns trigger language plpgsql as $$
+    begin
+      if (select count(*) from gmsi.headlines) > 25 then
+        raise exception 'could not extend file: No space left on device' using errcode = '53100';
+      end if;
+      return null;
+    end $$;
+    create trigger fill_disk after insert on gmsi.headlines execute function gmsi.fill_disk()`;
   const first = await runBackfill({ job, db, sandbox });
   expect(first).toMatchObject({ outcome: 'incomplete', windows: { draining: 0, failed: 0 } });
   expect(first.error).toBeInstanceOf(WarehouseFull);
   expect((first.error as WarehouseFull).hint).toMatch(/Make room/);
   const held = await countRows(db, 'headlines');
   expect(held).toBeLessThan(servedBy(sandbox, scope).length);
-  expect(held).toBe(sum((await windowsOf(db)).map(({ records }) => records)));
+  expect(held).toBe(await recordsIn(db));
 
   await sqlIn(db)`drop trigger fill_disk on gmsi.headlines`;
   expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
@@ -110,49 +175,94 @@ it('a full disk ends the run with what to do, and a rerun goes on', async ({ db,
 });
 
 describe('the log of a load', () => {
+  const stacksIn = (lines: readonly LogLine[]) =>
+    lines.filter((line) => JSON.stringify(line).includes(' at '));
+
   it('has no stack if the disk is full', async ({ db, sandbox }) => {
     // Neither heartbeats nor the end of a load are tried again.
-    await sqlIn(db)`
-      create function gmsi.refuse() returns trigger language plpgsql as
-      ${sql.lit(`begin raise exception 'the disk is full' using errcode = '53100'; end`)}`;
-    await sqlIn(db)`
-      create trigger refuse before update on gmsi.loads for each row execute function gmsi.refuse()`;
+    await refusing(db, 'before update on gmsi.loads for each row', '53100');
     const { log, lines } = aLog();
     const short = aJobFor({ ...scope, countries: ['US'], to: '2026-09-01' });
     await runBackfill({ job: short, db, sandbox, log });
     expect(stacksIn(lines)).toEqual([]);
-    expect(lines).toContainEqual(
-      expect.objectContaining({
-        msg: 'the end of the load could not be stored',
-        why: expect.stringContaining('the disk is full'),
-      }),
-    );
+    const why = expect.stringContaining('refused by a test');
+    const said = { msg: 'the end of the load could not be stored', why };
+    expect(lines).toContainEqual(expect.objectContaining(said));
   });
 
   it('has no stack if the schema is dropped meanwhile, and the error says so', async ({ db, sandbox }) => {
     const { log, lines } = aLog();
-    let asked = 0;
-    const loading = runBackfill({
-      job,
-      db,
-      sandbox,
-      log,
-      async aroundPage(ask) {
-        const page = await ask();
-        // It can deadlock with the pages that are being written.
-        if (++asked === 4) await retried(() => sql`drop schema gmsi cascade`.execute(db));
-        return page;
-      },
-    });
-    await expect(loading).rejects.toThrow(SchemaGone);
+    // It can deadlock with the pages that are being written.
+    const aroundPage = atPage(4, () => retried(() => sql`drop schema gmsi cascade`.execute(db)));
+    await expect(runBackfill({ job, db, sandbox, log, aroundPage })).rejects.toThrow(SchemaGone);
     expect(stacksIn(lines)).toEqual([]);
   });
 });
 
-function stacksIn(lines: readonly LogLine[]): readonly LogLine[] {
-  return lines.filter((line) => JSON.stringify(line).includes(' at '));
-}
+it('the end of a load that could not be stored is stored by a heartbeat', async ({ db, sandbox }) => {
+  // As with a privilege that is missing for a moment. Else a process that lives on keeps its windows.
+  await refusing(db, 'before update on gmsi.loads for each row when (new.outcome is not null)', '42501');
+  const one = aJob({ countries: ['US'], topics: ['Inflation-Food'] });
+  await using process = await aProcess(db, { leaseSeconds: 2 });
+  await using service = aServiceFor(one.service, 1000, usualClock, { db, sandbox });
+  const log = createLog({ level: 'silent', readable: false });
+  const about = { clock: usualClock, stop: new AbortController().signal, process, log };
+  const plan = { fullRefresh: false, retryRefused: false };
+  await backfill({ ...about, job: one, warehouse: db.patient({}), client: service.client, plan });
+  const ends = () => db.selectFrom('gmsi.loads').select('outcome').execute();
+  expect(await ends()).toEqual([{ outcome: null }]);
+  await sqlIn(db)`drop trigger refuse on gmsi.loads`;
+  await expect.poll(ends).toEqual([{ outcome: 'done' }]);
+});
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+it('windows that both bring the day between them, at the same time, do not disturb each other', async () => {
+  await using warehouse = await aWarehouse({ isNew: true });
+  await using sandbox = await aSandbox({ volume: 0.5 });
+  // Both have begun to write before the other one commits.
+  await sqlIn(warehouse.db)`
+    create function gmsi.linger() returns trigger language plpgsql as $$ begin perform pg_sleep(0.5); return null; end $$;
+    create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`;
+  const days = { ...scope, countries: ['US'], to: '2026-09-20' };
+  let arrived = 0;
+  let letGo = () => {};
+  const both = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const { log, lines } = aLog();
+  const db = connect({ kind: 'url', url: new Secret(warehouse.url) }, 4);
+  const before = await rollbacks(warehouse.db);
+  const result = await runBackfill({
+    job: aJobFor(days, { step: 'P10D', lookback: 'P0D', service: { concurrency: 2 } }),
+    db,
+    sandbox,
+    log,
+    async aroundPage(ask) {
+      const page = await ask();
+      if (++arrived === 2) letGo();
+      await both;
+      return page;
+    },
+  });
+  expect(result).toMatchObject({ outcome: 'done' });
+  await db.destroy();
+  expect(arrived).toBe(2);
+  expect(await rollbacks(warehouse.db)).toBe(before);
+  expect(lines.filter(({ level }) => level > 30)).toEqual([]);
+  expect(await heldBy(warehouse.db, days)).toEqual(servedBy(sandbox, days));
+});
+
+/** Transactions that were rolled back so far; a session tells of its own at the latest when it ends. */
+function rollbacks(db: Warehouse): Promise<number> {
+  return vi.waitFor(
+    async () => {
+      const [found] = await sqlIn(db)<{ rollbacks: number; others: number }>`
+        select xact_rollback as rollbacks, (
+          select count(*) from pg_stat_activity a
+          where a.datname = d.datname and a.backend_type = 'client backend' and a.application_name <> ${sessionName}) as others
+        from pg_stat_database d where datname = current_database()`;
+      expect(found!.others).toBe(0);
+      return found!.rollbacks;
+    },
+    { timeout: 20_000, interval: 100 },
+  );
 }

@@ -3,11 +3,11 @@ import type { Sandbox } from '#sandbox';
 import { feedNamed } from '../../src/feeds/catalog.ts';
 import { repair } from '../../src/load/repair.ts';
 import { Secret } from '../../src/secret.ts';
-import type { Page } from '../../src/service/page.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
 import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
+import { sending } from '../support/pages.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
@@ -121,13 +121,10 @@ export const loads: Readonly<Record<string, Kind>> = {
     oneIn: 2,
     before: load,
     async work({ db, sandbox }) {
-      const aroundPage = async (ask: () => Promise<Page>) => {
-        const page = await ask();
-        const records = [...page.records] as { publication_time: string }[];
-        const corrected = ({ publication_time: time }: { publication_time: string }) =>
-          time.replace(/T\d\d:/, 'T07:');
-        return { ...page, records: records.map((one) => ({ ...one, publication_time: corrected(one) })) };
-      };
+      const corrected = (time: string) => time.replace(/T\d\d:/, 'T07:');
+      const aroundPage = sending((records) =>
+        records.map((one) => ({ ...one, publication_time: corrected(one.publication_time) })),
+      );
       const before = await countRows(db, 'headlines');
       const { totals, outcome } = await runBackfill({ job, db, sandbox, plan: refresh, aroundPage });
       const moved = (await countRows(db, 'headlines')) - before;

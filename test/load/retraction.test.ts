@@ -6,7 +6,8 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
 import { aMovingService } from '../support/moving-service.ts';
-import { aJobFor, type BackfillSetting, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
+import { type AroundPage, sending } from '../support/pages.ts';
+import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
@@ -66,16 +67,10 @@ describe('a headline that the service no longer returns', () => {
   });
 });
 
-type AroundPage = NonNullable<BackfillSetting['aroundPage']>;
-
 describe('a drain that ends without most of the rows of its days', () => {
   /** Serves only some of the records of each page. */
-  const only =
-    (isServed: (index: number) => boolean): AroundPage =>
-    async (ask) => {
-      const page = await ask();
-      return { ...page, records: [...page.records].filter((_, index) => isServed(index)) };
-    };
+  const only = (isServed: (index: number) => boolean) =>
+    sending((records) => records.filter((_, index) => isServed(index)));
   const nothing: AroundPage = async (ask) => ({ ...(await ask()), records: [], nextToken: null });
 
   it('fails its window and retracts nothing, until the service has them again', async () => {
@@ -125,11 +120,7 @@ describe('a drain that ends without most of the rows of its days', () => {
     const { db, run } = service;
     await runBackfill(run);
     const total = await countRows(db, 'headlines');
-    const renumbered: AroundPage = async (ask) => {
-      const page = await ask();
-      const records = [...page.records] as { id: string }[];
-      return { ...page, records: records.map((record) => ({ ...record, id: `new ${record.id}` })) };
-    };
+    const renumbered = sending((records) => records.map((one) => ({ ...one, id: `new ${one.id}` })));
     const result = await runBackfill({ ...run, plan: refresh, aroundPage: renumbered });
     expect(result).toMatchObject({ outcome: 'incomplete', totals: { rows_retracted: 0 } });
     const [window] = await windowsOf(db);
@@ -235,7 +226,7 @@ describe('a headline that only the live feed has brought', () => {
     const [confirmed] = await sqlIn(db)<{ id: string }>`select row_id as id from gmsi.live_sightings`;
     await runSync(lagging);
     expect(await retractedNow(db)).toBe(0);
-    await runSync({ ...lagging, aroundPage: (ask) => without(ask, new Set([confirmed!.id])) });
+    await runSync({ ...lagging, aroundPage: without(new Set([confirmed!.id])) });
     expect(await retractedNow(db)).toBe(1);
 
     // What came last, the historical feed now never brings; the live feed does not reach it any more.
@@ -246,7 +237,7 @@ describe('a headline that only the live feed has brought', () => {
     await runSync({
       ...lagging,
       job: aJobFor({ ...week, to: '2026-11-22' }, { end_date: 'today', lookback: 'P3D' }, '2026-11-22'),
-      aroundPage: (ask, { isLive }) => (isLive ? ask() : without(ask, missing)),
+      aroundPage: (ask, request) => (request.isLive ? ask() : without(missing)(ask, request)),
     });
     const retracted = await sqlIn(db)<{ id: string }>`
       select headline_id as id from gmsi.headlines where retracted_at is not null`;
@@ -260,12 +251,11 @@ describe('a headline that only the live feed has brought', () => {
     await runSync({ job: syncJob, db, sandbox, clock });
     const run = { job: syncJob, db, sandbox, clock, acceptRetractions: true };
     // The historical feed loses everything for a moment; the live feed does not.
+    const nothing = sending(() => []);
     const withoutHistory = {
       ...run,
-      aroundPage: async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
-        const page = await ask();
-        return isLive ? page : { ...page, records: [], nextToken: null };
-      },
+      aroundPage: async (ask: () => Promise<Page>, request: ServiceRequest) =>
+        request.isLive ? ask() : { ...(await nothing(ask, request)), nextToken: null },
     };
     const { totals, live } = await runSync(withoutHistory);
     expect(live.records).toBeGreaterThan(0);
@@ -293,11 +283,7 @@ it('once a probe has learned when days begin, no edge of a window is retracted',
   const late = {
     ...run,
     job: midday,
-    aroundPage: async (ask: () => Promise<Page>) => {
-      const page = await ask();
-      const records = [...page.records] as { publication_time: string }[];
-      return { ...page, records: records.filter((one) => one.publication_time >= '2026-09-10T04:00') };
-    },
+    aroundPage: sending((records) => records.filter((one) => one.publication_time >= '2026-09-10T04:00')),
   };
   const learned = { fact: 'day_begin', value: { least: 225, most: 255 }, evidence: 'a test' };
   await saveLearnedFacts(db, 'gmsi-headlines', [learned]);
@@ -344,10 +330,7 @@ it('if the first page had a record that cannot be read, nothing is retracted: it
   const { totals } = await runBackfill({
     ...run,
     plan: refresh,
-    aroundPage: async (ask) => {
-      const page = await ask();
-      return ++pages === 1 ? { ...page, records: ['unreadable', ...page.records] } : page;
-    },
+    aroundPage: sending((records) => (++pages === 1 ? ['unreadable', ...records] : records)),
   });
   expect(pages).toBeGreaterThan(2);
   expect(totals.records_rejected).toBe(1);
@@ -388,11 +371,8 @@ it('what another load writes during a drain stays, though that drain does not me
   expect(await retractedNow(db)).toBe(0);
 });
 
-/** A page as if the service had withdrawn these headlines. */
-async function without(ask: () => Promise<Page>, ids: ReadonlySet<string>): Promise<Page> {
-  const page = await ask();
-  return { ...page, records: [...page.records].filter((record) => !ids.has((record as { id: string }).id)) };
-}
+/** Pages as if the service had withdrawn these headlines. */
+const without = (ids: ReadonlySet<string>) => sending((records) => records.filter(({ id }) => !ids.has(id)));
 
 async function retractedNow(db: Warehouse): Promise<number> {
   const rows = await sqlIn(db)<{ count: number }>`

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { aJobFor, type BackfillSetting, runBackfill } from '../support/run-backfill.ts';
+import { sending } from '../support/pages.ts';
+import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, sqlIn } from '../support/warehouse-state.ts';
@@ -15,14 +16,8 @@ const it = serving({ clock: () => new Date(before), volume: 0.5 });
 
 describe('a page that has a record twice', () => {
   /** Every fifth record again, behind the others and changed so. */
-  const twice =
-    (change: (record: Record<string, unknown>) => object): NonNullable<BackfillSetting['aroundPage']> =>
-    async (ask) => {
-      const page = await ask();
-      const records = [...page.records] as Record<string, unknown>[];
-      const again = records.filter((_, index) => index % 5 === 0).map(change);
-      return { ...page, records: [...records, ...again] };
-    };
+  const twice = (change: (record: object) => object) =>
+    sending((records) => [...records, ...records.filter((_, index) => index % 5 === 0).map(change)]);
 
   it.for([
     ['gmsi-headlines', 'headline_revisions', { directional_positive: 0.123 }],

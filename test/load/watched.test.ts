@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
-import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
 import { aMovingService } from '../support/moving-service.ts';
+import { type SentRecord, sending } from '../support/pages.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { stampAs } from '../support/stamp-as.ts';
@@ -15,13 +15,8 @@ const job = aJobFor(scope, { end_date: 'today', lookback: 'P3D', service: { end_
 const at = (time: string) => () => new Date(`${time}Z`);
 
 /** The service does not have yet what it publishes with these ids. */
-function late(isLate: (record: { id: string; publication_time: string }) => boolean) {
-  return async (ask: () => Promise<Page>) => {
-    const page = await ask();
-    const records = [...page.records] as { id: string; publication_time: string }[];
-    return { ...page, records: records.filter((record) => !isLate(record)) };
-  };
-}
+const late = (isLate: (record: SentRecord) => boolean) =>
+  sending((records) => records.filter((record) => !isLate(record)));
 
 async function backfilled(db: Warehouse, day: string) {
   const rows = await sqlIn(db)<{ late: boolean; rows: number }>`
@@ -30,7 +25,7 @@ async function backfilled(db: Warehouse, day: string) {
   return rows;
 }
 
-const onSixth = ({ id, publication_time }: { id: string; publication_time: string }) =>
+const onSixth = ({ id, publication_time }: SentRecord) =>
   publication_time.startsWith('2026-10-06') && /[0-7]$/.test(id);
 
 it.for([
