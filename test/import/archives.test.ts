@@ -197,14 +197,6 @@ describe('headlines that the service revises', () => {
       join gmsi.loads was on was.load_id = r.load_id join gmsi.loads became on became.load_id = h.load_id`;
     expect(rows).toEqual([{ was: 'import', became: 'backfill', is_backfilled: true }]);
   });
-
-  it('stay as the service has them, if an archive was made before', async ({ db }) => {
-    await runBackfill({ job, db, sandbox: today, clock });
-    const rows = await rowsIn(db, 'headlines');
-    const { loads } = await runImport(db, [older]);
-    expect(loads[0]!.totals).toMatchObject({ records: rows.length, rows_inserted: 0, rows_changed: 0 });
-    expect(await rowsIn(db, 'headlines')).toEqual(rows);
-  });
 });
 
 it('made-up archives and real ones are not mixed in a warehouse', async ({ db }) => {
@@ -296,21 +288,5 @@ describe('an archive of 32-bit numbers', () => {
         extra: { relevance: 0.1, others: [0.7] },
       },
     ]);
-  });
-
-  it('is replaced by what the service has changed', async ({ db, folder }) => {
-    const served: object[] = [];
-    await using proxy = await aRewritingProxy(sandbox, (page) => {
-      const rewritten = inThirds()(page) as typeof page;
-      served.push(...rewritten.data);
-      return rewritten;
-    });
-    await using drained = await aWarehouse();
-    await runBackfill({ job, db: drained.db, sandbox: proxy, clock });
-    const path = await archived(folder, served);
-    await runImport(db, [path], { stated });
-    proxy.rewrite = inThirds(1e-6);
-    const { totals } = await runBackfill({ job, db, sandbox: proxy, clock, plan: refresh });
-    expect(totals).toMatchObject({ rows_inserted: 0, rows_changed: totals.records });
   });
 });

@@ -155,13 +155,6 @@ describe('a file', () => {
     expect(Object.keys(await covered(db))).toEqual(['US']);
   });
 
-  it('of a part of a day covers none', async ({ db, folder }) => {
-    await folder.write(`${us}/year=2024/month=01/day=01/part-0.ndjson`, manyRecords(2));
-    await folder.write(`${de}/date=2024-01-01/hour=00/part-0.ndjson`, manyRecords(2));
-    expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', withoutDays: 1 });
-    expect(await covered(db)).toEqual({ US: '{[2024-01-01,2024-01-02)}' });
-  });
-
   it('is told from one of equal content by its series and its folders', async ({ db, folder }) => {
     const record = '{"publication_time":"2024-01-01T10:00:00","headline":"One","directional_score":0.5}\n';
     for (const place of [`${us}/language=en`, `${us}/language=de`, `${de}/language=en`])
@@ -267,16 +260,6 @@ describe('days that are stated', () => {
     await folder.write(`${us}/2023-05.csv`, withTimes(times));
     await folder.write(`${us}/2022.csv`, withTimes(['2022-12-31']));
     expect(await runImport(db, [folder.path])).toMatchObject({ outcome: 'done', covered: { days: 396 } });
-  });
-
-  it('may be less than all days of the name', async ({ db, folder }) => {
-    await folder.write(
-      `${us}/2023.csv`,
-      withTimes([...everyDay, ...everyDay.map((day) => day.replace('-05', '-12'))]),
-    );
-    const days = { from: '2023-12-01', to: '2023-12-31' };
-    expect(await runImport(db, [folder.path], { days })).toMatchObject({ outcome: 'done', outside: 0 });
-    expect(await covered(db)).toEqual({ US: '{[2023-12-01,2024-01-01)}' });
   });
 
   it('are compared with what was loaded before, too, in any number of batches', async ({ db, folder }) => {

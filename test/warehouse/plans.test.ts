@@ -174,12 +174,6 @@ test.for([
   expect(headlines.map(({ table }) => table.slice('headlines_'.length)).toSorted()).toEqual(months);
 });
 
-test('headlines_as_of with a subquery in its parentheses is read whole, as docs/analysis.md warns', async () => {
-  const moment = `(select max(changed_at) from gmsi.headlines where ${november})`;
-  const reads = await readsOf(`select count(*) from gmsi.headlines_as_of(${moment}) where ${november}`);
-  expect(reads).toContainEqual({ from: 'headlines_as_of', by: 'Function Scan', where: '' });
-});
-
 test('hours of an index are read by the key, of their month alone, if published_at is bounded as docs/analysis.md says', async () => {
   const readsIf = async (bounds: string) => {
     const reads = await readsOf(`

@@ -85,14 +85,6 @@ describe('a window that the service refuses', () => {
     expect(after.slice(0, before.length)).toEqual(before);
     expect(after.slice(before.length).map(({ state }) => state)).toEqual(['refused', 'refused', 'pending']);
   });
-
-  it('is not touched by a load that no longer holds it', async () => {
-    const { loadId, ids } = await windows(db, [pending, draining, failed]);
-    const before = await windowsOf(db);
-    const at = { windowId: ids[1]!, loadId: loadId + 1 };
-    expect(await leaveRefused(db, at, refusal)).toBeUndefined();
-    expect(await windowsOf(db)).toEqual(before);
-  });
 });
 
 describe('a window that is answered', () => {

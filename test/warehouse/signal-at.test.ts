@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aSandbox, it } from '../support/serving.ts';
+import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aMove, aroundThem, aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
@@ -214,37 +213,6 @@ it.for([
   ).rejects.toThrow(message);
 });
 
-it('counts each headline in one daily decision, the first after it came', async ({ db }) => {
-  await using sandbox = await aSandbox();
-  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-03-31' };
-  await runBackfill({ job: aJobFor(scope), db, sandbox });
-  const decisions = await sqlIn(db)<{ moment: Date; headline_count: number; state: string }>`
-    select moment, headline_count, state
-    from gmsi.signals(array(select * from generate_series(
-      timestamptz '2024-01-01 21:00+00', '2024-04-01 21:00+00', interval '1 day')), 'US', 'Inflation-Food')`;
-  const headlines = await sqlIn(db)<{ published_at: Date }>`
-    select published_at from gmsi.headlines where directional_score is not null and published_at < '2024-04-01'`;
-  const hour = 3_600_000;
-  const counted = new Map(decisions.map(({ moment }) => [moment.getTime(), 0]));
-  let atTheHourOfADecision = 0;
-  for (const { published_at } of headlines) {
-    // A time on the full hour may have been rounded down to it.
-    const time = published_at.getTime();
-    const known = time % hour === 0 ? time + hour : time;
-    const next = decisions.find(({ moment }) => moment.getTime() >= known)!.moment.getTime();
-    counted.set(next, counted.get(next)! + 1);
-    if (known !== time && published_at.getUTCHours() === 21) atTheHourOfADecision++;
-  }
-  expect(atTheHourOfADecision, 'headlines that a window on published_at would lose').toBeGreaterThan(5);
-  // Records of the day after the job's period may have come along.
-  const ofPeriod = decisions.slice(0, -1);
-  expect(ofPeriod.map(({ moment, headline_count }) => [moment.getTime(), headline_count])).toEqual(
-    [...counted].slice(0, -1),
-  );
-  expect(new Set(ofPeriod.slice(1).map(({ state }) => state))).toEqual(new Set(['assumed']));
-  expect(decisions.at(-1)!.state).toBe('partial');
-});
-
 it('counts each headline in one decision if it is not told how long before each', async ({ db }) => {
   const hour = (at: number) =>
     `2026-03-0${1 + Math.floor(at / 24)}T${String(at % 24).padStart(2, '0')}:30:00Z`;
@@ -377,38 +345,6 @@ describe('says why there are no headlines', () => {
     expect(await at('2026-04-13 21:00+00', sql`, over => '35 days'`)).toEqual(['partial', 0]);
     expect(await at('2026-03-07 21:00+00', sql`, over => '0'`)).toEqual(['covered', 0]);
   });
-});
-
-it('uses no headline before it was published, though times are rounded down', async ({ db }) => {
-  await using sandbox = await aSandbox({ volume: 2 });
-  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-14' };
-  await runBackfill({ job: aJobFor(scope), db, sandbox });
-  const truth = new Map(
-    sandbox
-      .truth({ country: 'US', topic: 'Inflation-Food', from: scope.from, to: scope.to })
-      .map(({ id, happenedAt }) => [id, Date.parse(happenedAt)]),
-  );
-  const rows = await sqlIn(db)<{ headline_id: string; published_at: Date; assumed_from: Date }>`
-    select headline_id, published_at, assumed_from from gmsi.headlines_point_in_time
-    where country = 'US' and published_at < '2024-01-15 00:00+00'`;
-  expect(rows).toHaveLength(truth.size);
-  const tooEarly = (by: 'published_at' | 'assumed_from') =>
-    rows.filter((row) => row[by].getTime() < truth.get(row.headline_id)!).length;
-  expect(tooEarly('published_at'), 'what the stamps alone would let a back-test see').toBeGreaterThan(20);
-  expect(tooEarly('assumed_from')).toBe(0);
-
-  // At half past each hour: as many as had been published by then, less those that may not have been.
-  const signals = await sqlIn(db)<{ moment: Date; headline_count: number }>`
-    select moment, s.headline_count
-    from generate_series(timestamptz '2024-01-02 00:30+00', '2024-01-14 23:30+00', interval '1 hour') as moment
-    cross join lateral gmsi.signal_at(moment, 'US', 'Inflation-Food') as s`;
-  for (const { moment, headline_count } of signals) {
-    const published = rows.filter(
-      ({ headline_id, published_at }) =>
-        published_at.getTime() > moment.getTime() - 90_000_000 && truth.get(headline_id)! <= moment.getTime(),
-    );
-    expect(headline_count, moment.toISOString()).toBeLessThanOrEqual(published.length);
-  }
 });
 
 it.for([

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -11,7 +10,7 @@ import { checkServer, connect } from '../../src/warehouse/connect.ts';
 import { aFolder, type Folder, gmsi } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { cases } from '../support/cases.ts';
-import { relay } from '../support/other-servers.ts';
+import { aCertificate, relay } from '../support/other-servers.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
 
@@ -24,8 +23,8 @@ let other: string;
 beforeAll(async () => {
   server = await aRestartableServer();
   folder = await aFolder('gmsi-tls-');
-  trusted = await aCertificate('server', 'localhost');
-  other = await aCertificate('other', 'localhost');
+  trusted = await aFile('server');
+  other = await aFile('other');
   const admin = new pg.Client({ connectionString: server.url.reveal() });
   await admin.connect();
   const { rows } = await admin.query('show data_directory');
@@ -52,15 +51,12 @@ afterAll(async () => {
   await folder?.[Symbol.asyncDispose]();
 });
 
-async function aCertificate(name: string, host: string): Promise<string> {
-  const [certificate, key] = [join(folder.path, `${name}.crt`), join(folder.path, `${name}.key`)];
-  const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${host}`];
-  execFileSync(
-    'openssl',
-    [...request, '-addext', `subjectAltName=DNS:${host}`, '-keyout', key, '-out', certificate],
-    { stdio: 'ignore' },
-  );
-  return certificate;
+/** Writes a certificate and its key into the folder. @returns its path */
+async function aFile(name: string): Promise<string> {
+  const { cert, key } = await aCertificate({ host: 'DNS:localhost' });
+  await folder.write(`${name}.key`, key);
+  await folder.write(`${name}.crt`, cert);
+  return join(folder.path, `${name}.crt`);
 }
 
 /** The server reads its settings again a moment after the signal. */

@@ -212,14 +212,6 @@ describe('rows of a page', () => {
     expect(tries).toBe(8);
   });
 
-  it('that differ in nothing but the order of keys in extra have not changed', async () => {
-    await upsert(warehouse.db, [aRow({ extra: '{"a": 1, "b": [1.0, {}]}' })]);
-    expect(await upsert(warehouse.db, [aRow({ extra: '{"b":[1.0,{}],"a":1}' })])).toEqual({
-      inserted: 0,
-      changed: 0,
-    });
-  });
-
   it.each([false, true])(
     'are written by many at once without a deadlock (likely new: %s)',
     async (areLikelyNew) => {

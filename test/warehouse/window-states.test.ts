@@ -1,15 +1,15 @@
-import { expect, it } from 'vitest';
-import { noCounts } from '../../src/warehouse/commit.ts';
+import { sql } from 'kysely';
+import { beforeEach, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowState } from '../../src/warehouse/database.ts';
 import { ClaimLost } from '../../src/warehouse/errors.ts';
-import { advanceCheckpoint } from '../../src/warehouse/tables/checkpoint.ts';
+import { advanceCheckpoint, isCommitted } from '../../src/warehouse/tables/checkpoint.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, leaveWindow, leaveWindows } from '../../src/warehouse/tables/windows.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 /** What can happen to a window: by the load that drains it, but for the claims of another load. */
 type WindowEvent =
@@ -105,21 +105,27 @@ const states = Object.keys(after) as WindowState[];
 const events = Object.keys(happen) as WindowEvent[];
 
 const warehouse = await aWarehouseForAll();
+beforeEach(() => sqlIn(warehouse.db)`delete from gmsi.windows; delete from gmsi.coverage`);
+
+/** A window in a state, of a load. */
+async function aWindow(state: WindowState): Promise<number> {
+  const { db } = warehouse;
+  const loadId = await aLoad(db);
+  await sqlIn(db)`
+    insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
+      first_unsettled, finished_at)
+    overriding system value
+    values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
+      '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`;
+  return loadId;
+}
 
 it.each(states.flatMap((state) => events.map((event) => [state, event] as const)))(
   'a window that is %s: %s',
   async (state, event) => {
     const { db } = warehouse;
-    await sqlIn(db)`delete from gmsi.windows; delete from gmsi.coverage`;
-    const loadId = await aLoad(db);
+    const loadId = await aWindow(state);
     const other = await aLoad(db);
-    await sqlIn(db)`
-      insert into gmsi.windows (window_id, feed, country, topic, match_type, first_day, last_day, state, load_id,
-        first_unsettled, finished_at)
-      overriding system value
-      values (${windowId}, 'gmsi-headlines', 'US', 'Wars', 'COMBINED', '2024-01-01', '2024-01-31', ${state}, ${loadId},
-        '2024-02-01', ${state === 'failed' ? '2024-02-01' : null})`;
-
     const dropped = await happen[event](db, loadId, other);
     const window = await db.selectFrom('gmsi.windows').selectAll().executeTakeFirstOrThrow();
     expect(window.state).toBe(after[state][event]);
@@ -131,3 +137,40 @@ it.each(states.flatMap((state) => events.map((event) => [state, event] as const)
     expect(coverage.length > 0).toBe(state === 'draining' && event === 'the last page');
   },
 );
+
+it.each(events.slice(2))('a load that has lost its window changes nothing: %s', async (event) => {
+  const { db } = warehouse;
+  const first = await aWindow('draining');
+  await silence(db, first);
+  const second = await aLoad(db);
+  expect(await claim(db, second)).toBeDefined();
+  const before = await windowsOf(db);
+  await happen[event](db, first, second);
+  expect(await windowsOf(db)).toEqual(before);
+});
+
+it('a load does not take a page of another one for its own, whose commit had no reply', async () => {
+  const { db } = warehouse;
+  const first = await aWindow('draining');
+  await silence(db, first);
+  const second = await aLoad(db);
+  await claim(db, second);
+  await sqlIn(db)`update gmsi.windows set pages = 1, next_token = 'two'`;
+  const committedBy = (loadId: number) => {
+    const at = { windowId, loadId, pages: 0, nextToken: null };
+    return db.transaction().execute((trx) => isCommitted(trx, at, 'two'));
+  };
+  expect([await committedBy(first), await committedBy(second)]).toEqual([false, true]);
+});
+
+it.each([
+  ['has a heartbeat', sql`update gmsi.processes set heartbeat_at = now() + interval '400 days'`],
+  ['failed', sql`update gmsi.windows set state = 'failed', finished_at = now() + interval '400 days'`],
+])('a window of a load that %s 400 days ahead, by a wrong clock, is free', async (_, change) => {
+  const { db } = warehouse;
+  await aWindow('draining');
+  await change.execute(db);
+  const next = await aLoad(db);
+  expect(await claim(db, next)).toBeDefined();
+  expect(await windowsOf(db)).toMatchObject([{ state: 'draining', load_id: next }]);
+});
