@@ -3,7 +3,7 @@ import { aJob } from '../support/run-backfill.ts';
 
 /**
  * What the tests that every feed has to pass need to know of it besides its definition. A feed without a case does not compile.
- * The tests: it is loaded, synced and retracted exactly (test/load/every-feed.test.ts), repaired (test/load/repair.test.ts),
+ * The tests: it is loaded, synced and retracted exactly (test/load/exact-truth.test.ts), repaired (test/load/repair.test.ts),
  * exported (test/export/export-table.test.ts), checked (test/check/built-in.test.ts) and served (test/sandbox).
  */
 export interface FeedCase {

@@ -3,10 +3,14 @@ import { describe, expect } from 'vitest';
 import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { repair } from '../../src/load/repair.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJobOf } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
-import { aJob, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aSandbox, it } from '../support/serving.ts';
+import { webServer } from '../support/other-servers.ts';
+import { aRewritingProxy } from '../support/rewriting-proxy.ts';
+import { aJob, aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aSandbox, it, serving } from '../support/serving.ts';
+import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
@@ -280,4 +284,125 @@ describe.each([402, 403])('a %i', (status) => {
     );
     expect(await runBackfill({ job: all, db, sandbox: service })).toMatchObject({ outcome: 'done' });
   });
+});
+
+describe('answers without an envelope, or with one', () => {
+  const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
+  const refresh = { fullRefresh: true, retryRefused: false };
+
+  /** A page's records without their envelope. */
+  const withoutEnvelope = ({ data }: { data: unknown }) => data;
+
+  const it = serving({ volume: 0.3 });
+
+  it('reads bare arrays that are shorter than the page asked for', async ({ db, sandbox }) => {
+    await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
+    const job = aJobFor(scope, { service: { end_date: 'inclusive' } });
+    expect(await runBackfill({ job, db, sandbox: bare })).toMatchObject({ outcome: 'done' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(db)).toEqual({ 'US Inflation-Food COMBINED': '{[2026-09-01,2026-09-11)}' });
+  });
+
+  it('covers no window whose bare array is as long as the page asked for', async ({ db, sandbox }) => {
+    await using bare = await aRewritingProxy(sandbox, withoutEnvelope);
+    const all = servedBy(sandbox, scope).length;
+    const asking = (page_size: number) => aJobFor(scope, { service: { end_date: 'inclusive', page_size } });
+
+    const cut = await runBackfill({ job: asking(all), db, sandbox: bare });
+    expect(cut).toMatchObject({
+      outcome: 'incomplete',
+      totals: { requests: expect.any(Number), records: 0 },
+    });
+    expect(await windowsOf(db)).toMatchObject([
+      { state: 'failed', last_error: expect.stringContaining(`a bare array of ${all} records`) },
+    ]);
+    expect(await coverageOf(db)).toEqual({});
+
+    const whole = await runBackfill({ job: asking(all + 1), db, sandbox: bare });
+    expect(whole.outcome).toBe('done');
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+
+  it('reads a live feed that answers with an envelope', async ({ db }) => {
+    await using sandbox = await aSandbox({ liveEnvelope: true });
+    const today = { ...scope, from: '2026-11-18', to: '2026-11-20' };
+    const job = aJobFor(today, { end_date: 'today' });
+    const result = await runSync({ job, db, sandbox });
+    expect(result).toMatchObject({ outcome: 'done', live: { series: 1, failed: 0 } });
+    expect(result.live.records).toBeGreaterThan(0);
+    expect(await heldBy(db, today)).toEqual(servedBy(sandbox, today));
+    expect(await runBackfill({ job, db, sandbox, plan: refresh })).toMatchObject({
+      totals: { rows_inserted: 0, rows_changed: 0 },
+    });
+  });
+
+  it.for([
+    [undefined, 'true'],
+    [{ sparse: false }, 'false'],
+  ])(
+    'asks a live ticker index for sparse hours unless the job (%o) does not',
+    async ([parameters, sparse], { db }) => {
+      await using sandbox = await aSandbox();
+      const asked: (string | undefined)[] = [];
+      const result = await runSync({
+        job: aJobOf('ticker-index', { parameters, start_date: '2026-11-18', end_date: 'today' }),
+        db,
+        sandbox,
+        aroundPage(ask, { isLive, query }) {
+          if (isLive) asked.push(query.sparse);
+          return ask();
+        },
+      });
+      expect(result).toMatchObject({ outcome: 'done' });
+      expect(new Set(asked)).toEqual(new Set([sparse]));
+    },
+  );
+});
+
+/** A service whose cursor is a position: once a record is withdrawn, those behind it move up. */
+function aServiceByPosition(ids: string[], onPage: () => void) {
+  return webServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://service');
+    const list = { '/v1/countries': ['US'], '/v1/headlines/topics/gmsi': ['Elections'] }[pathname];
+    if (list) return void response.end(JSON.stringify(list));
+    if (pathname.includes('/live/')) return void response.end('[]');
+    const from = Number(searchParams.get('next_token') ?? 0);
+    const until = from + Number(searchParams.get('limit'));
+    const data = ids.slice(from, until).map((id) => ({
+      id,
+      headline: id,
+      publication_time: '2026-11-19T12:00:00',
+      directional_positive: 0.5,
+    }));
+    const hasMore = until < ids.length;
+    response.end(JSON.stringify({ data, has_more: hasMore, next_token: hasMore ? String(until) : null }));
+    onPage();
+  });
+}
+
+it('a record that a shifting cursor skips is loaded by the lookback', async ({ db }) => {
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  let pages = 0;
+  await using service = await aServiceByPosition(ids, () => {
+    pages += 1;
+    if (pages === 1) ids.shift();
+  });
+  const held = async () => {
+    const rows = await sqlIn(db)<{ headline: string }>`
+      select headline from gmsi.headlines where retracted_at is null order by 1`;
+    return rows.map(({ headline }) => headline).join('');
+  };
+  const job = aJob({
+    countries: ['US'],
+    topics: ['Elections'],
+    start_date: '2026-11-15',
+    end_date: 'today',
+    lookback: 'P3D',
+    service: { page_size: 2, end_date: 'inclusive', concurrency: 1 },
+  });
+
+  expect(await runBackfill({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+  expect(await held()).toBe('abdef');
+  expect(await runSync({ job, db, sandbox: service })).toMatchObject({ outcome: 'done' });
+  expect(await held()).toBe('bcdef');
 });

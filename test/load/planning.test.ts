@@ -1,9 +1,14 @@
+import { type RawBuilder, sql } from 'kysely';
+import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
+import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
+import { planRefresh } from '../../src/plan/plan-refresh.ts';
 import type { SeenRequest } from '#sandbox';
-import { aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { aJob, aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { coverageOf, windowsOf } from '../support/warehouse-state.ts';
+import { aWindowIn, coverageOf, coverIn, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const us = { countries: ['US'], topics: ['Inflation-Food'] };
@@ -196,5 +201,184 @@ describe('a window that failed', () => {
     expect((await runBackfill({ job: small, db, sandbox })).outcome).toBe('done');
     expect(new Set(requests.flatMap(({ query }) => query.limit ?? []))).toEqual(new Set(['50']));
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  });
+});
+
+const today = Temporal.PlainDate.from('2026-11-20');
+const topic = 'Tension';
+/** Ten days from a day on which every grid of five or ten days begins. */
+const scope = {
+  feed: 'gmsi-headlines',
+  matchType: 'COMBINED',
+  tickers: [''],
+  variants: [''],
+  countries: ['US', 'NO'],
+  topics: [topic],
+  from: '2025-02-16',
+  to: '2025-02-25',
+};
+
+function aRefresh(perMonth: number, service = {}) {
+  return aJob({
+    step: 'P5D',
+    schedule: { refresh: '0 3 1 * *' },
+    budget: { requests_per_month: perMonth * 10, refresh_percent: 10 },
+    service: { end_date: 'inclusive', ...service },
+  });
+}
+
+/** A window that was drained at a moment; `null` for one that is still to be drained. */
+const aWindow = (db: Warehouse, country: string, [first, last]: [string, string], at: string | null) =>
+  aWindowIn(db, first, last, { country, topic, state: at ? 'drained' : 'pending', finished_at: at });
+
+const covers = (db: Warehouse, country: string, days: string) => coverIn(db, days, { country, topic });
+
+/** The windows that are to be drained. */
+async function planned(db: Warehouse) {
+  const rows = await sqlIn(db)<{ window: string }>`
+    select concat_ws(' ', country, first_day, last_day) as window from gmsi.windows
+    where state = 'pending' order by 1`;
+  return rows.map(({ window }) => window);
+}
+
+it('takes days by when they were last drained, whatever windows they were in', async ({ db }) => {
+  // All of US long ago, then its first days again, in two windows; NO between these.
+  await aWindow(db, 'US', ['2025-02-12', '2025-03-10'], '2025-04-01');
+  await aWindow(db, 'US', ['2025-02-15', '2025-02-18'], '2026-01-01');
+  await aWindow(db, 'US', ['2025-02-18', '2025-02-20'], '2026-03-01');
+  await aWindow(db, 'NO', ['2025-02-16', '2025-02-20'], '2026-02-01');
+  await aWindow(db, 'NO', ['2025-02-21', '2025-02-25'], '2026-04-01');
+  for (const country of ['US', 'NO']) await covers(db, country, '{[2025-02-12,2025-03-11)}');
+  const rest = ['NO 2025-02-16 2025-02-20', 'NO 2025-02-21 2025-02-25', 'US 2025-02-16 2025-02-20'];
+  expect(await planRefresh(db, aRefresh(1), scope, today)).toBe(1);
+  expect(await planned(db)).toEqual(['US 2025-02-21 2025-02-25']);
+  // What is left of a refresh counts.
+  expect(await planRefresh(db, aRefresh(2), scope, today)).toBe(2);
+  expect(await planned(db)).toEqual(['US 2025-02-16 2025-02-20', 'US 2025-02-21 2025-02-25']);
+  expect(await planRefresh(db, aRefresh(100), scope, today)).toBe(4);
+  expect(await planned(db)).toEqual([...rest, 'US 2025-02-21 2025-02-25']);
+});
+
+it("takes no more than the month's share leaves, by what was really sent", async ({ db }) => {
+  await aWindow(db, 'US', ['2025-02-16', '2025-02-25'], '2025-04-01');
+  await covers(db, 'US', '{[2025-02-16,2025-02-26)}');
+  // Of the month by the clock that stamps loads, the database's.
+  const thisMonth = sql`date_trunc('month', now(), 'UTC')`;
+  const sent = (requests: number, startedAt: RawBuilder<unknown>, reason: string | null) =>
+    sql`
+    insert into gmsi.loads (command, job, feed, run_by, requests, reason, started_at)
+    values ('backfill', 'test', 'gmsi-headlines', 'test', ${requests}, ${reason}, ${startedAt})`.execute(db);
+  await sent(100, sql`${thisMonth} - interval '1 minute'`, 'refresh');
+  await sent(100, thisMonth, null);
+  await sent(4, thisMonth, 'refresh');
+  expect(await planRefresh(db, aRefresh(4), scope, today)).toBe(0);
+  expect(await planRefresh(db, aRefresh(5), scope, today)).toBe(1);
+});
+
+it('takes no days that are missing, settling, only imported, or to be drained anyway', async ({ db }) => {
+  await aWindow(db, 'US', ['2025-02-16', '2025-02-20'], '2025-04-01');
+  await covers(db, 'US', '{[2025-02-16,2025-02-20),[2025-02-21,2025-02-26)}');
+  await covers(db, 'NO', '{[2025-02-16,2025-02-26)}');
+  await aWindow(db, 'NO', ['2025-02-16', '2025-02-20'], '2025-04-01');
+  await aWindow(db, 'NO', ['2025-02-20', '2025-02-20'], null);
+  expect(await planRefresh(db, aRefresh(100), scope, today)).toBe(1);
+  expect(await planned(db)).toEqual(['NO 2025-02-20 2025-02-20']);
+  // With a lookback of three days, all may still change.
+  const settling = Temporal.PlainDate.from('2025-02-19');
+  expect(await planRefresh(db, aRefresh(100), { ...scope, countries: ['US'] }, settling)).toBe(0);
+});
+
+it('loads the whole period again if answers run to now', async ({ db }) => {
+  await aWindow(db, 'US', ['2025-02-16', '2025-02-28'], '2025-04-01');
+  await covers(db, 'US', '{[2025-02-16,2025-03-01)}');
+  const openEnded = { ...scope, isOpenEnded: true };
+  expect(await planRefresh(db, aRefresh(100, { end_date: 'ignored' }), openEnded, today)).toBe(1);
+  expect(await planned(db)).toEqual(['US 2025-02-16 2026-11-20']);
+});
+
+describe('what a schedule will cost', () => {
+  const moment = { now: new Date('2026-11-20T12:00:00Z'), firstUnsettled: '2026-11-17' };
+  const scope = {
+    feed: 'gmsi-headlines',
+    matchType: 'COMBINED',
+    tickers: [''],
+    variants: [''],
+    countries: ['US', 'NO'],
+    topics: ['Inflation-Food', 'Tension'],
+    from: '2024-01-01',
+    to: '2026-11-20',
+  };
+  const hourly = { end_date: 'today', schedule: { sync: '15 * * * *', backfill: '0 1 * * *' } };
+
+  const seldom = { ...hourly, schedule: { ...hourly.schedule, sync: '15 */6 * * *' } };
+
+  describe('the forecast of a schedule', () => {
+    it('says what it costs, and what would cost less', async ({ db }) => {
+      expect(await forecastSchedule(db, aJob(hourly), scope, moment)).toEqual({
+        days: 30,
+        syncs: 720,
+        backfills: 30,
+        refreshes: 0,
+        refreshRequests: 0,
+        syncRequests: 4 * 720 * 2,
+        backfillRequests: 4 * 30,
+        adaptiveSyncRequests: null,
+        choices: [
+          { change: 'sync once a day', requests: 4 * 30 * 3, saves: 4 * 690 * 2 },
+          { change: 'sync every 4 hours', requests: 4 * (180 * 2 + 30), saves: 4 * 540 * 2 },
+          { change: 'backfill once a week', requests: 4 * (720 * 2 + 5), saves: 4 * 25 },
+        ],
+      });
+    });
+
+    it('says what refreshes cost: at most their share of the budget', async ({ db }) => {
+      const cost = async (more: object) =>
+        forecastSchedule(db, aJob({ schedule: { refresh: '0 3 * * 0' }, ...more }), scope, moment);
+      // Five Sundays; the period has ended, so nothing else costs requests.
+      const budget = { requests_per_month: 1_000, refresh_percent: 10 };
+      const ended = { syncs: 0, backfills: 0, syncRequests: 0, backfillRequests: 0, choices: [] };
+      expect(await cost({ budget })).toMatchObject({ ...ended, refreshes: 5, refreshRequests: 100 });
+      // 13 windows of up to 89 days for each of 4 series.
+      expect(await cost({})).toMatchObject({ refreshes: 5, refreshRequests: 5 * 13 * 4 });
+      expect(await cost({ end_date: 'today', budget })).toMatchObject({ refreshRequests: 100 });
+    });
+
+    it('knows what a shorter lookback would save', async ({ db }) => {
+      const job = aJob({ ...seldom, lookback: 'P5D', step: 'P2D' });
+      const { choices } = (await forecastSchedule(db, job, scope, moment))!;
+      expect(choices.map(({ change }) => change)).toContain('lookback: P1D');
+    });
+
+    it('reckons with how quiet series are, if they have been polled', async ({ db }) => {
+      // Silent for four days: polled once a day.
+      await sqlIn(db)`
+      insert into gmsi.cadence (feed, country, topic, ticker, match_type, variant, polled_at, news_at, quiet_polls)
+      select 'gmsi-headlines', 'US', topic, '', 'COMBINED', '', '2026-11-20 11:15Z', '2026-11-16 11:15Z', 90
+      from unnest(array['Inflation-Food', 'Tension']) as topic
+    `;
+      const plain = await forecastSchedule(db, aJob(seldom), scope, moment);
+      expect(plain!.adaptiveSyncRequests).toBe(2 * 120 * 2 + 2 * 30 * 2);
+      expect(plain!.choices[0]).toMatchObject({ change: 'sync once a day' });
+      expect(plain!.choices.map(({ change }) => change)).toContain(
+        'cadence: { adaptive: true }, if series stay as quiet as now',
+      );
+      const spaced = await forecastSchedule(
+        db,
+        aJob({ ...seldom, cadence: { adaptive: true } }),
+        scope,
+        moment,
+      );
+      expect(spaced).toMatchObject({
+        syncRequests: 4 * 120 * 2,
+        adaptiveSyncRequests: 2 * 120 * 2 + 2 * 30 * 2,
+      });
+      expect(spaced!.choices.find(({ change }) => change.startsWith('cadence'))).toBeUndefined();
+    });
+
+    it('is none of a job without a schedule, or whose period is over', async ({ db }) => {
+      expect(await forecastSchedule(db, aJob({ end_date: 'today' }), scope, moment)).toBeUndefined();
+      const over = aJob({ schedule: hourly.schedule });
+      expect(await forecastSchedule(db, over, scope, moment)).toBeUndefined();
+    });
   });
 });

@@ -1,4 +1,6 @@
-import { expect, vi } from 'vitest';
+import { describe, expect, vi } from 'vitest';
+import type { Sandbox } from '../../src/sandbox/index.ts';
+import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
@@ -6,7 +8,7 @@ import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
-import { sqlIn } from '../support/warehouse-state.ts';
+import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
@@ -135,4 +137,147 @@ it('pauses for failures for an hour at most', async ({ db }) => {
     minutes.push((until!.getTime() - now.getTime()) / 60_000);
   }
   expect(minutes).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+});
+
+describe('the budget of a worker', () => {
+  const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-10-30' };
+  const service = { end_date: 'inclusive', page_size: 10, concurrency: 2 };
+  const budget = { requests_per_month: 40, reserve: 25 };
+  const share = 15;
+
+  it('keeps the reserve for syncs, and goes on at the first of the month', async ({ warehouse, db }) => {
+    let now = new Date('2026-11-20T12:00:00Z');
+    const clock = () => now;
+    await using sandbox = await aSandbox({ clock, volume: 0.2 });
+    const historic = jobFor(scope, { service, budget, step: 'P10D', schedule: { backfill: '0 1 * * *' } });
+    await registered(db, 'historic', historic, new Date('2026-11-19T12:00:00Z'));
+    await using _one = aWorker({ warehouse, sandbox, clock });
+    await using _two = aWorker({ warehouse, sandbox, clock });
+    expect(await pausedJob(db)).toMatchObject({
+      job: 'historic',
+      command: 'backfill',
+      paused_because: 'budget',
+      resumes_at: new Date('2026-12-01T00:00:00Z'),
+    });
+    await spent(sandbox, share);
+
+    // Days later it is still spent, however often the job is due; a sync may use the reserve.
+    now = new Date('2026-11-25T12:00:00Z');
+    const recent = { ...scope, countries: ['NO'], from: '2026-11-22', to: '2026-11-25' };
+    const live = {
+      ...jobFor(recent, { service, budget, schedule: { sync: '30 * * * *' } }),
+      end_date: 'today',
+    };
+    await registered(db, 'recent', live, new Date('2026-11-25T11:00:00Z'));
+    expect((await loadsEnded(db, 2)).at(-1)).toMatchObject({
+      job: 'recent',
+      command: 'sync',
+      outcome: 'done',
+    });
+    expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
+    const inNovember = sandbox.stats().requests;
+    expect(inNovember).toBeGreaterThan(share);
+    expect(inNovember).toBeLessThanOrEqual(budget.requests_per_month);
+    await registered(db, 'recent', { ...live, schedule: undefined }, now);
+
+    now = new Date('2026-11-30T23:59:59Z');
+    await aRound(db);
+    now = new Date('2026-12-01T00:00:00Z');
+    await spent(sandbox, inNovember + share);
+    const backfilled = (await windowsOf(db)).filter(({ first_day }) => first_day < '2026-11-01');
+    expect(backfilled.some(({ state }) => state !== 'drained')).toBe(true);
+
+    // Nor does it wait for January, once the job file allows more.
+    const larger = { ...historic, budget: { requests_per_month: 1000 } };
+    await pausedJob(db);
+    await registered(db, 'historic', larger, now);
+    now = new Date('2026-12-01T00:01:00Z');
+    await vi.waitFor(
+      async () => expect((await windowsOf(db)).every(({ state }) => state === 'drained')).toBe(true),
+      { timeout: 40_000, interval: 300 },
+    );
+    expect((await loadsEnded(db)).at(-1)).toMatchObject({ job: 'historic', outcome: 'done' });
+    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
+  });
+
+  /** Waits until exactly so many requests are spent. */
+  async function spent(sandbox: Sandbox, requests: number): Promise<void> {
+    await vi.waitFor(() => expect(sandbox.stats().requests).toBe(requests), {
+      timeout: 20_000,
+      interval: 100,
+    });
+  }
+});
+
+describe('a refresh', () => {
+  const scope = { countries: ['NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-06-30' };
+  const service = { end_date: 'inclusive' };
+  const night = (day: string) => new Date(`${day}T03:00:00Z`);
+
+  /** Windows of a refresh begin on the same days in every month. */
+  const firstTwo = ['2024-01-01 2024-01-17', '2024-01-18 2024-03-17'];
+
+  /** The windows, the last drained first. */
+  async function drained(db: Warehouse) {
+    const rows = await sqlIn(db)<{ days: string; state: string }>`
+    select first_day || ' ' || last_day as days from gmsi.windows where state = 'drained'
+    order by finished_at desc, first_day`;
+    return rows.map(({ days }) => days);
+  }
+
+  async function refreshes(db: Warehouse) {
+    const rows = await sqlIn(db)`select command, pages from gmsi.loads where reason = 'refresh'`;
+    return rows;
+  }
+
+  /** The months with scores that the service has revised since they were loaded. */
+  async function stale(db: Warehouse) {
+    const rows = await sqlIn(db)<{ month: string }>`
+    select distinct to_char(published_at at time zone 'UTC', 'YYYY-MM') as month from gmsi.headlines
+    where directional_score = 0.99 order by 1`;
+    return rows.map(({ month }) => month);
+  }
+
+  it('a refresh loads what was drained longest ago, within its share', async ({ warehouse, db }) => {
+    await using sandbox = await aSandbox({ volume: 0.05 });
+    const budget = { requests_per_month: 1_000, refresh_percent: 0.2 };
+    const schedule = { backfill: '0 20 31 10 *', refresh: '0 3 1 * *' };
+    const job = jobFor(scope, { schedule, budget, service: { ...service, page_size: 1000 } });
+    let now = new Date('2026-10-31T20:30:00Z');
+    await registered(db, 'healing', job, new Date('2026-10-31T19:00:00Z'));
+    await using _worker = aWorker({ warehouse, sandbox, clock: () => now });
+    await loadsEnded(db);
+    // As if each had been drained a day after the one before it, and the service had revised two months since.
+    await sqlIn(db)`update gmsi.windows set finished_at = '2025-01-01'::date + (first_day - '2024-01-01')`;
+    await sqlIn(db)`
+    update gmsi.headlines set directional_score = 0.99, changed_at = clock_timestamp()
+    where published_at < '2024-02-01' or published_at >= '2024-06-01'`;
+    expect(await stale(db)).toEqual(['2024-01', '2024-06']);
+    const revised = await countRows(db, 'headline_revisions');
+
+    now = night('2026-11-01');
+    expect((await loadsEnded(db, 2))[1]).toMatchObject({ command: 'backfill', outcome: 'done' });
+    expect((await drained(db)).slice(0, 2).toSorted()).toEqual(firstTwo);
+    expect(await refreshes(db)).toEqual([{ command: 'backfill', pages: 2 }]);
+    expect(await countRows(db, 'headline_revisions')).toBeGreaterThan(revised);
+    expect(await stale(db)).toEqual(['2024-06']);
+
+    // A second one in the same month finds its share spent. The month is the database's, as the times of loads are.
+    now = night('2026-11-01');
+    await sqlIn(db)`update gmsi.schedules set fired_at = '2026-10-31' where command = 'refresh'`;
+    await aRound(db);
+    expect(await loadsEnded(db)).toHaveLength(2);
+
+    for (const day of ['2026-12-01', '2027-01-01']) {
+      await sqlIn(db)`
+      update gmsi.loads set started_at = started_at - interval '1 month' where reason = 'refresh'`;
+      now = night(day);
+      await loadsEnded(db, day === '2026-12-01' ? 3 : 4);
+    }
+    expect(await stale(db)).toEqual([]);
+    // There are four of them, so the third refresh has begun again with the first two.
+    expect((await drained(db)).slice(0, 2).toSorted()).toEqual(firstTwo);
+    expect(await refreshes(db)).toEqual(Array(3).fill({ command: 'backfill', pages: 2 }));
+  });
 });
