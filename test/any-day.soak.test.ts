@@ -16,13 +16,9 @@ const dated = [
   'test/config',
   'packages/sandbox',
   'test/sandbox',
-  ...['every-feed', 'cadence', 'coverage', 'sync', 'sync-days', 'revisions', 'full-refresh'].map(
-    (name) => `test/load/${name}.test.ts`,
-  ),
+  ...['exact-truth', 'cadence', 'coverage', 'sync', 'revisions'].map((name) => `test/load/${name}.test.ts`),
   'test/service/permits.test.ts',
-  ...['schedule', 'due', 'budget', 'refresh', 'sync', 'wrong-clock'].map(
-    (name) => `test/worker/${name}.test.ts`,
-  ),
+  ...['schedule', 'failures', 'sync', 'wrong-clock'].map((name) => `test/worker/${name}.test.ts`),
   ...['as-of', 'signal-at', 'rollups', 'for-analysts'].map((name) => `test/warehouse/${name}.test.ts`),
   'test/export/export-table.test.ts',
   'test/web/api.test.ts',
