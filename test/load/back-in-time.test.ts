@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
-import type { Page, ServiceRequest } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { atPage } from '../support/pages.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
@@ -52,18 +51,6 @@ describe('a warehouse that goes back in time under a load', () => {
     });
     expect(await runBackfill({ job, db, sandbox })).toMatchObject(again);
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
-
-  it('and has nothing of it is not called done, even during the live feed', async ({ db, sandbox }) => {
-    const aroundPage = async (ask: () => Promise<Page>, { isLive }: ServiceRequest) => {
-      const page = await ask();
-      if (isLive) await restored(db);
-      return page;
-    };
-    expect(await runSync({ job, db, sandbox, aroundPage })).toMatchObject({
-      outcome: 'incomplete',
-      error: { message: expect.stringContaining('does not list this load') },
-    });
   });
 
   it('and lacks its last seconds is filled again', async ({ db, sandbox }) => {

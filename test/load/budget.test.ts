@@ -211,21 +211,6 @@ describe('several processes with one key', () => {
     await expect(open(db, 'yours', 0).take(signal)).rejects.toThrow(BudgetSpent);
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
   });
-
-  it('of different keys do not share', async ({ db }) => {
-    await open(db, 'mine', 1).take(signal);
-    await open(db, 'yours', 1).take(signal);
-    await expect(open(db, 'mine', 1).take(signal)).rejects.toBeInstanceOf(BudgetSpent);
-  });
-
-  it('stop two runs of one job at the limit that they share', async ({ db, sandbox }) => {
-    const job = aJobFor(scope, { step: 'P10D', budget: { requests_per_month: 33 }, service });
-    const runs = await Promise.all([1, 2].map(() => runBackfill({ job, db, sandbox })));
-    expect(runs.map(({ outcome }) => outcome)).toEqual(['budget', 'budget']);
-    expect(sandbox.stats().requests).toBeLessThanOrEqual(33);
-    expect(await usage(db)).toEqual({ '2026-11-01': sandbox.stats().requests });
-    expect((await windowsOf(db)).filter(({ state }) => state === 'draining')).toEqual([]);
-  });
 });
 
 async function usage(db: Warehouse): Promise<Record<string, number>> {

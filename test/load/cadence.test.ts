@@ -86,14 +86,4 @@ describe('a series without news', () => {
     expect((await runBackfill({ job: older, db, sandbox, clock })).totals.rows_inserted).toBeGreaterThan(0);
     expect(await sqlIn(db)`select from gmsi.cadence`).toEqual([]);
   });
-
-  it('is polled at every sync if the cadence is not adaptive', async ({ db }) => {
-    let time = begin;
-    await using sandbox = await aSandbox({ volume: 0, clock: () => new Date(time) });
-    const requests = watchRequests(sandbox);
-    const plain = aJobFor(silent, { end_date: 'today' }, '2040-03-01');
-    const clock = () => new Date(time);
-    for (; time < begin + 5 * dayMs; time += dayMs) await runSync({ job: plain, db, sandbox, clock });
-    expect(requests).toHaveLength(5 * 2);
-  });
 });

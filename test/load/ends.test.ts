@@ -3,7 +3,7 @@ import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
-import { aSandbox, serving } from '../support/serving.ts';
+import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
 const scope = {
@@ -36,18 +36,6 @@ describe('a run in which windows fail', () => {
     const rich = aJobFor(scope, { step: 'P10D', service });
     const rerun = await runBackfill({ job: rich, db, sandbox, clock: next });
     expect(rerun, 'takes up both').toMatchObject({ outcome: 'done', windows: { failed: 0, pending: 0 } });
-  });
-
-  it('and whose live feed then finds the budget spent ends like that as well', async ({ db }) => {
-    await using sandbox = await aSandbox();
-    const recent = { ...scope, from: '2026-11-17', to: '2026-11-20' };
-    // Two lists, the windows of two series, one live answer.
-    const few = { requests_per_month: 5, reserve: 0 };
-    const job = aJobFor(recent, { end_date: 'today', service, budget: few });
-    sandbox.script([{ ...trouble, times: 1, match: ({ path }) => path.includes('/historical/') }]);
-    const result = await runSync({ job, db, sandbox });
-    expect(result.windows).toMatchObject({ failed: 1, drained: 1 });
-    expect(result).toMatchObject({ outcome: 'budget', live: { series: 1, failed: 0 } });
   });
 
   it('and that meets a refused key on its way out ends as failed (2)', async ({ db, sandbox }) => {

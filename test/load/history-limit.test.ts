@@ -96,39 +96,9 @@ describe('a service that does not answer windows older than its history limit', 
     expect(result).toMatchObject({ outcome: 'done', windows: { refused: 0, failed: 0 } });
     expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
   });
-
-  it('that has come to answer them is noticed by the next runs by themselves', async ({ db, sandbox }) => {
-    const job = aJobFor(several, { step: 'P30D' });
-    {
-      await using sandbox = await aSandbox({ historyLimitDays, volume: 0.03 });
-      await runBackfill({ job, db, sandbox });
-    }
-    await runBackfill({ job, db, sandbox });
-    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
-    expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
-  });
 });
 
 describe('refusals that pass', () => {
-  it('of two series, one each, give up no window of theirs for good', async ({ db, sandbox }) => {
-    const job = aJobFor(several, { step: 'P30D' });
-    const left = new Map([
-      ['US Inflation-Food', 1],
-      ['DE Policy Outlook', 1],
-    ]);
-    refusing(sandbox, (series, from) => {
-      const isDue = from < '2026-08-01' && from > '2026-05-25' && (left.get(series) ?? 0) > 0;
-      if (isDue) left.set(series, left.get(series)! - 1);
-      return isDue;
-    });
-    const first = await runBackfill({ job, db, sandbox });
-    expect(first).toMatchObject({ outcome: 'incomplete', windows: { failed: 0, pending: 0 } });
-    const requests = watchRequests(sandbox);
-    expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
-    expect(requests.length).toBeLessThanOrEqual(first.windows.refused);
-    expect(await heldBy(db, several)).toEqual(servedBy(sandbox, several));
-  });
-
   it('are asked again by syncs, too', async ({ db, sandbox }) => {
     const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
     const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });

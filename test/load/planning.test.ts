@@ -130,21 +130,6 @@ describe('a window that failed', () => {
     expect(await heldBy(db, other)).toEqual(servedBy(sandbox, other));
   });
 
-  it('is cut anew if the job now asks for shorter ones', async ({ db, sandbox }) => {
-    const scope = { ...us, from: '2026-03-01', to: '2026-03-20' };
-    const isWindow = ({ query }: SeenRequest) => 'start_date' in query;
-    sandbox.script([{ kind: 'server-error', match: isWindow }]);
-    const long = aJobFor(scope, { step: 'P20D', service: { ...inTurn, max_attempts: 1 } });
-    expect((await runBackfill({ job: long, db, sandbox })).windows).toMatchObject({ failed: 1 });
-    const requests = watchRequests(sandbox);
-    const short = aJobFor(scope, { step: 'P10D', service: inTurn });
-    expect(await runBackfill({ job: short, db, sandbox })).toMatchObject({
-      outcome: 'done',
-      windows: { drained: 2, failed: 0 },
-    });
-    expect(firstPages(requests).map(({ query }) => query.start_date)).toEqual(['2026-03-11', '2026-03-01']);
-  });
-
   it.for(['failed', 'draining'] as const)(
     'or is %s half-way keeps its pages though the job wants shorter ones',
     async (state, { db }) => {

@@ -47,13 +47,6 @@ describe('a page that has a record twice', () => {
     });
     expect(await countRows(db, table)).toBe(totals.rows_changed);
   });
-
-  it('with its keys in another order is as if it had it once', async ({ db, sandbox }) => {
-    const aroundPage = twice((record) => Object.fromEntries(Object.entries(record).reverse()));
-    await runBackfill({ job, db, sandbox, clock: () => new Date(before), aroundPage });
-    expect(await countRows(db, 'headline_revisions')).toBe(0);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  });
 });
 
 describe('a headline that the service revises', () => {

@@ -104,18 +104,6 @@ describe('a sync', () => {
     const since = { ...one, from: '2026-10-05' };
     expect(await heldBy(db, since)).toEqual(servedBy(sandbox, since));
   });
-
-  it('ends as failed if the live feed refuses the key, whatever else fails', async ({ db, sandbox }) => {
-    const isLive = ({ path }: { path: string }) => path.includes('/live/');
-    sandbox.script([
-      { kind: 'auth', status: 401, times: 1, match: isLive },
-      { kind: 'refuse', status: 404, detail: 'no live feed', times: 1e6, match: isLive },
-    ]);
-    const job = aJobFor({ ...one, countries: ['US', 'NO', 'DE', 'GB', 'JP', 'BR'] }, open);
-    const result = await runSync({ job, db, sandbox, clock: noon });
-    expect(result).toMatchObject({ outcome: 'failed' });
-    expect(String(result.error)).toContain('401');
-  });
 });
 
 describe('days of syncs', () => {

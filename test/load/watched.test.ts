@@ -61,13 +61,6 @@ it('a day counts as watched although its window is drained again', async ({ db, 
   expect(rows).not.toContainEqual(expect.objectContaining({ is_backfilled: true }));
 });
 
-it('what was published before anybody watched is backfilled', async ({ db, sandbox }) => {
-  await runBackfill({ job, db, sandbox, clock: at('2026-10-20T12:00:00') });
-  expect(await backfilled(db, '2026-10-06')).toEqual([
-    { late: false, is_backfilled: true, rows: expect.any(Number) },
-  ]);
-});
-
 it('the first load of a series has what was published, in any windows', async ({ db, sandbox }) => {
   const small = aJobFor(scope, {
     end_date: 'today',

@@ -31,19 +31,6 @@ describe('month partitions', () => {
     expect(await countRows(warehouse.db, 'headlines')).toBe(90);
   });
 
-  it('are made for odd months, too', async ({ db }) => {
-    const months = ['1900-01', '1999-12', '2000-02', '2030-06', '2100-12'];
-    for (const month of months) {
-      const [year, number] = month.split('-').map(Number) as [number, number];
-      const lastDay = new Date(Date.UTC(year, number, 0)).toISOString().slice(0, 10);
-      const rows = [`${month}-01T00:00:00Z`, `${lastDay}T23:59:59.999999Z`].map((published_at, n) =>
-        aRow({ headline_id: idOf(n), published_at }),
-      );
-      await upsert(db, rows);
-    }
-    expect(await partitions(db)).toEqual(months.map((month) => `headlines_${month.replace('-', '_')}`));
-  });
-
   it('meet without a gap, in UTC, whatever the time zone of the session that makes them', async () => {
     await using warehouse = await aWarehouse({ connections: 1, isNew: true });
     const { db } = warehouse;

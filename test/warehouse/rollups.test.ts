@@ -9,7 +9,7 @@ import { type WriteTransaction, writeTransaction } from '../../src/warehouse/wri
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
-import { aStep, empty, hours, noScore, take } from './a-history.ts';
+import { aStep, empty, noScore, take } from './a-history.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
 it('the rollups are at any moment what the headlines add up to, and a rebuild changes nothing', async () => {
@@ -75,24 +75,6 @@ it('a transaction that cannot see the hours of a later one is tried again', asyn
   expect(await rollups(db)).toEqual(await recomputed(db));
 });
 
-it('any number of transactions that write the same hours at once are all in their sums', async () => {
-  await using warehouse = await aWarehouse({ connections: 4 });
-  const { db } = warehouse;
-  const pages = Array.from({ length: 8 }, (_, page) =>
-    Array.from({ length: 50 }, (_, index) =>
-      aRow({
-        headline_id: idOf(page * 50 + index),
-        published_at: hours[index % hours.length]!,
-        directional_score: ((page * 50 + index) % 19) / 19 - 0.5,
-      }),
-    ),
-  );
-  await Promise.all(pages.map((rows) => upsert(db, rows)));
-  const written = await rollups(db);
-  expect(written).toEqual(await recomputed(db));
-  expect(written).toHaveLength(2 * (3 + 2));
-});
-
 it('what is no score does not stop a load, and does not count', async ({ db }) => {
   const scores = [0.5, 1e300, -1e300, 1e-320, 1e12, null];
   await upsert(
@@ -102,19 +84,6 @@ it('what is no score does not stop a load, and does not count', async ({ db }) =
   const rows = await sqlIn(db)`
     select all_count, headline_count, sentiment_sum from gmsi.sentiment_daily where sentiment_type = 'directional'`;
   expect(rows).toEqual([{ all_count: 6, headline_count: 2, sentiment_sum: 0.5 }]);
-});
-
-it('a transaction that is rolled back leaves no trace in the rollups', async ({ db }) => {
-  await upsert(db, [aRow()]);
-  const before = await versionsOfRollups(db);
-  const attempt = writeTransaction(db, async (trx) => {
-    const row = aRow({ headline_id: idOf(2) });
-    const provenance = { series, loadId: 1, windowId: null, witnessed: '{}' } as const;
-    await upsertRows(trx, gmsiHeadlines.table, sorted([row]), provenance);
-    throw new Error('not this time');
-  });
-  await expect(attempt).rejects.toThrow('not this time');
-  expect(await versionsOfRollups(db)).toEqual(before);
 });
 
 it('a rebuild corrects the days that it is asked for, and counts them', async ({ db }) => {

@@ -46,20 +46,6 @@ describe('the schema gmsi', () => {
     expect(rows.filter(({ comment }) => !comment?.trim())).toEqual([]);
   });
 
-  it.each(['headlines', 'headline_revisions'])(
-    'could distribute %s: its keys have country and time',
-    async (table) => {
-      const rows = await sqlIn(warehouse.db)<{ index: string; columns: string[] }>`
-        select indexrelid::regclass::text as index, array_agg(attname::text) as columns
-        from pg_index join pg_attribute on attrelid = indexrelid
-        where indrelid = ${`gmsi.${table}`}::regclass and indisunique group by 1
-      `;
-      expect(rows.length).toBeGreaterThan(0);
-      for (const { columns } of rows)
-        expect(columns).toEqual(expect.arrayContaining(['country', 'published_at']));
-    },
-  );
-
   it.each([...catalog.values()])(
     '$name has a column for everything that is read, and no other',
     async ({ table }) => {

@@ -103,39 +103,6 @@ it('says of any moment what the headlines added up to that were known then, as a
   expect(met.assumed).toBeGreaterThan(100);
 });
 
-it('never gives another answer for a past moment, whatever is loaded, retracted or repaired later', async () => {
-  await using warehouse = await aWarehouse({ connections: 1 });
-  const { db } = warehouse;
-  let counted = 0;
-  const ask = (moments: readonly string[]) =>
-    signals(
-      db,
-      moments.map((moment) => ({
-        moment,
-        over: '1000 days',
-        sentiment_type: 'directional',
-        assume_backfilled: false,
-      })),
-    );
-  await fc.assert(
-    fc.asyncProperty(fc.array(aStep, { minLength: 2, maxLength: 10 }), async (steps) => {
-      await empty(db);
-      const moments: string[] = [];
-      const answers: unknown[] = [];
-      for (const step of steps) {
-        await take(db, step);
-        moments.push(await clock(db));
-        const { signal } = (await ask(moments.slice(-1)))[0]!;
-        counted += signal.headline_count!;
-        answers.push(signal);
-      }
-      expect((await ask(moments)).map(({ signal }) => signal)).toEqual(answers);
-    }),
-    { numRuns: 30 },
-  );
-  expect(counted).toBeGreaterThan(50);
-});
-
 it('counts a headline once at any moment, and in one of all decisions, however often its time is corrected', async () => {
   await using warehouse = await aWarehouse({ connections: 1 });
   const { db } = warehouse;
