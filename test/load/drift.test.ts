@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { tooManyRejected } from '../../src/load/rejected.ts';
 import type { DriftKind, TruthRecord } from '#sandbox';
+import { tooManyRejected } from '../../src/load/rejected.ts';
 import { rememberFields } from '../../src/warehouse/tables/learned.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';

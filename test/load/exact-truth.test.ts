@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import type { Sandbox, SandboxOptions } from '#sandbox';
 import { catalog, type FeedName } from '../../src/feeds/catalog.ts';
 import type { Feed } from '../../src/feeds/feed.ts';
-import type { Sandbox, SandboxOptions } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';

@@ -1,11 +1,11 @@
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it, test } from 'vitest';
+import type { SandboxOptions } from '#sandbox';
 import { tooManyRejected } from '../../src/load/rejected.ts';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import { plannedDays } from '../../src/plan/days.ts';
 import { forecast } from '../../src/plan/forecast.ts';
 import { scopeOf } from '../../src/plan/scope.ts';
-import type { SandboxOptions } from '#sandbox';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect } from 'vitest';
+import type { SeenRequest } from '#sandbox';
 import { forecastSchedule } from '../../src/plan/forecast-schedule.ts';
 import { planRefresh } from '../../src/plan/plan-refresh.ts';
-import type { SeenRequest } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJob, aJobFor, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';

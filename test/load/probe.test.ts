@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
+import type { SandboxOptions } from '#sandbox';
 import { describeChange, describeProbe } from '../../src/commands/doctor/doctor-report.ts';
 import { withLearnedReading } from '../../src/load/resolve-load.ts';
 import type { FactName, FactValue } from '../../src/probe/fact.ts';
 import type { ProbeReport } from '../../src/probe/probe-service.ts';
-import type { SandboxOptions } from '#sandbox';
 import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { jumpingClock } from '../service/clocks.ts';
 import { aLog } from '../support/a-log.ts';

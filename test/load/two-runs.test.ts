@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, vi } from 'vitest';
-import type { LoadResult } from '../../src/load/load.ts';
 import type { SeenRequest } from '#sandbox';
+import type { LoadResult } from '../../src/load/load.ts';
 import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';

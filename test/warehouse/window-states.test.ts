@@ -1,12 +1,14 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
+import { isMoved, noCounts } from '../../src/warehouse/commit.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowState } from '../../src/warehouse/database.ts';
 import { ClaimLost } from '../../src/warehouse/errors.ts';
-import { advanceCheckpoint, isCommitted } from '../../src/warehouse/tables/checkpoint.ts';
+import { advanceCheckpoint, windowAfter } from '../../src/warehouse/tables/checkpoint.ts';
 import { leaveRefused } from '../../src/warehouse/tables/refusals.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { claimWindow, leaveWindow, leaveWindows } from '../../src/warehouse/tables/windows.ts';
+import { writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLoad, silence } from '../support/a-process.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
@@ -158,7 +160,7 @@ it('a load does not take a page of another one for its own, whose commit had no 
   await sqlIn(db)`update gmsi.windows set pages = 1, next_token = 'two'`;
   const committedBy = (loadId: number) => {
     const at = { windowId, loadId, pages: 0, nextToken: null };
-    return db.transaction().execute((trx) => isCommitted(trx, at, 'two'));
+    return writeTransaction(db, (trx) => isMoved(trx, windowAfter(at, 'two')));
   };
   expect([await committedBy(first), await committedBy(second)]).toEqual([false, true]);
 });
