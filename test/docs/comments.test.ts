@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
+import { type Column, type Relation, readColumns, readRelations } from '../../scripts/data-dictionary.ts';
 import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
 import { factNames } from '../../src/probe/fact.ts';
 import { buildProgram, commandNames } from '../../src/program.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { type Column, type Relation, readColumns, readRelations } from './data-dictionary.ts';
 import { root } from './pages.ts';
 
 const { db } = await aWarehouseForAll();

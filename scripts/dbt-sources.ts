@@ -1,5 +1,5 @@
 import { Document, isCollection, isMap, visit } from 'yaml';
-import { catalog } from '../../src/feeds/catalog.ts';
+import { catalog } from '../src/feeds/catalog.ts';
 import type { Column, Relation } from './data-dictionary.ts';
 
 /** When dbt is to warn of a source, and when to fail. */
@@ -162,5 +162,5 @@ const description =
 
 const head = `# Sources for dbt (1.10.8 or newer): put this file below models/, and tests/generic/unique_together.sql below tests/generic/.
 # Give dbt's user the role gmsi_reader, adapt the freshness to how often you sync, and delete the sources that no job of yours
-# loads. Descriptions are the database's own comments. Written by \`npx vitest run test/docs/dbt.test.ts -u\`; do not edit it by hand.
+# loads. Descriptions are the database's own comments. Written by \`npm run dictionary\`; do not edit it by hand.
 `;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { catalog } from '../../src/feeds/catalog.ts';
-import type { Feed, Series } from '../../src/feeds/feed.ts';
-import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { catalog } from '../src/feeds/catalog.ts';
+import type { Feed, Series } from '../src/feeds/feed.ts';
+import type { Warehouse } from '../src/warehouse/connect.ts';
 
 export interface Column {
   readonly relation: string;
