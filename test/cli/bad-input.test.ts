@@ -35,6 +35,7 @@ const mistakes = cases`
   half a request | backfill good --max-requests 1.5 |  | argument '1\.5' is invalid\. It must be a whole number of at least 1 | --help
   a number of requests that is none | backfill good --max-requests many |  | argument 'many' is invalid\. It must be a whole number of at least 1 | --help
   a number of requests for the workers | backfill good --enqueue --max-requests 5 |  | option '--enqueue' cannot be used with option '--max-requests <number>' | --help
+  retractions that workers may accept | backfill good --enqueue --accept-retractions |  | '--enqueue' cannot be used with option '--accept-retractions' | --help
   no key and no address | backfill good | -GMSI_API_KEY & -GMSI_BASE_URL | GMSI_API_KEY and GMSI_BASE_URL are not set | gmsi init
   no address | lookups | GMSI_BASE_URL= | ^gmsi: GMSI_BASE_URL is not set | gmsi init
   an address of the service that is none | lookups | GMSI_BASE_URL=api.example.com | GMSI_BASE_URL is not an address | https:

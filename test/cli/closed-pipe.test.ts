@@ -23,12 +23,16 @@ it('loads all that it was asked for and ends with 0 although nobody reads what i
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
-it('ends quietly if nobody reads its result', async () => {
-  const child = start(['status', 'job', '--json']);
-  child.stdout!.destroy();
-  const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
-  expect({ said, code }).toEqual({ said: '', code: 0 });
-});
+it.concurrent.each(['status job --json', 'status --watch'])(
+  'ends quietly once nobody reads its result: gmsi %s',
+  async (command) => {
+    const child = start(command.split(' '));
+    if (command.includes('watch')) await once(child.stdout!, 'data');
+    child.stdout!.destroy();
+    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+    expect({ said, code }).toEqual({ said: '', code: 0 });
+  },
+);
 
 it.skipIf(process.platform !== 'linux')(
   'says that its result could not be written to a full disk, with code 1',

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { requestsBooked } from '../support/warehouse-state.ts';
 import { gmsiHere } from './in-process.ts';
@@ -28,6 +30,33 @@ it('1: a window was refused, and a rerun requests it again', async () => {
   expect(first.stderr).toContain('not today');
   expect(await backfill()).toMatchObject({ code: 0 });
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
+});
+
+it('1: a service that has nothing any more retracts nothing, unless that is accepted', async () => {
+  await using bench = await aBench({ countries: ['US'], step: 'P60D', service: { end_date: 'inclusive' } });
+  await using empty = await startSandbox({ limits: null, volume: 0 });
+  const { warehouse, backfill, run } = bench;
+  const withoutNews = { GMSI_BASE_URL: empty.url };
+  const retracted = async () => {
+    const { rows } = await sql<{ rows: number; retracted: number }>`
+      select count(*) as rows, count(retracted_at) as retracted from gmsi.headlines`.execute(warehouse.db);
+    return rows[0]!;
+  };
+  await backfill();
+  const { rows } = await retracted();
+
+  const failed = await backfill(withoutNews, '--full-refresh');
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringMatching(/\d failed/) });
+  expect(failed.stderr).toMatch(
+    /no longer returns (\d+) of the \1 rows .* none was retracted.*--accept-retractions/,
+  );
+  expect(await retracted()).toEqual({ rows, retracted: 0 });
+  const planned = await run(['plan', 'job', '--full-refresh'], withoutNews);
+  expect(planned.stdout).toMatch(/^retractions .*--accept-retractions/m);
+
+  const accepted = await backfill(withoutNews, '--accept-retractions');
+  expect(accepted).toMatchObject({ code: 0, stdout: expect.stringContaining(`${rows} retracted`) });
+  expect(await retracted()).toEqual({ rows, retracted: rows });
 });
 
 it('2: the key is refused, which a retry does not fix', async () => {
@@ -107,7 +136,8 @@ async function aBench(overrides: object = {}) {
   const change = (to: object) =>
     folder.write('jobs/job.yaml', jobFor(january, { step: 'P10D', service: { page_size: 10 }, ...to }));
   await change(overrides);
-  const backfill = (env: Record<string, string> = {}) =>
-    gmsiHere(['backfill', 'job'], { ...setting, env: { ...setting.env, ...env } });
-  return { ...place, change, backfill };
+  const run = (args: readonly string[], env: Record<string, string> = {}) =>
+    gmsiHere(args, { ...setting, env: { ...setting.env, ...env } });
+  const backfill = (env = {}, ...more: string[]) => run(['backfill', 'job', ...more], env);
+  return { ...place, change, run, backfill };
 }

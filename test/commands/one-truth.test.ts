@@ -32,6 +32,8 @@ async function everywhere(name: string) {
   const ofJobs = (await run('jobs', '--json')).json.jobs;
   const ofStatus = (await run('status', '--json')).json.jobs;
   const [named] = (await run('status', name, '--json')).json.jobs;
+  const [planned] = (await run('plan', name, '--json')).json.jobs;
+  expect([planned.covered, planned.wanted]).toEqual([named.covered, named.wanted]);
   const endpoints = allEndpoints(db, {
     cwd: folder.path,
     leaseSeconds: 30,
@@ -100,6 +102,7 @@ it('says the same of a job in jobs, status, the page and at the end of a sync: c
       /^Job desk is 10\d\.\d days late: at least one series has no covered day yet; 5 days are/,
     ),
   });
+  expect((await run('plan', 'desk')).stdout).toMatch(/^recent days +\S+ to \S+ may still change/m);
   const jobs = await run('jobs');
   expect(jobs.stdout).toMatch(/^desk .* 0 of 2 +0\.0% +no worker runs it$/m);
   expect(jobs.stdout).toMatch(/^Job desk is 10\d\.\d days late/m);

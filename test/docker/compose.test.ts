@@ -89,14 +89,6 @@ it('gives the program a user that owns its databases and is no superuser', async
   );
 });
 
-it('.env.example sets nothing but what the program or the compose file reads', async () => {
-  const example = await textOf('.env.example');
-  const readers = await Promise.all(['src/config/environment.ts', 'docker-compose.yml'].map(textOf));
-  const names = [...example.matchAll(/^#?([A-Z_]+)=/gm)].map(([, name]) => name!);
-  expect(names).toContain('GMSI_API_KEY');
-  expect(names.filter((name) => !readers.some((text) => text.includes(name)))).toEqual([]);
-});
-
 it.skipIf(process.env.TEST_POSTGRES !== 'container')(
   'becomes healthy by its own check and takes a backfill (needs an engine: npm run test:containers)',
   async () => {

@@ -62,23 +62,6 @@ test('every command that is deployed is one of the program, with options that it
   expect(options.filter((option) => !known.includes(option))).toEqual([]);
 });
 
-test('every variable that is set is one that the program reads', () => {
-  const ours = [
-    ...read('src/config/environment.ts').matchAll(/(?:\b(?:env|plain)\.|readAddress\(')([A-Z_]+)/g),
-  ].map((match) => match[1]!);
-  // The first is NO_PROXY, the last three are read by pg and by Node.js.
-  const known = new Set([...ours, 'no_proxy', 'PGUSER', 'PGPASSWORD', 'HOME']);
-  const set = [
-    ...pods.flatMap(({ spec }) => spec.containers[0].env.map(({ name }: Named) => name)),
-    ...['worker', 'demo-worker'].flatMap((name) => Object.keys(compose[name]!.environment!)),
-    ...[...common.matchAll(/^Environment=(\w+)=/gm)].map((match) => match[1]!),
-    ...[...dockerfile.matchAll(/\b(GMSI_\w+)=/g)].map((match) => match[1]!),
-    ...[...page.matchAll(/\b(GMSI_\w+|DATABASE_URL|LOG_LEVEL)\b/g)].map((match) => match[1]!),
-  ];
-  expect(set).toEqual(expect.arrayContaining(['GMSI_API_KEY_FILE', 'GMSI_METRICS_PORT', 'PGHOST']));
-  expect(set.filter((name) => !known.has(name))).toEqual([]);
-});
-
 test('every secret that a pod takes is in the Secret', () => {
   const taken = pods.flatMap(({ spec }) => {
     const { secretName, items } = spec.volumes[1].secret;

@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { aFolder } from '../cli/gmsi.ts';
 import { aDesk, type Seen } from './a-desk.ts';
 import { analysisPage, answered } from './analysis-page.ts';
-import { root, sqlMarked } from './pages.ts';
+import { sqlMarked } from './pages.ts';
 import { bars, closesOfNewYork, prices, writePrices } from './prices.ts';
 import { asReader, isThere } from './run-program.ts';
 
@@ -266,13 +264,3 @@ withPandas(
     expect(misled.length).toBeGreaterThan(20);
   },
 );
-
-// After everything was loaded again, so that also what is assumed has versions.
-withPandas('gmsi.signals returns for each argument what pandas computes from the versions', async () => {
-  const program = readFileSync(join(root, 'test/docs/signals.py'), 'utf8');
-  const { headlines, counted, changed } = JSON.parse(await outputOf('pandas', program));
-  expect(headlines).toBeGreaterThan(3000);
-  expect(counted).toBeGreaterThan(2000);
-  for (const [argument, decisions] of Object.entries(changed))
-    expect(decisions, `decisions that ${argument} changes`).toBeGreaterThan(10);
-});

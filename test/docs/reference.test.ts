@@ -55,26 +55,6 @@ test('the reference has a row for each command, and for no other', () => {
   expect(named.toSorted()).toEqual(commands.map((command) => command.name()).toSorted());
 });
 
-test('every option on a printed command line is one of the command', () => {
-  const lines = pages.flatMap(({ path, text }) =>
-    [...text.matchAll(/\bgmsi ([a-z]+)((?: (?:"[^"\n]*"|[^`|#"\n])*)?)/g)].map(([, name, rest = '']) => ({
-      path,
-      name,
-      options: rest.match(/(?<= )--?[a-z][a-z-]*/g) ?? [],
-    })),
-  );
-  expect(lines.filter(({ options }) => options.length > 0).length).toBeGreaterThan(30);
-  const unknown = lines.flatMap(({ path, name, options }) => {
-    const command = commands.find((one) => one.name() === name);
-    const known = [program, ...(command ? [command] : [])].flatMap((one) => one.options);
-    const flags = ['--help', ...known.flatMap(({ short, long }) => [short, long])];
-    return options
-      .filter((option) => !flags.includes(option))
-      .map((option) => `${path}: gmsi ${name} ${option}`);
-  });
-  expect(unknown).toEqual([]);
-});
-
 test('the reference has every variable of the environment that is read, and no other', () => {
   const source = readFileSync(join(root, 'src/config/environment.ts'), 'utf8');
   const read = [...source.matchAll(/(?:\b(?:env|plain)\.|')([A-Z]+_[A-Z\d_]+)\b/g)].map(([, name]) => name!);
