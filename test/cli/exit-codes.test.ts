@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/index.ts';
+import { startSandbox } from '#sandbox';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { requestsBooked } from '../support/warehouse-state.ts';
 import { gmsiHere } from './in-process.ts';
