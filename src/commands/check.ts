@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
@@ -19,7 +18,7 @@ import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { aJob, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 

@@ -4,6 +4,8 @@ import { day, gathered } from '../terminal/arguments.ts';
 import { command } from '../terminal/style.ts';
 import { asTyped } from '../terminal/table.ts';
 
+export type { Command };
+
 /** A command: its arguments and options, and what it does. */
 export interface GmsiCommand {
   readonly define: (empty: Command) => void;

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import { knownScope, openToRead, readJobs, type Session, today } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
@@ -29,7 +28,7 @@ import {
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { momentName, readMoments } from '../warehouse/tables/moments.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
-import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { unknownMoment } from './snapshot.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
@@ -110,7 +109,7 @@ export async function exportCommand(
   const mode = changedSince ? 'continue' : overwrite ? 'replace' : 'new';
   using progress = showSteps(session.log, session.progress);
   const onRows = (done: number, all: number) =>
-    progress.show(`export: ${number(done)} of ${count(all, 'row')}`);
+    progress.show(() => `export: ${number(done)} of ${count(all, 'row')}`);
   const { storage } = session.config;
   const run = { warehouse: warehouse.db, scope, format, out, storage, mode, since } as const;
   const exported = await retried(() => exportTable({ ...run, stop: session.stop, onRows }), patience);

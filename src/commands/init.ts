@@ -14,7 +14,6 @@ import {
   spinner,
   text,
 } from '@clack/prompts';
-import type { Command } from '@commander-js/extra-typings';
 import { stringify } from 'yaml';
 import { startSandbox } from '#sandbox';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
@@ -40,11 +39,13 @@ import { printable } from '../terminal/text.ts';
 import { wrapped } from '../terminal/wrap.ts';
 import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
-import { examples, gmsiCommand } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (init: Command) => init.addHelpText('after', examples('gmsi init'));
-
-export const init = gmsiCommand(define, initCommand, { schemaUse: 'upgrades' });
+export const init = gmsiCommand(
+  (command: Command) => command.addHelpText('after', examples('gmsi init')),
+  initCommand,
+  { schemaUse: 'upgrades' },
+);
 
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
 

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import {
   keepThisProcess,
@@ -37,7 +36,7 @@ import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { workersByJob } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
-import { aJob, all, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
+import { aJob, all, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import {
   describeHistoryLimit,
   describeSummary,

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
@@ -10,14 +9,16 @@ import { count, nextStep, table } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
-import { examples, gmsiCommand } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (lookups: Command) =>
-  lookups
-    .argument('[words]', 'only show the stored names that contain these words; no request')
-    .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany'));
-
-export const lookups = gmsiCommand(define, lookupsCommand, { schemaUse: 'makes embedded' });
+export const lookups = gmsiCommand(
+  (command: Command) =>
+    command
+      .argument('[words]', 'only show the stored names that contain these words; no request')
+      .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany')),
+  lookupsCommand,
+  { schemaUse: 'makes embedded' },
+);
 
 /** GMSI feeds need the first two; the others are for asset feeds, which some keys do not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];

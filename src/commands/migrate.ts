@@ -1,11 +1,10 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { nextStep, table } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (command: Command) =>
   command

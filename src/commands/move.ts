@@ -1,12 +1,11 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
 import { kindOf } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
-import { type Moved, MoveFailed, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (move: Command) =>
   move
@@ -42,15 +41,9 @@ type Opened = Awaited<ReturnType<typeof openWarehouse>>;
 
 async function moveShown({ config, log, progress, stop }: Session, from: Opened, to: Opened): Promise<Moved> {
   using steps = showSteps(log, progress);
-  let shownAt = 0;
   const moving = moveWarehouse({
     ...{ from, to, log, stop, leaseSeconds: config.leaseSeconds },
-    onStep: (step) => {
-      const now = performance.now();
-      if (now - shownAt < 200) return;
-      shownAt = now;
-      steps.show(line(step));
-    },
+    onStep: (step) => steps.show(() => line(step)),
   });
   return await moving.catch((cause: Error) => {
     // Its hint names DATABASE_URL, and says that a rerun continues.

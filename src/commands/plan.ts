@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -38,7 +37,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { aJob, all, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
+import { aJob, all, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
@@ -62,7 +61,7 @@ export async function planCommand(session: Session, names: string[], options: Pl
   await using warehouse = await openWarehouse(session);
   using steps = showSteps(session.log, session.progress);
   const plans = await forEachJob({ ...named, jobs }, (job) => {
-    const show = (step: string) => steps.show(`${job.name}: ${step}`);
+    const show = (step: string) => steps.show(() => `${job.name}: ${step}`);
     show('planning');
     return planJob(session, warehouse.patient, job, options, show);
   });

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import type { Command } from '@commander-js/extra-typings';
 import { parse } from 'pg-connection-string';
 import { type OpenWarehouse, openWarehouse, type Session } from '../compose.ts';
 import { environmentForPsql } from '../config/environment.ts';
@@ -12,7 +11,7 @@ import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 import { withoutTls } from '../warehouse/tls.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (psql: Command) =>
   psql

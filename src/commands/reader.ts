@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -7,14 +6,15 @@ import { print, printJson } from '../terminal/print.ts';
 import { asTyped, facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
-import { examples, gmsiCommand } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (reader: Command) =>
-  reader
-    .argument('<name>', 'login name: lower-case letters, digits and _')
-    .addHelpText('after', examples('gmsi reader analyst'));
-
-export const reader = gmsiCommand(define, readerCommand);
+export const reader = gmsiCommand(
+  (command: Command) =>
+    command
+      .argument('<name>', 'login name: lower-case letters, digits and _')
+      .addHelpText('after', examples('gmsi reader analyst')),
+  readerCommand,
+);
 
 /** `gmsi reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
 export async function readerCommand(session: Session, name: string): Promise<number> {

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import { keepThisProcess, knownScope, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
@@ -17,7 +16,7 @@ import { type Failures, failuresByCause } from '../warehouse/questions/coverage.
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
-import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (repair: Command) =>
   repair
@@ -144,7 +143,9 @@ async function repairRollups(session: Session, names: readonly string[], days: D
 
 async function rebuildShown({ log, progress, stop }: Session, db: Warehouse, days: Days) {
   using steps = showSteps(log, progress);
-  return await rebuildRollups(db, days, stop, (done, all) => steps.show(`rollups  ${done}/${all} series`));
+  return await rebuildRollups(db, days, stop, (done, all) =>
+    steps.show(() => `rollups  ${done}/${all} series`),
+  );
 }
 
 interface Days {

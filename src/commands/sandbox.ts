@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import type { Command } from '@commander-js/extra-typings';
-import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '#sandbox';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -17,7 +15,7 @@ import { command } from '../terminal/style.ts';
 import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type Sentiment, sentimentOverTime } from '../warehouse/questions/sentiment.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { backfillLoader, loadJob } from './load.ts';
 import { describeSummary, type LoadSummary } from './load-summary.ts';
 import { serveUntilStopped } from './serve.ts';
@@ -78,9 +76,12 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
 async function archiveCommand(session: Session, flags: SandboxFlags, folder: string): Promise<number> {
   const { json, log, progress, stop } = session;
   using steps = showSteps(log, progress);
-  steps.show('writing archives');
+  steps.show(() => 'writing archives');
   const archives = await emulated(() =>
-    writeArchives(folder, optionsOf(flags), { stop, onArchive: ({ path }) => steps.show(`wrote ${path}`) }),
+    writeArchives(folder, optionsOf(flags), {
+      stop,
+      onArchive: ({ path }) => steps.show(() => `wrote ${path}`),
+    }),
   );
   steps[Symbol.dispose]();
   if (json) printJson({ archives });

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openToRead, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
@@ -14,7 +13,7 @@ import type { Standby } from '../warehouse/standby.ts';
 import { allEndpoints } from '../web/endpoints.ts';
 import { writeReport } from '../web/report.ts';
 import { serveWeb } from '../web/server.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { standbyText } from './standby.ts';
 
 const define = (serve: Command) =>

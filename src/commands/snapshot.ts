@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { Option } from '@commander-js/extra-typings';
 import { openWarehouse, runBy, type Session } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
@@ -15,7 +14,7 @@ import {
   nameMoment,
   readMoments,
 } from '../warehouse/tables/moments.ts';
-import { examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (snapshot: Command) =>
   snapshot

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
@@ -49,7 +48,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
-import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { type Session, today } from '../compose.ts';
 import { describeFeed } from '../config/describe-feed.ts';
 import { ConfigError } from '../errors.ts';
@@ -7,14 +6,15 @@ import { feedNamed } from '../feeds/catalog.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, table } from '../terminal/table.ts';
-import { aJob, examples, gmsiCommand } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (validate: Command) =>
-  validate
-    .argument('[job...]', `${aJob} (default: all in jobs/)`)
-    .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'));
-
-export const validate = gmsiCommand(define, validateCommand);
+export const validate = gmsiCommand(
+  (command: Command) =>
+    command
+      .argument('[job...]', `${aJob} (default: all in jobs/)`)
+      .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json')),
+  validateCommand,
+);
 
 /**
  * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -7,14 +6,15 @@ import type { FeedTable } from '../feeds/feed.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { daysFrom, facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
-import { examples, gmsiCommand } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
-const define = (why: Command) =>
-  why
-    .argument('<id>', "headline_id, or the row's id in another feed")
-    .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'));
-
-export const why = gmsiCommand(define, whyCommand);
+export const why = gmsiCommand(
+  (command: Command) =>
+    command
+      .argument('<id>', "headline_id, or the row's id in another feed")
+      .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22')),
+  whyCommand,
+);
 
 /** `gmsi why <id>`: shows which load and request loaded a row, its versions, and whether it was retracted; sends no request. */
 export async function whyCommand(session: Session, id: string): Promise<number> {

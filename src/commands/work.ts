@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import {
   openService,
   openWarehouse,
@@ -23,7 +22,7 @@ import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
 import { runWorker } from '../worker/run-worker.ts';
-import { aJob, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (work: Command) =>
   work

@@ -20,19 +20,11 @@ type Shown = Progress & { readonly share: number };
 export function showProgress(job: string, given: () => Progress, log: Log, view: ProgressView): Disposable {
   const read = movingWithPages(given);
   const startedAt = performance.now();
-  if (view === 'none') return { [Symbol.dispose]: () => {} };
-  const isLine = view === 'lines';
-  const show = isLine
-    ? () => log.info(line(job, read(), startedAt))
-    : () => view.show(bar(job, read(), startedAt, view.width));
-  if (!isLine) show();
-  const timer = setInterval(show, isLine ? 5_000 : 200);
-  return {
-    [Symbol.dispose]: () => {
-      clearInterval(timer);
-      if (!isLine) view.clear();
-    },
-  };
+  const steps = showSteps(log, view);
+  steps.show((width) =>
+    width === undefined ? line(job, read(), startedAt) : bar(job, read(), startedAt, width),
+  );
+  return steps;
 }
 
 /**
@@ -83,16 +75,24 @@ function details(progress: Shown, startedAt: number): string[] {
   ].filter((text) => text !== '');
 }
 
-/** Shows the progress of a command other than a load: on a terminal all the time, elsewhere every few seconds. */
-export function showSteps(log: Log, view: ProgressView): Disposable & { show(step: string): void } {
-  let told = '';
-  const timer = setInterval(() => {
-    if (told !== '' && view === 'lines') log.info(told);
-  }, 5_000);
+/**
+ * Shows the progress of a command until disposed: on a terminal all the time, elsewhere every few seconds.
+ * @returns `show` takes what is shown from now on; it is made when it is shown, for the width of a terminal or for the log
+ */
+export function showSteps(
+  log: Log,
+  view: ProgressView,
+): Disposable & { show(step: (width?: number) => string): void } {
+  let told = (_?: number) => '';
+  const draw = () => {
+    const text = told(typeof view === 'object' ? view.width : undefined);
+    if (typeof view === 'object') view.show(text);
+    else if (text !== '') log.info(text);
+  };
+  const timer = view === 'none' ? undefined : setInterval(draw, view === 'lines' ? 5_000 : 200);
   return {
     show(step) {
       told = step;
-      if (typeof view === 'object') view.show(step);
     },
     [Symbol.dispose]() {
       clearInterval(timer);

@@ -1,5 +1,4 @@
 import { arch, platform } from 'node:os';
-import type { Command } from '@commander-js/extra-typings';
 import { sql } from 'kysely';
 import {
   type OpenWarehouse,
@@ -31,7 +30,7 @@ import { checkServer, placeOf } from '../../warehouse/connect.ts';
 import { keepDescription } from '../../warehouse/tables/descriptions.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
-import { examples, gmsiCommand, type OptionsOf } from '../command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.ts';
 import { standbyText } from '../standby.ts';
 import {
   canBook,

@@ -1,4 +1,3 @@
-import type { Command } from '@commander-js/extra-typings';
 import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
 import { readMoment } from '../../config/read-moment.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
@@ -9,7 +8,7 @@ import { day } from '../../terminal/arguments.ts';
 import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, number } from '../../terminal/table.ts';
-import { examples, gmsiCommand, type OptionsOf } from '../command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.ts';
 import { describeImport } from './import-summary.ts';
 
 const define = (files: Command) =>
@@ -54,7 +53,6 @@ export async function importCommand(
   const { log, clock, stop, progress: view } = session;
   using steps = showSteps(log, view);
   const startedAt = performance.now();
-  let shownAt = 0;
   const result = await importFiles({
     warehouse: warehouse.patient,
     paths,
@@ -65,12 +63,7 @@ export async function importCommand(
     clock,
     stop,
     process,
-    onProgress: (progress) => {
-      const now = performance.now();
-      if (view === 'none' || now - shownAt < 200) return;
-      shownAt = now;
-      steps.show(step(progress, (now - startedAt) / 1000));
-    },
+    onProgress: (progress) => steps.show(() => step(progress, (performance.now() - startedAt) / 1000)),
   });
   steps[Symbol.dispose]();
   if (session.json)
