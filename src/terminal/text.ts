@@ -1,3 +1,4 @@
+import stringWidth from 'fast-string-width';
 import { withoutMarks } from './style.ts';
 
 /**
@@ -23,20 +24,9 @@ export function printableJson(json: string): string {
   );
 }
 
-/**
- * East Asian wide and fullwidth characters (UAX #11). Emoji are also wide, except for the letters of flags, and are tested
- * below.
- */
-const wide =
-  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u3247\u3250-\u4dbf\u4e00-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|(?![\u{1f1e6}-\u{1f1ff}])\p{Emoji_Presentation}/u;
-const none = /[\p{Mn}\p{Me}\p{Cf}\u200b\ufdd0-\ufddf]/u;
-
 /** Counts the terminal columns of a text without control characters. */
 export function columnsOf(text: string): number {
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  let columns = 0;
-  for (const character of text) columns += none.test(character) ? 0 : wide.test(character) ? 2 : 1;
-  return columns;
+  return stringWidth(withoutMarks(text));
 }
 
 /** Returns the columns of the widest text. */
