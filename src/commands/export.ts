@@ -4,7 +4,7 @@ import { knownScope, openToRead, readJobs, type Session, today } from '../compos
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
-import type { Exported, ExportFormat } from '../export/export-table.ts';
+import { type Exported, type ExportFormat, exportTable } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
@@ -95,7 +95,6 @@ export async function exportCommand(
 ): Promise<number> {
   const startedAt = performance.now();
   const dated = readTimes(options, session.clock());
-  const { exportTable } = await loadExporter();
   await using opened = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };
   const warehouse = { ...opened, db: opened.patient };
@@ -138,21 +137,6 @@ async function readSince(
   throw new ConfigError(`--changed-since ${text}: there is no load ${text}.`, {
     hint: 'gmsi status shows the last loads; the table gmsi.loads has all.',
   });
-}
-
-/** Imports DuckDB only for exports: it is large, no other command needs it, and some platforms do not have it. */
-async function loadExporter() {
-  try {
-    return await import('../export/export-table.ts');
-  } catch (cause) {
-    throw new ConfigError(
-      `The library DuckDB, which writes the files, cannot start: ${(cause as Error).message}`,
-      {
-        cause,
-        hint: 'npm install installs it on Linux, macOS and Windows, x64 and arm64. Without it, \\copy in gmsi psql writes CSV.',
-      },
-    );
-  }
 }
 
 async function refuseUnsettled(
