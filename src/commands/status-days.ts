@@ -22,27 +22,29 @@ export async function statusDaysCommand(session: Session, jobs: readonly Job[]):
   return exitCodes.done;
 }
 
-/** The missing days of a job; `null` if its series are not known yet. */
-interface MissingDays {
-  readonly job: string;
-  readonly period: { readonly from: string; readonly to: string } | null;
-  readonly missing: readonly (UncoveredDays & { readonly command: string })[] | null;
+/** Returns the series and days of a job that a load would request; `undefined` if its series are not known yet. */
+export async function plannedScope(session: Session, db: Warehouse, job: Job) {
+  const lookups = await readLookups(db);
+  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
+  const { job: inForce } = await withLearnedReading(db, job);
+  const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
+  return { scope: scopeOf(inForce, days, lookups), historyLimit };
 }
 
-async function missingDays(session: Session, db: Warehouse, job: Job): Promise<MissingDays> {
-  const lookups = await readLookups(db);
-  if (missingLists(feedNamed(job.feed), lookups).length > 0)
-    return { job: job.name, period: null, missing: null };
-  const { job: inForce } = await withLearnedReading(db, job);
-  const { days = wantedDays(job, today(session))! } = plannedDays(inForce, today(session));
-  const scope = scopeOf(inForce, days, lookups);
-  const missing = await uncoveredDays(db, scope);
-  const name = typedJob(job.path);
-  return {
-    job: job.name,
-    period: { from: scope.from, to: scope.to },
-    missing: missing.map((one) => ({ ...one, command: asTyped(commandFor(one, name)) })),
-  };
+export function unknownSeries(job: string): string {
+  return `Job ${job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
+}
+
+/** Returns the missing days of a job; `null` if its series are not known yet. */
+async function missingDays(session: Session, db: Warehouse, job: Job) {
+  const { name, path } = job;
+  const { scope } = (await plannedScope(session, db, job)) ?? {};
+  if (!scope) return { job: name, period: null, missing: null };
+  const missing = (await uncoveredDays(db, scope)).map((one) => ({
+    ...one,
+    command: asTyped(commandFor(one, typedJob(path))),
+  }));
+  return { job: name, period: { from: scope.from, to: scope.to }, missing };
 }
 
 function commandFor({ state }: UncoveredDays, job: string): string {
@@ -59,9 +61,8 @@ const reasons = {
   'not loaded': 'never requested',
 };
 
-function describe({ job, period, missing }: MissingDays): string {
-  if (!period || !missing)
-    return `Job ${job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
+function describe({ job, period, missing }: Awaited<ReturnType<typeof missingDays>>): string {
+  if (!period) return unknownSeries(job);
   const title = `Job ${job}, ${daysFrom(period.from, period.to)}`;
   if (missing.length === 0) return `${title}: every day is covered`;
   const rows = missing.map((one) => [

@@ -2,12 +2,9 @@ import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { exitCodes } from '../exit.ts';
-import { feedNamed } from '../feeds/catalog.ts';
-import { withLearnedReading } from '../load/resolve-load.ts';
-import { plannedDays, wantedDays } from '../plan/days.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
-import { missingLists, scopeOf, settledPart, settlingPart } from '../plan/scope.ts';
+import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
@@ -44,13 +41,13 @@ import {
   workersByJob,
   workersJobs,
 } from '../warehouse/questions/status.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
+import { plannedScope, statusDaysCommand, unknownSeries } from './status-days.ts';
 
 const define = (status: Command) =>
   status
@@ -70,7 +67,6 @@ export async function statusCommand(
 ): Promise<number> {
   const jobs = await readJobs(session, names);
   if (days) {
-    const { statusDaysCommand } = await import('./status-days.ts');
     return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   }
   await using warehouse = await openWarehouse(session);
@@ -180,11 +176,9 @@ function nextOf({ config }: Session, { jobs }: Status): string {
 
 /** Returns what of a job's period is loaded in detail; `undefined` if its series are not known. */
 async function detailsOf(session: Session, db: Warehouse, job: Job) {
-  const lookups = await readLookups(db);
-  if (missingLists(feedNamed(job.feed), lookups).length > 0) return undefined;
-  const { job: inForce } = await withLearnedReading(db, job);
-  const { days = wantedDays(job, today(session))!, historyLimit } = plannedDays(inForce, today(session));
-  const scope = scopeOf(inForce, days, lookups);
+  const planned = await plannedScope(session, db, job);
+  if (!planned) return undefined;
+  const { scope, historyLimit } = planned;
   const settled = settledPart(scope, job, today(session));
   const shown = {
     period: { from: scope.from, to: scope.to },
@@ -277,8 +271,7 @@ function section<Row>(title: string, empty: string, rows: readonly Row[], column
 
 function describeJob(status: JobReport): string {
   const { series, complete, covered, wanted, period, settling, windows, gaps, historyLimit, late } = status;
-  if (!period || !windows || !gaps || series === null)
-    return `Job ${status.job}: its series are not known yet. Run ${asTyped('lookups')}, or the job.`;
+  if (!period || !windows || !gaps || series === null) return unknownSeries(status.job);
   const name = typedJob(status.path);
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
