@@ -94,11 +94,11 @@ export async function exportCommand(
   options: ExportOptions,
 ): Promise<number> {
   const startedAt = performance.now();
-  const dated = readTimes(options, session.clock());
   await using opened = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };
   const warehouse = { ...opened, db: opened.patient };
-  const times = { ...dated, asOf: await momentOf(warehouse.db, dated.asOf) };
+  const { from, to } = options;
+  const times = { from, to, asOf: await momentOf(warehouse.db, options.asOf, session.clock()) };
   await refuseUnsettled(warehouse, times.asOf);
   const since = await readSince(warehouse.db, options, session.clock());
   const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
@@ -212,28 +212,14 @@ function refuseUnlisted(flag: string, given: readonly string[] = [], listed: rea
   });
 }
 
-/** Returns the moment of a name; any other text as it is. @throws ConfigError if no moment has that name */
-async function momentOf(db: Warehouse, asOf: string | undefined): Promise<string | undefined> {
-  if (asOf === undefined || !momentName.test(asOf)) return asOf;
+/** Returns a moment as it was given, or that of a name. @throws ConfigError if it is not one */
+async function momentOf(db: Warehouse, asOf: string | undefined, now: Date): Promise<string | undefined> {
+  if (asOf === undefined) return undefined;
+  if (!momentName.test(asOf)) return readMoment('--as-of', asOf, now, ', or the name of one (gmsi snapshot)');
   const moments = await readMoments(db);
   const named = moments.find(({ name }) => name === asOf);
   if (named) return named.at;
   throw unknownMoment(asOf, moments);
-}
-
-/** @throws ConfigError with the option that is not a time */
-function readTimes({ from, to, asOf }: ExportOptions, now: Date): Times {
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new ConfigError(`--from ${from} is after --to ${to}.`, {
-      hint: 'Swap them; both days are included.',
-    });
-  }
-  const isName = asOf === undefined || momentName.test(asOf);
-  return {
-    from,
-    to,
-    asOf: isName ? asOf : readMoment('--as-of', asOf, now, ', or the name of one (gmsi snapshot)'),
-  };
 }
 
 function summaryOf({ out, manifest, written }: Exported, format: ExportFormat, seconds: number) {

@@ -69,35 +69,34 @@ export function nextRunOf({ isScheduled, workers, nextRun, otherVersionBy }: Job
 }
 
 function notesOn(jobs: readonly JobOfFile[]): string[] {
-  const named = (of: (job: JobOfFile) => boolean) => jobs.filter(of);
-  const unknown = named(({ series }) => series === null);
-  const incomplete = named(({ covered, wanted }) => (covered ?? 0) < (wanted ?? 0));
-  const idle = named(({ isScheduled, workers }) => isScheduled && workers === 0);
-  const others = named(({ otherVersionBy }) => otherVersionBy !== null);
-  const typed = (of: readonly JobOfFile[]) => of.map(({ path }) => typedJob(path)).join(' ');
+  const note = (of: (job: JobOfFile) => boolean, say: (names: string, many: number) => string) => {
+    const named = jobs.filter(of);
+    return named.length > 0 ? [say(named.map(({ path }) => typedJob(path)).join(' '), named.length)] : [];
+  };
   return [
     ...jobs.flatMap(({ late }) => late ?? []),
     ...jobs.flatMap(({ job, path, emptied }) =>
       emptied ? `Rows of ${job} are gone: ${describeEmptied(emptied, path)}` : [],
     ),
-    ...others.map(
-      ({ job, otherVersionBy }) =>
-        `Workers run another version of job ${job}, which ${otherVersionBy} has stored. The last worker to start, or to see its file change, wins.`,
+    ...jobs.flatMap(({ job, otherVersionBy }) =>
+      otherVersionBy === null
+        ? []
+        : `Workers run another version of job ${job}, which ${otherVersionBy} has stored. ` +
+          'The last worker to start, or to see its file change, wins.',
     ),
-    ...(incomplete.length > 0
-      ? [
-          `${count(incomplete.length, 'job lacks', 'jobs lack')} days of ${incomplete.length === 1 ? 'its period' : 'their periods'}. To load them: ${asTyped(`backfill ${typed(incomplete)}`)}`,
-        ]
-      : []),
-    ...(idle.length > 0
-      ? [
-          `No worker runs ${idle.map(({ job }) => job).join(', ')}, so nothing is loaded as scheduled. To run ${idle.length === 1 ? 'it' : 'them'}: ${asTyped('work')}`,
-        ]
-      : []),
-    ...(unknown.length > 0
-      ? [
-          `${count(unknown.length, 'job')} cannot be counted before ${asTyped('lookups')} has fetched the lists of the service.`,
-        ]
-      : []),
+    ...note(
+      ({ covered, wanted }) => (covered ?? 0) < (wanted ?? 0),
+      (names, many) =>
+        `${count(many, 'job lacks', 'jobs lack')} days. To load them: ${asTyped(`backfill ${names}`)}`,
+    ),
+    ...note(
+      ({ isScheduled, workers }) => isScheduled && workers === 0,
+      (names) =>
+        `No worker runs ${names}, so nothing is loaded as scheduled. To start one: ${asTyped('work')}`,
+    ),
+    ...note(
+      ({ series }) => series === null,
+      (_, many) => `${count(many, 'job')} cannot be counted yet. Run ${asTyped('lookups')}.`,
+    ),
   ];
 }

@@ -4,7 +4,7 @@ import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
-import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+import { type Moved, MoveFailed, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (move: Command) =>

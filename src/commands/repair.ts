@@ -127,13 +127,10 @@ function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun
 }
 
 async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {
-  const { from, to } = days;
   if (names.length > 0)
     throw new ConfigError('--rollups takes no job.', {
       hint: 'It computes the rollups of all series; --from and --to select days.',
     });
-  if (from !== undefined && to !== undefined && from > to)
-    throw new ConfigError(`--from ${from} is after --to ${to}.`, { hint: 'Swap them.' });
   await using warehouse = await openWarehouse(session);
   const rebuilt = await rebuildShown(session, warehouse.db, days);
   if (session.json) printJson(rebuilt);

@@ -1,5 +1,6 @@
 import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
+import { ConfigError } from '../errors.ts';
 import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
 import type { StatusLine } from '../terminal/status-line.ts';
@@ -23,6 +24,12 @@ export async function runCommand(
   { json = false, quiet = false, verbose = false }: GlobalOptions,
   { screen, stop }: { readonly screen?: StatusLine | undefined; readonly stop: AbortSignal },
 ): Promise<number> {
+  // Commander passes the options last.
+  const options = args.at(-1) as { readonly dryRun?: boolean; readonly from?: string; readonly to?: string };
+  if (options.from !== undefined && options.to !== undefined && options.from > options.to)
+    throw new ConfigError(`--from ${options.from} is after --to ${options.to}.`, {
+      hint: 'Swap them; both days are included.',
+    });
   const config = readConfig();
   const level = verbose ? 'debug' : quiet && config.logLevel === 'info' ? 'warn' : config.logLevel;
   const log = createLog({
@@ -42,14 +49,9 @@ export async function runCommand(
     clock: () => new Date(),
     stop,
     progress: quiet ? 'none' : (screen ?? 'lines'),
-    schemaUse: isDryRun(args) ? 'reads' : schemaUse,
+    schemaUse: options.dryRun ? 'reads' : schemaUse,
   };
   return await run(session, ...args).catch((error: unknown) => {
     throw namedDatabaseError(error);
   });
-}
-
-/** Commander passes the options last. */
-function isDryRun(args: readonly unknown[]): boolean {
-  return (args.at(-1) as { readonly dryRun?: boolean } | undefined)?.dryRun === true;
 }

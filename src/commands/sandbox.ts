@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { type SandboxOptions, settingsFrom, startSandbox, writeArchives } from '#sandbox';
 import { keepThisProcess, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';

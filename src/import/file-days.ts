@@ -122,10 +122,6 @@ export function statedDays(from: Day | undefined, to: Day | undefined): Days | u
     throw new ConfigError(`--${from ? 'to' : 'from'} is missing.`, {
       hint: 'Give both, the first and the last day that the files contain in full, or neither.',
     });
-  if (from > to)
-    throw new ConfigError(`--from ${from} is after --to ${to}.`, {
-      hint: 'Swap them; both days are included.',
-    });
   return { from, to };
 }
 

@@ -100,7 +100,7 @@ it('logs its progress every few seconds if there is no terminal, and not with --
       return 0;
     };
     const command = { define: () => {}, run, schemaUse: 'reads', isReadable: false } as const;
-    await runCommand(command, [], options, { stop: new AbortController().signal });
+    await runCommand(command, [{}], options, { stop: new AbortController().signal });
     return view!;
   };
   const { log, lines } = aLog();

@@ -137,7 +137,7 @@ describe('a part of a job', () => {
     a dimension that the feed does not have | --ticker A | gmsi-headlines, has no ticker
     days before its period | --from 2023-12-31 | 2024-01-01 to 2024-01-31, does not include 2023-12-31
     days after its period | --to 2024-02-01 | does not include 2024-02-01
-    days in the wrong order | --from 2024-01-09 --to 2024-01-08 | 2024-01-09, is after the last day
+    days in the wrong order | --from 2024-01-09 --to 2024-01-08 | --from 2024-01-09 is after --to 2024-01-08
     a day to come | --from 2199-01-01 | --from 2199-01-01 is after today
     all and one | --all | Name jobs, or use --all, but not both
   `)('6: %s ends with what is wrong, before any request', async (_, args, what) => {

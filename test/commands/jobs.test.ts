@@ -38,8 +38,8 @@ it('says how far each job is covered, and suggests the one that is not', async (
   // Complete is only what is complete: 31 of 61 days.
   expect(stdout).toMatch(/^part +gmsi-headlines +2024-01-31 +2024-03-31 +0 of 1 +50\.8%$/m);
   expect(stdout).toMatch(/^z .* 0 of 1 +0\.0% +no worker runs it$/m);
-  expect(stdout).toContain('2 jobs lack days of their periods. To load them: gmsi backfill part z\n');
-  expect(stdout).toMatch(/^No worker runs z, so nothing is loaded as scheduled\. To run it: gmsi work$/m);
+  expect(stdout).toContain('2 jobs lack days. To load them: gmsi backfill part z\n');
+  expect(stdout).toMatch(/^No worker runs z, so nothing is loaded as scheduled\. To start one: gmsi work$/m);
   expect(stdout).toMatch(/\nNext: gmsi plan part\n$/);
 
   const { jobs } = JSON.parse((await list('--json')).stdout);

@@ -1,4 +1,4 @@
-import { GmsiError } from '../../errors.ts';
+import { ConfigError, GmsiError } from '../../errors.ts';
 import { catalog } from '../../feeds/catalog.ts';
 import { worthAWarning } from '../../load/clocks.ts';
 import { adviceOnFields, describeFieldChanges } from '../../observe/alerts.ts';
@@ -32,16 +32,6 @@ export interface Finding {
   readonly fix?: string;
 }
 
-/** Something that works, but not well enough. */
-export class ToFix extends Error {
-  readonly hint: string;
-
-  constructor(found: string, hint: string) {
-    super(found);
-    this.hint = hint;
-  }
-}
-
 /** Something that cannot be checked now; the message says why. */
 export class NotChecked extends Error {}
 
@@ -57,7 +47,7 @@ export async function finding(check: string, look: () => Promise<Told> | Told): 
     if (error instanceof Error && error.name === 'AbortError') throw error;
     const found = error instanceof Error ? error.message : String(error);
     if (error instanceof NotChecked) return { check, ok: null, found: `not checked: ${found}` };
-    const fix = error instanceof GmsiError || error instanceof ToFix ? error.hint : undefined;
+    const fix = error instanceof GmsiError ? error.hint : undefined;
     const name = error instanceof KeyRefused ? 'key' : check;
     return { check: name, ok: false, found, ...(fix && { fix }) };
   }
@@ -111,13 +101,14 @@ async function schema(db: Warehouse): Promise<string> {
   if (waiting === 0) return 'current';
   const found = `${waiting} of ${migrations.length} migrations are not applied yet`;
   if (may_migrate) return `${found}: the next load does it`;
-  throw new ToFix(`${found}, and the user does not own it`, `As ${owner}: gmsi migrate`);
+  throw new ConfigError(`${found}, and the user does not own it`, { hint: `As ${owner}: gmsi migrate` });
 }
 
 async function privileges(db: Warehouse): Promise<string> {
   const missing = await missingPrivileges(db);
   if (missing.length === 0) {
-    if (await isReadOnly(db)) throw new ToFix('enough, but the warehouse can only be read', takesNoWrites);
+    if (await isReadOnly(db))
+      throw new ConfigError('enough, but the warehouse can only be read', { hint: takesNoWrites });
     return 'enough to load';
   }
   const { user, database, owner, loader_role } = await readStanding(db);
@@ -125,14 +116,14 @@ async function privileges(db: Warehouse): Promise<string> {
   const grant = `grant gmsi_loader to ${user};`;
   if (owner === null) {
     const fix = `As the owner of the database: grant create on database ${database} to ${user};`;
-    throw new ToFix(found, `${fix} Or let the owner run gmsi migrate, and then: ${grant}`);
+    throw new ConfigError(found, { hint: `${fix} Or let the owner run gmsi migrate, and then: ${grant}` });
   }
   const fixes = {
     'not granted': `As ${owner}: ${grant} (or to read only: grant gmsi_reader to ${user};)`,
     granted: `As ${owner}: gmsi migrate, which grants gmsi_loader what it lacks.`,
     missing: `As ${owner}, who must be allowed to create roles: gmsi migrate. Then: ${grant}`,
   };
-  throw new ToFix(found, fixes[loader_role]);
+  throw new ConfigError(found, { hint: fixes[loader_role] });
 }
 
 async function logins(db: Warehouse): Promise<Told> {
@@ -147,10 +138,9 @@ async function logins(db: Warehouse): Promise<Told> {
 async function clock(db: Warehouse): Promise<string> {
   const seconds = await clockDifference(db);
   if (Math.abs(seconds) * 1000 > worthAWarning)
-    throw new ToFix(
-      `this machine is ${Math.round(seconds)} s off the warehouse's clock`,
-      "Set both clocks by NTP: when rows were loaded and changed is by the database's.",
-    );
+    throw new ConfigError(`this machine is ${Math.round(seconds)} s off the warehouse's clock`, {
+      hint: "Set both clocks by NTP: when rows were loaded and changed is by the database's.",
+    });
   return `within ${Math.max(1, Math.ceil(Math.abs(seconds)))} s of the warehouse`;
 }
 

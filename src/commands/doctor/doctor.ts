@@ -42,7 +42,6 @@ import {
   finding,
   NotChecked,
   probeAsJson,
-  ToFix,
   warehouseChecks,
 } from './doctor-report.ts';
 import { lookAtSafety } from './safety.ts';
@@ -188,9 +187,11 @@ async function readItsDescription(
 function checkClockOf({ serviceTime }: Client): void {
   const seconds = serviceTime ? Math.round(aheadBy(serviceTime, new Date()) / 1000) : 0;
   if (Math.abs(seconds) * 1000 <= worthAWarning) return;
-  throw new ToFix(
+  throw new ConfigError(
     `answers and accepts the key, but its clock is ${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'} this machine's`,
-    'Set the clock of this machine by NTP: if the clocks are over an hour apart, no load counts a day as covered.',
+    {
+      hint: 'Set the clock of this machine by NTP: if the clocks are over an hour apart, no load counts a day as covered.',
+    },
   );
 }
 
