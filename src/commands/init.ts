@@ -64,7 +64,7 @@ export async function initCommand(session: Session): Promise<number> {
   try {
     const { lookups, isSandbox } = await connected(session, written);
     const name = await firstJob(session, lookups, written);
-    if (!isSandbox) log.info(besideBar(archives));
+    if (!isSandbox) say('info', archives);
     const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
     outro(`${first} ${asTyped(name === undefined ? 'status' : `plan ${name}`)}`);
     return exitCodes.done;
@@ -79,11 +79,13 @@ export async function initCommand(session: Session): Promise<number> {
   }
 }
 
-const archives = `Do you have the vendor's bulk archives? They load without a request: ${asTyped('import <folder>')}\nThe job then loads only what they lack.`;
+const archives =
+  `Do you have the vendor's bulk archives? They load without a request: ${asTyped('import <folder>')}\n` +
+  'The job then loads only what they lack.';
 
-/** Breaks a text between words, to the right of the bar before it; clack itself would break words. */
-function besideBar(text: string): string {
-  return wrapped(text, output.columns - 3);
+/** Prints a text to the right of the bar before it, broken between words; clack itself would break words. */
+function say(kind: 'info' | 'success' | 'warn' | 'error', text: string): void {
+  log[kind](wrapped(text, output.columns - 3));
 }
 
 /** Ctrl-C or Escape instead of an answer. */
@@ -104,10 +106,10 @@ async function connected({ config, ...session }: Session, written: string[]) {
     const result = await tryOut({ config, ...session }, answers, isSandbox);
     if ('lookups' in result) {
       if (service ?? database) await save(answers, written);
-      else log.success(besideBar(`${address} and ${result.warehouse} work. To use others, change .env.`));
+      else say('success', `${address} and ${result.warehouse} work. To use others, change .env.`);
       return { lookups: result.lookups, isSandbox };
     }
-    log.error(besideBar(withoutMarks(explain(result.error, false).trimEnd())));
+    say('error', withoutMarks(explain(result.error, false).trimEnd()));
     if (result.isOf === 'warehouse') database = await askForDatabase();
     else service = await askForService(isSandbox ? undefined : address);
   }
@@ -117,18 +119,15 @@ async function save(answers: Readonly<Record<string, string | undefined>>, writt
   const file = await writeDotenv(process.cwd(), answers);
   written.push('.env');
   for (const name of overruled(answers))
-    log.warn(
-      besideBar(
-        `${name} is also set in the environment, which takes precedence over ${file}: unset it there.`,
-      ),
+    say(
+      'warn',
+      `${name} is also set in the environment, which takes precedence over ${file}: unset it there.`,
     );
   const { isIgnored, isChanged } = await ignoreInGit(process.cwd(), ['.env', '.gmsi']);
   if (isChanged) written.push('.gitignore');
-  log.success(
-    besideBar(
-      `Service and warehouse work. Saved to ${file}, which contains ${answers.GMSI_API_KEY === sandbox.GMSI_API_KEY ? "the sandbox's address and key" : 'your key'}${isIgnored ? '; .gitignore keeps it out of git' : ''}.`,
-    ),
-  );
+  const what = answers.GMSI_API_KEY === sandbox.GMSI_API_KEY ? "the sandbox's address and key" : 'your key';
+  const kept = isIgnored ? '; .gitignore keeps it out of git' : '';
+  say('success', `Service and warehouse work. Saved to ${file}, which contains ${what}${kept}.`);
 }
 
 type ServiceAnswers = Readonly<Record<'GMSI_BASE_URL' | 'GMSI_API_KEY', string>>;
@@ -287,7 +286,7 @@ async function firstJob(
   await writeFile(pathOf(name), head + stringify(withReserve), { flag: 'wx' });
   written.push(pathOf(name));
   const kept = reserve === undefined ? '' : ` Backfills leave ${number(reserve)} requests a month to syncs.`;
-  log.success(besideBar(`Saved to ${pathOf(name)}.${kept}`));
+  say('success', `Saved to ${pathOf(name)}.${kept}`);
   return name;
 }
 

@@ -217,35 +217,39 @@ function reasonOf({ outcome, error }: LoadSummary): string[] {
   return error && outcome !== 'interrupted' ? [explain(error, false).trimEnd()] : [];
 }
 
-function advice({ job, windows, outcome, error }: LoadSummary): string[] {
-  const lines: string[] = [];
-  if (outcome === 'incomplete' && windows.failed > 0 && kindOf(error) !== 'job') {
-    lines.push(
-      `Run it again to load the failed windows. Why they failed: ${asTyped(`status ${typedJob(job.path)}`)}`,
-    );
-  }
-  if (windows.refused > 0) {
-    lines.push(
-      `${count(windows.refused, 'window')} of this job ${windows.refused === 1 ? 'was' : 'were'} refused, or skipped because younger ones of the same series were. Why: ${asTyped(`status ${typedJob(job.path)}`)}\n` +
-        `Each run requests at most ${askedAgain} of them again. To request all: ${asTyped(`backfill ${typedJob(job.path)} --retry-refused`)}\n` +
-        `If the days are too old, set history_limit in the job file. To find it: ${asTyped('doctor --probe')}`,
-    );
-  }
-  return lines;
+function advice({ job, windows: { failed, refused }, outcome, error }: LoadSummary): string[] {
+  const name = typedJob(job.path);
+  const retry =
+    outcome === 'incomplete' && failed > 0 && kindOf(error) !== 'job'
+      ? [`Run it again to load the failed windows. Why they failed: ${asTyped(`status ${name}`)}`]
+      : [];
+  if (refused === 0) return retry;
+  const were = count(refused, 'window of this job was', 'windows of this job were');
+  return [
+    ...retry,
+    `${were} refused, or skipped because younger ones of the same series were. Why: ${asTyped(`status ${name}`)}\n` +
+      `Each run requests at most ${askedAgain} of them again. To request all: ${asTyped(`backfill ${name} --retry-refused`)}\n` +
+      `If the days are too old, set history_limit in the job file. To find it: ${asTyped('doctor --probe')}`,
+  ];
 }
 
 function describeNothingToDo(summary: LoadSummary): string {
   const { job, live, totals, budget, scope, historyLimit, emptied } = summary;
   const spent =
     totals.requests === 0 ? 'no request was sent' : `${count(totals.requests, 'request')} sent for lookups`;
-  const used = `${ofLimit(budget.used, budget.limit)} used this month`;
   const limit = describeHistoryLimit(historyLimit);
   // A sync does not look for missing days of a period that is over.
   const ofPeriod = live
     ? 'nothing to sync, because its period is over'
     : `everything is covered${emptied ? ', but rows are gone' : ''}`;
   const what = historyLimit && !scope ? 'nothing to request' : ofPeriod;
-  return `${styled('bold', `${job.name}:`)} ${what}, ${spent} (${used})\n${limit ? `history limit ${limit}\n` : ''}${emptied ? `rows gone: ${describeEmptied(emptied, job.path)}\n` : ''}`;
+  const used = `${ofLimit(budget.used, budget.limit)} used this month`;
+  return [
+    `${styled('bold', `${job.name}:`)} ${what}, ${spent} (${used})`,
+    ...(limit ? [`history limit ${limit}`] : []),
+    ...(emptied ? [`rows gone: ${describeEmptied(emptied, job.path)}`] : []),
+    '',
+  ].join('\n');
 }
 
 function windowsByState({ totals, windows }: LoadSummary): string {
@@ -262,7 +266,8 @@ function windowsByState({ totals, windows }: LoadSummary): string {
 function missingDays({ job, completeness, outcome }: LoadSummary): string | null {
   if (!completeness || !lacksDays(completeness)) return null;
   const { from, to, complete, series, covered, wanted } = completeness;
-  const said = `${number(wanted - covered)} of ${number(wanted)} days of the job from ${from} to ${to}; ${number(complete)} of ${number(series)} series are complete`;
+  const days = `${number(wanted - covered)} of ${number(wanted)} days of the job from ${from} to ${to}`;
+  const said = `${days}; ${number(complete)} of ${number(series)} series are complete`;
   return outcome === 'done' ? `${said}. To load them: ${asTyped(`backfill ${typedJob(job.path)}`)}` : said;
 }
 

@@ -183,7 +183,8 @@ function describe(session: Session, planned: PlannedJob): string {
     [
       'refused',
       f.openWindows.refused > 0
-        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; a load requests at most ${askedAgain} again (all with --retry-refused)`
+        ? `${count(f.openWindows.refused, 'window')}, refused by the service or older than those; ` +
+          `a load requests at most ${askedAgain} again (all with --retry-refused)`
         : undefined,
     ],
     ['rows gone', planned.emptied && describeEmptied(planned.emptied, job.path)],
@@ -248,11 +249,11 @@ function isGiven(text: string): boolean {
 
 function describeReading(endDate: ReadingInForce): string {
   if (endDate.contradicted !== null) return contradiction(endDate);
+  if (endDate.by === 'nobody')
+    return `unknown, so each window requests one extra day; to find out: ${asTyped('doctor --probe')}`;
   const said = endDate.by === 'probe' ? 'as a probe has learned' : 'as the job says';
-  if (endDate.reading === 'ignored') return `ignored, ${said}: each series is one window up to today`;
-  if (endDate.by === 'probe') return `${endDate.reading}, as a probe has learned`;
-  if (endDate.by === 'job') return `${endDate.reading}, as the job says`;
-  return `unknown, so each window requests one extra day; to find out: ${asTyped('doctor --probe')}`;
+  const effect = endDate.reading === 'ignored' ? ': each series is one window up to today' : '';
+  return `${endDate.reading}, ${said}${effect}`;
 }
 
 /** Returns `6 countries × 4 topics × 2 variants, COMBINED`, for example. */

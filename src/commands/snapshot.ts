@@ -46,11 +46,7 @@ export async function snapshotCommand(
     const moments = await readMoments(db);
     if (session.json) printJson({ moments });
     else
-      print(
-        moments.length === 0
-          ? `No moment has a name yet: ${asTyped('snapshot <name>')} names one.\n`
-          : `${listed(moments)}\n`,
-      );
+      print(`${listed(moments) || `No moment has a name yet: ${asTyped('snapshot <name>')} names one.`}\n`);
     return exitCodes.done;
   }
   if (remove) {

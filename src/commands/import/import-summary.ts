@@ -9,40 +9,21 @@ import { describeRejected } from '../load-summary.ts';
 const shown = 20;
 
 /**
- * The result of an import for a person.
+ * Describes the result of an import for a person.
  * @param stated the days that the user has stated
  */
 export function describeImport(result: ImportResult, stated: Days | undefined, now: Date): string {
-  const {
-    loads,
-    loaded,
-    loadedBefore,
-    refused,
-    superseded,
-    ignored,
-    outside,
-    covered,
-    withoutDays,
-    seconds,
-  } = result;
+  const { loads, loaded, loadedBefore, refused, outcome, outside, covered, withoutDays, seconds } = result;
   const sum = (name: 'records' | 'rows_inserted' | 'rows_changed' | 'records_rejected') =>
     loads.reduce((total, { totals }) => total + totals[name], 0);
-  const [records, fresh, changed, rejected] = [
-    sum('records'),
-    sum('rows_inserted'),
-    sum('rows_changed'),
-    sum('records_rejected'),
-  ] as [number, number, number, number];
+  const records = sum('records');
+  const rejected = sum('records_rejected');
+  const [fresh, changed] = [sum('rows_inserted'), sum('rows_changed')];
   const lines = facts([
     ['feed', loads.map(({ feed }) => feed).join(', ')],
     ['files', counts([loaded, 'loaded'], [loadedBefore, 'loaded before'], [refused.length, 'refused'])],
-    [
-      'older',
-      superseded.length > 0
-        ? `${count(superseded.length, 'archive')} skipped: a newer version is there`
-        : null,
-    ],
-    ['ignored', ignored.length > 0 ? `${count(ignored.length, 'file')} without records by name` : null],
+    ['older', some(result.superseded.length, 'archive', 'skipped: a newer version is there')],
+    ['ignored', some(result.ignored.length, 'file', 'without records by name')],
     ['requests', 0],
     ['records', records],
     [
@@ -57,9 +38,7 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     ['absent', describeAbsent(result)],
     [
       'other days',
-      outside > 0
-        ? `${count(outside, 'record')} of other days than --from and --to, or the file's name, say; loaded`
-        : null,
+      some(outside, 'record', "of other days than --from and --to, or the file's name, say; loaded"),
     ],
     [
       'covered',
@@ -74,26 +53,31 @@ export function describeImport(result: ImportResult, stated: Days | undefined, n
     ['recent days', recentOf(stated, now)],
     ['time', `${duration(seconds)}, ${number(Math.round(records / seconds))} records/s`],
   ]);
-  const more =
-    refused.length > shown ? [`and ${number(refused.length - shown)} more (--json lists all)`] : [];
   const refusals = refused
     .slice(0, shown)
     .map(({ name, line, why }) =>
       oneLine(`refused: ${name}${line === null ? '' : `, line ${number(line)}`}: ${why}`),
     );
-  const repair =
-    refused.length > 0
-      ? [
-          'A refused file leaves its series uncovered, or every series if it is not known whose records it has. Repair the file or leave it out, and run it again; nothing is loaded twice.',
-        ]
-      : [];
-  const days =
-    covered.series === 0 && withoutDays > 0 && result.outcome === 'done'
-      ? [
-          'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: nothing is loaded twice.',
-        ]
-      : [];
-  return `${[headline(result), lines, [...refusals, ...more].join('\n'), ...repair, ...days].filter(Boolean).join('\n\n')}\n${result.outcome === 'done' ? nextStep('status') : ''}`;
+  if (refused.length > shown) refusals.push(`and ${number(refused.length - shown)} more (--json lists all)`);
+  const blocks = [
+    headline(result),
+    lines,
+    refusals.join('\n'),
+    refused.length > 0 && repairRefused,
+    covered.series === 0 && withoutDays > 0 && outcome === 'done' && stateDays,
+  ];
+  return `${blocks.filter(Boolean).join('\n\n')}\n${outcome === 'done' ? nextStep('status') : ''}`;
+}
+
+const repairRefused =
+  'A refused file leaves its series uncovered, or every series if it is not known whose records it has. ' +
+  'Repair the file or leave it out, and run it again; nothing is loaded twice.';
+const stateDays =
+  'A backfill requests these days again. If the files contain all records of some days, run it again with --from and --to: ' +
+  'nothing is loaded twice.';
+
+function some(many: number, what: string, about: string): string | null {
+  return many > 0 ? `${count(many, what)} ${about}` : null;
 }
 
 /** Describes columns of which no record of a file has a field: `url, source (in 1 file)`. */
