@@ -13,7 +13,7 @@ import { firstUnsettledDay } from '../plan/days.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { print, printJson } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
-import { count, daysFrom, nextStep, sayingAsTyped, table } from '../terminal/table.ts';
+import { count, daysFrom, nextStep, sayingAsTyped, table, tableOf } from '../terminal/table.ts';
 import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -123,15 +123,12 @@ function describe({ job, scope, results }: Report): string {
     .map((result) => [result, results.filter((one) => one.result === result).length] as const)
     .filter(([, many]) => many > 0)
     .map(([result, many]) => `${many} ${result}`);
-  const overview = table(
-    ['check', 'result', 'findings', ''],
-    results.map(({ check, result, findings, reason }) => [
-      check.name,
-      { style: styleOf[result], text: result },
-      findings || null,
-      reason ?? check.title,
-    ]),
-  );
+  const overview = tableOf(results, {
+    check: ({ check }) => check.name,
+    result: ({ result }) => ({ style: styleOf[result], text: result }),
+    findings: ({ findings }) => findings || null,
+    '': ({ check, reason }) => reason ?? check.title,
+  });
   return [
     `Job ${job.name}: ${count(seriesIn(scope), 'series', 'series')}, ${daysFrom(scope.from, scope.to)}`,
     overview,

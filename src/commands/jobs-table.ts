@@ -4,7 +4,16 @@ import type { Job } from '../config/job.ts';
 import type { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
-import { asTyped, type Cell, count, minute, number, share, table } from '../terminal/table.ts';
+import {
+  asTyped,
+  type Cell,
+  type Columns,
+  count,
+  minute,
+  number,
+  share,
+  tableOf,
+} from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type EmptiedDays, emptiedDays } from '../warehouse/questions/emptied.ts';
 import { describeEmptied } from './load-summary.ts';
@@ -40,22 +49,20 @@ export async function listJobs(session: Session, db: Warehouse, jobs: readonly J
 
 /** Describes jobs: how far each is loaded, who runs it and when; then what is missing or late, and the command that loads it. */
 export function describeJobs(jobs: readonly JobOfFile[]): string {
-  const rows = jobs.map((one): Cell[] => {
-    const { job, feed, from, to, series, complete, covered, wanted } = one;
-    return [
-      job,
-      feed,
-      from,
-      to,
+  const columns: Columns<JobOfFile> = {
+    job: 'job',
+    feed: 'feed',
+    from: 'from',
+    to: 'to',
+    'series complete': ({ series, complete }) =>
       series === null || complete === null ? '' : `${number(complete)} of ${number(series)}`,
+    'days loaded': ({ covered, wanted }) =>
       covered === null || wanted === null
         ? ''
         : { text: share(covered, wanted), style: covered === wanted ? 'green' : 'yellow' },
-      nextRunOf(one),
-    ];
-  });
-  const head = ['job', 'feed', 'from', 'to', 'series complete', 'days loaded', 'next run (UTC)'];
-  const shown = table(head, rows, { least: ['feed', 'from', 'to', 'series complete'] });
+    'next run (UTC)': nextRunOf,
+  };
+  const shown = tableOf(jobs, columns, { least: ['feed', 'from', 'to', 'series complete'] });
   return [shown, ...notesOn(jobs)].join('\n\n');
 }
 

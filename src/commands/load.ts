@@ -29,7 +29,7 @@ import { capRequests, type Permits } from '../service/permits.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
 import { showProgress } from '../terminal/progress.ts';
-import { asTyped, count, table } from '../terminal/table.ts';
+import { asTyped, count, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { emptiedDays } from '../warehouse/questions/emptied.ts';
@@ -68,16 +68,9 @@ const defineBackfill = (backfill: Command) =>
     )
     .option(...acceptRetractions)
     .addOption(
-      new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts([
-        'maxRequests',
-        'acceptRetractions',
-        'reason',
-        'from',
-        'to',
-        'country',
-        'topic',
-        'ticker',
-      ]),
+      new Option('--enqueue', 'queue whole jobs for gmsi work, and return at once').conflicts(
+        'maxRequests acceptRetractions reason from to country topic ticker'.split(' '),
+      ),
     )
     .option(...reason)
     .addHelpText(
@@ -325,19 +318,21 @@ async function enqueue(
 function describe(
   enqueued: readonly (Awaited<ReturnType<typeof enqueue>> & { readonly workers: number })[],
 ): string {
-  const rows = enqueued.map(({ job, windows, workers }) => [
-    job,
-    windows === 0 ? 'nothing to do' : 'queued',
-    windows,
-    workers === 0 ? 'no worker runs it' : count(workers, 'worker runs it', 'workers run it'),
-  ]);
+  const queued = tableOf(enqueued, {
+    job: 'job',
+    state: ({ windows }) => (windows === 0 ? 'nothing to do' : 'queued'),
+    'windows to drain': 'windows',
+    workers: ({ workers }) =>
+      workers === 0 ? 'no worker runs it' : count(workers, 'worker runs it', 'workers run it'),
+  });
   const isIdle = enqueued.some(({ windows, workers }) => windows > 0 && workers === 0);
   const next = isIdle
-    ? `A worker runs the jobs of its folder, or those that it names; without job files, every stored job. Start one with ${asTyped('work')}.`
+    ? 'A worker runs the jobs of its folder, or those that it names; without job files, every stored job. ' +
+      `Start one with ${asTyped('work')}.`
     : `Watch the jobs: ${asTyped('serve')}`;
   const limits = enqueued.flatMap(({ job, historyLimit }) => {
     const limit = describeHistoryLimit(historyLimit ?? undefined);
     return limit ? [`${job}: history limit ${limit}\n`] : [];
   });
-  return `${table(['job', 'state', 'windows to drain', 'workers'], rows)}\n\n${limits.join('')}${next}\n`;
+  return `${queued}\n\n${limits.join('')}${next}\n`;
 }

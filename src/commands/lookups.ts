@@ -5,7 +5,7 @@ import { exitCodes } from '../exit.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
-import { count, nextStep, table } from '../terminal/table.ts';
+import { count, nextStep, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
@@ -81,12 +81,9 @@ function describe(lookups: StoredLookups, words: string | undefined, requests: n
   const { countries, topics, tickers, sources, languages } = lookups;
   const ofAssets = Object.entries({ ticker: tickers, source: sources, language: languages });
   const listed = [
-    codes('country', countries),
-    table(
-      ['topic', 'category'],
-      topics.map(({ name, category }) => [name, category]),
-    ),
-    ...ofAssets.map(([what, rows]) => codes(what, rows)),
+    tableOf(countries, { country: 'code', name: 'name' }),
+    tableOf(topics, { topic: 'name', category: 'category' }),
+    ...ofAssets.map(([what, rows]) => tableOf(rows, { [what]: 'code', name: 'name' })),
   ].filter((text) => text !== '');
   const counts = [
     count(countries.length, 'country', 'countries'),
@@ -97,11 +94,4 @@ function describe(lookups: StoredLookups, words: string | undefined, requests: n
   if (listed.length === 0) return `No name in the lists contains "${words}"${spent}.\n`;
   if (words !== undefined) return `${listed.join('\n\n')}\n`;
   return `${listed.join('\n\n')}\n\n${counts.join(', ')}${spent}\n${nextStep('status')}`;
-}
-
-function codes(head: string, rows: readonly { code: string; name: string | null }[]): string {
-  return table(
-    [head, 'name'],
-    rows.map(({ code, name }) => [code, name]),
-  );
 }

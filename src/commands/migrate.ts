@@ -1,7 +1,7 @@
 import { openWarehouse, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { nextStep, table } from '../terminal/table.ts';
+import { nextStep, tableOf } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
@@ -48,12 +48,8 @@ export async function migrateCommand(
     return 0;
   }
   if (what === 'status') {
-    print(
-      `${table(
-        ['migration', 'applied'],
-        migrations.map((row) => [row.name, row.applied_at ?? 'not yet']),
-      )}\n`,
-    );
+    const applied = ({ applied_at }: (typeof migrations)[number]) => applied_at ?? 'not yet';
+    print(`${tableOf(migrations, { migration: 'name', applied })}\n`);
   } else {
     const did =
       lacked.length > 0
@@ -69,7 +65,8 @@ function rolesScript(missing: readonly string[]): string {
   if (missing.length === 0) return '';
   const script = missing.map((name) => `  create role ${name} nologin;`).join('\n');
   return `
-You may not create roles. To have users who only load, or only read, let a user who may create roles run this, and run gmsi migrate again:
+You may not create roles. To have users who only load, or only read, let a user who may create roles run this,
+and run gmsi migrate again:
 
 ${script}
 `;

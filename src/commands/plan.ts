@@ -29,7 +29,7 @@ import {
   minute,
   nextStep,
   number,
-  table,
+  tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { emptiedDays } from '../warehouse/questions/emptied.ts';
@@ -299,8 +299,8 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
     ],
   ]);
   if (choices.length === 0) return lines;
-  const rows = choices.map(({ change, requests, saves }) => [change, requests, saves]);
-  return `${lines}\n\n${table(['to save requests', 'requests', 'saves'], rows)}`;
+  const cheaper = tableOf(choices, { 'to save requests': 'change', requests: 'requests', saves: 'saves' });
+  return `${lines}\n\n${cheaper}`;
 }
 
 function againstBudget(requests: number, perMonth: number, days: number): string {

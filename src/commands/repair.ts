@@ -9,7 +9,7 @@ import { wantedByJobs } from '../plan/wanted-days.ts';
 import { day } from '../terminal/arguments.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
-import { count, table } from '../terminal/table.ts';
+import { count, table, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import type { Day } from '../warehouse/database.ts';
 import { type Failures, failuresByCause } from '../warehouse/questions/coverage.ts';
@@ -17,6 +17,7 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
 import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { failureColumns } from './status.ts';
 
 const define = (repair: Command) =>
   repair
@@ -108,22 +109,10 @@ async function repairWindows(session: Session, names: readonly string[], dryRun:
 
 function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun: boolean): string {
   if (unwanted.length + deleted === 0) return 'Every failed or refused window is wanted by a job.';
-  const head = ['feed', 'job', 'state', 'windows', 'series', 'such as', 'from', 'to', 'cause'];
-  const rows = unwanted.map((one) => [
-    one.feed,
-    one.job,
-    one.state,
-    one.windows,
-    one.series,
-    one.example,
-    one.first_day,
-    one.last_day,
-    one.cause,
-  ]);
   const end = dryRun
     ? 'Nothing was changed (--dry-run).'
     : `${count(deleted, 'window')} deleted that no job wants. Rows that they had loaded stay.`;
-  return `${table(head, rows, { least: ['feed', 'series'] })}\n\n${end}`;
+  return `${tableOf(unwanted, failureColumns, { least: ['feed', 'series'] })}\n\n${end}`;
 }
 
 async function repairRollups(session: Session, names: readonly string[], days: Days): Promise<number> {
@@ -202,21 +191,19 @@ function describe(results: readonly (RepairResult & { job: string })[], dryRun: 
   const isInterrupted = results.some(({ outcome }) => outcome === 'interrupted');
   if (repaired.length === 0 && !isInterrupted)
     return 'Nothing to repair: no record is rejected, and no field in extra belongs in a column.\n';
-  const head = ['feed', 'job', 'rejected', 'now rows', 'superseded', 'rows filled', 'left alone'];
-  const rows = repaired.map((one) => [
-    one.feed,
-    one.job,
-    one.records,
-    one.rows,
-    one.superseded,
-    one.rowsFilled,
-    one.rowsOfAnotherIdentity,
-  ]);
   const reasons = repaired.flatMap(({ feed, stillRejected }) =>
     Object.entries(stillRejected).map(([reason, many]) => [feed, reason, many]),
   );
   const blocks = [
-    table(head, rows),
+    tableOf(repaired, {
+      feed: 'feed',
+      job: 'job',
+      rejected: 'records',
+      'now rows': 'rows',
+      superseded: 'superseded',
+      'rows filled': 'rowsFilled',
+      'left alone': 'rowsOfAnotherIdentity',
+    }),
     table(['feed', 'still rejected', 'records'], reasons),
     dryRun ? 'Nothing was changed (--dry-run).' : '',
     isInterrupted ? 'Interrupted; run it again for the rest.' : '',

@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { knownNames } from '../nearest.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { asTyped, table } from '../terminal/table.ts';
+import { asTyped, tableOf } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import {
   forgetMoment,
@@ -79,11 +79,10 @@ export function unknownMoment(name: string, moments: readonly NamedMoment[]): Co
 }
 
 function listed(moments: readonly NamedMoment[]): string {
-  const rows = moments.map(({ name, at, note, taken_at }) => [
-    name,
-    at,
-    taken_at.toISOString().slice(0, 10),
-    note,
-  ]);
-  return table(['name', 'moment (UTC)', 'taken', 'note'], rows);
+  return tableOf(moments, {
+    name: 'name',
+    'moment (UTC)': 'at',
+    taken: ({ taken_at }) => taken_at.toISOString().slice(0, 10),
+    note: 'note',
+  });
 }

@@ -7,7 +7,7 @@ import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { asTyped, count, daysFrom, table } from '../terminal/table.ts';
+import { asTyped, count, daysFrom, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type UncoveredDays, uncoveredDays } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
@@ -65,14 +65,18 @@ function describe({ job, period, missing }: Awaited<ReturnType<typeof missingDay
   if (!period) return unknownSeries(job);
   const title = `Job ${job}, ${daysFrom(period.from, period.to)}`;
   if (missing.length === 0) return `${title}: every day is covered`;
-  const rows = missing.map((one) => [
-    [one.country, one.topic, one.ticker, one.variant].filter((part) => part !== '').join(' ') || job,
-    one.from,
-    one.to,
-    one.days,
-    one.cause === null ? reasons[one.state] : `${reasons[one.state]}: ${one.cause}`,
-    one.command,
-  ]);
-  const head = ['series', 'missing from', 'to', 'days', 'because', 'to load them'];
-  return `${title}: ${count(missing.length, 'range')} missing (also in gmsi.coverage_gaps)\n${table(head, rows, { least: ['days'] })}`;
+  const shown = tableOf(
+    missing,
+    {
+      series: ({ country, topic, ticker, variant }) =>
+        [country, topic, ticker, variant].filter(Boolean).join(' ') || job,
+      'missing from': 'from',
+      to: 'to',
+      days: 'days',
+      because: ({ state, cause }) => (cause === null ? reasons[state] : `${reasons[state]}: ${cause}`),
+      'to load them': 'command',
+    },
+    { least: ['days'] },
+  );
+  return `${title}: ${count(missing.length, 'range')} missing (also in gmsi.coverage_gaps)\n${shown}`;
 }

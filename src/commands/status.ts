@@ -10,7 +10,7 @@ import { countedAs, monthOf } from '../service/budget.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
 import {
   asTyped,
-  type Cell,
+  type Columns,
   count,
   daysFrom,
   facts,
@@ -19,7 +19,7 @@ import {
   number,
   ofLimit,
   share,
-  table,
+  tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type LoadedFeed, loadedFeeds } from '../warehouse/questions/contents.ts';
@@ -192,9 +192,6 @@ async function detailsOf(session: Session, db: Warehouse, job: Job) {
   return { shown, scope };
 }
 
-/** A property of each row, or what a function makes of it, by the heads of the columns. */
-type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
-
 const coverageColumns: Columns<LoadedFeed> = {
   feed: 'feed',
   'match type': 'match_type',
@@ -208,7 +205,8 @@ const windowColumns: Columns<WindowCount> = {
   windows: 'windows',
   'half drained': ({ half_drained }) => half_drained || null,
 };
-const failureColumns: Columns<Failures> = {
+/** Also of `gmsi repair --windows`. */
+export const failureColumns: Columns<Failures> = {
   state: 'state',
   windows: 'windows',
   job: 'job',
@@ -263,10 +261,7 @@ const retry = `To retry them: ${asTyped('backfill <job>')}\nTo retry all refused
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
-  const cells = rows.map((row) =>
-    Object.values(columns).map((cell) => (typeof cell === 'function' ? cell(row) : (row[cell] as Cell))),
-  );
-  return `${title}\n${table(Object.keys(columns), cells, { least })}`;
+  return `${title}\n${tableOf(rows, columns, { least })}`;
 }
 
 function describeJob(status: JobReport): string {
@@ -314,13 +309,7 @@ function describeJob(status: JobReport): string {
     ]),
   ];
   if (gaps.length > 0) {
-    lines.push(
-      '',
-      table(
-        ['missing from', 'to', 'series', 'example'],
-        gaps.map((gap) => [gap.from, gap.to, gap.series, gap.example]),
-      ),
-    );
+    lines.push('', tableOf(gaps, { 'missing from': 'from', to: 'to', series: 'series', example: 'example' }));
     if (gaps.length === most.gaps) lines.push(`(the ${count(most.gaps, 'range')} that most series miss)`);
   }
   return lines.join('\n');

@@ -5,7 +5,7 @@ import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
-import { count, table } from '../terminal/table.ts';
+import { count, tableOf } from '../terminal/table.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
 export const validate = gmsiCommand(
@@ -34,9 +34,9 @@ export async function validateCommand(session: Session, names: readonly string[]
       broken: broken.map(({ path, error }) => ({ path, message: error.message })),
     });
   } else {
-    const rows = jobs.map(({ path, feed }) => [path, feed, describeFeed(feedNamed(feed))]);
-    const overview = table(['job file', 'feed', ''], rows, { least: ['feed'] });
-    const valid = rows.length > 0 ? `${overview}\n\n` : '';
+    const about = ({ feed }: (typeof jobs)[number]) => describeFeed(feedNamed(feed));
+    const overview = tableOf(jobs, { 'job file': 'path', feed: 'feed', '': about }, { least: ['feed'] });
+    const valid = overview && `${overview}\n\n`;
     const problems = broken.map(({ error }) => `${error.message}\n\n`).join('');
     print(`${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`);
   }

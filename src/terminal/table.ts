@@ -56,6 +56,21 @@ export function table(
   return lines.join('\n');
 }
 
+/** A property of each row, or what a function makes of it, by the heads of the columns. */
+export type Columns<Row> = Readonly<Record<string, keyof Row | ((row: Row) => Cell)>>;
+
+/** Aligns rows in columns, as `table` does. */
+export function tableOf<Row>(
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  options: Parameters<typeof table>[2] = {},
+): string {
+  const cellOf = (row: Row, cell: Columns<Row>[string]) =>
+    typeof cell === 'function' ? cell(row) : (row[cell] as Cell);
+  const cells = rows.map((row) => Object.values(columns).map((cell) => cellOf(row, cell)));
+  return table(Object.keys(columns), cells, options);
+}
+
 function columnOf(name: string, rows: readonly (readonly Cell[])[], at: number): Column[] {
   const cells = rows.map((row) => row[at] ?? null);
   if (cells.every((cell) => cell === null || cell === '')) return [];
