@@ -158,11 +158,13 @@ export async function openWarehouseAt(
   });
 }
 
-/** Refuses if the embedded server has no data, before a command that only reads would make an empty one in the wrong folder. */
+/** Refuses if the embedded server has no data: a command that only reads would make an empty one, maybe in the wrong folder. */
 function refuseNoWarehouse({ config }: Session): void {
   if (config.warehouse.kind !== 'embedded' || findRemains(config.home).clusters.length > 0) return;
   throw new ConfigError(`Nothing is loaded yet: there is no warehouse in ${config.home}.`, {
-    hint: 'Run gmsi lookups or a load, which make it; or run the command in the folder of your loads, or set GMSI_HOME or DATABASE_URL.',
+    hint:
+      'Run gmsi lookups or a load, which make it; or run the command in the folder of your loads, ' +
+      'or set GMSI_HOME or DATABASE_URL.',
   });
 }
 
@@ -322,7 +324,8 @@ function logEvent(log: Log, event: ClientEvent): void {
     log.warn('the service sends the API key back among its data; [key] is stored instead. Tell the vendor');
   else
     log.warn(
-      `the service asked to slow down: pausing ${Math.ceil(event.pauseMs / 1000)} s, then ${count(event.concurrency, 'request')} at a time`,
+      `the service asked to slow down: pausing ${Math.ceil(event.pauseMs / 1000)} s, ` +
+        `then ${count(event.concurrency, 'request')} at a time`,
     );
 }
 

@@ -25,8 +25,8 @@ const settings = {
 };
 
 /**
- * @param spill path of a folder for data beyond the memory limit, which only the user can read, and which is removed at the end; empty
- * for none
+ * @param spill path of a folder for data beyond the memory limit, which only the user can read, and which is removed at the
+ * end; empty for none
  * @throws ConfigError if DuckDB is not installed for this machine
  */
 export async function openDuckDB(spill: string, stop: AbortSignal): Promise<DuckDB> {

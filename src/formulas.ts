@@ -1,7 +1,8 @@
 /**
- * Where a spreadsheet could begin a formula in a text: at its start, and after each character that may end a cell or a row even inside
- * quotes, because which one does depends on the reader's country. It may skip blanks, invisible characters and quotes before the
- * sign, and knows the sign in other widths. As a pattern for JavaScript (with the flag `u`) and for RE2, which has no lookahead.
+ * Where a spreadsheet could begin a formula in a text: at its start, and after each character that may end a cell or a row
+ * even inside quotes, because which one does depends on the reader's country. It may skip blanks, invisible characters and
+ * quotes before the sign, and knows the sign in other widths. As a pattern for JavaScript (with the flag `u`) and for RE2,
+ * which has no lookahead.
  */
 export const formulaStart = (() => {
   const ends = ';,\\t\\n\\v\\f\\r\\x85\u2028\u2029';

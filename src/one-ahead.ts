@@ -2,7 +2,7 @@
 export async function* oneAhead<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const begin = () => {
     const next = items.next();
-    // Without this, a failure while the caller uses the item before would be an unhandled rejection. `await next` still throws it.
+    // Else a failure while the caller uses the item before would be an unhandled rejection. `await next` still throws it.
     next.catch(() => {});
     return next;
   };

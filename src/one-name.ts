@@ -1,6 +1,6 @@
 /**
- * Returns the one spelling of a name that people, programs and file systems write differently: macOS decomposes accents (NFD), tables
- * of Word and Excel have no-break spaces, and files begin with a byte order mark.
+ * Returns the one spelling of a name that people, programs and file systems write differently: macOS decomposes accents (NFD),
+ * tables of Word and Excel have no-break spaces, and files begin with a byte order mark.
  */
 export function oneName(name: string): string {
   return name

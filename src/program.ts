@@ -17,7 +17,10 @@ function listed<Commands extends object>(commands: Commands & Listed<keyof Comma
   return commands as Listed<string>;
 }
 
-/** The commands, by the groups of the help. A command's code is imported only when it runs or its help is printed, since that takes a third of a second. */
+/**
+ * The commands, by the groups of the help. A command's code is imported only when it runs or its help is printed, since that
+ * takes a third of a second.
+ */
 const groups: Readonly<Record<string, Listed<string>>> = {
   'Get started:': listed({
     init: ['answer questions to create .env and a first job', () => import('./commands/init.ts')],

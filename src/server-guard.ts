@@ -5,9 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Log } from './log.ts';
 import type { Secret } from './secret.ts';
 
-/**
- * The time limits of a server, in milliseconds. Node's own let a request take minutes. It may send its first request as late as its last header.
- */
+/** The time limits of a server, in milliseconds. Node's own let a request take minutes. */
 export const shortWaits = {
   requestTimeout: 5_000,
   // Longer than proxies keep theirs, which would otherwise send a request into a connection that is being closed.
@@ -33,12 +31,12 @@ export function answerOwnNamesOnly(app: FastifyInstance, names: readonly string[
   });
 }
 
-/** Connections that are not admitted yet, of one address and in total. A browser opens about six; a proxy has one address for all. */
+/** Connections that are not admitted yet, of an address and in total. A browser opens about six; a proxy has one address. */
 const most = { ofAddress: 32, total: 96 };
 
 /**
- * Closes the oldest connection that is not admitted yet when a new one is too many, of its address or in total. So whoever may not use
- * the server cannot keep others out: a new connection lives long enough to show its token.
+ * Closes the oldest connection that is not admitted yet when a new one is too many, of its address or in total. So whoever may
+ * not use the server cannot keep others out: a new connection lives long enough to show its token.
  * @returns a function that admits the connection of a request that may use the server
  */
 export function limitStrangers(server: Server): (request: FastifyRequest) => void {

@@ -7,8 +7,8 @@ import { ConfigError, systemReason } from './errors.ts';
 const ofProcess = (pid: number | string) => `gmsi-${hostname()}-${pid}-`;
 
 /**
- * Creates a folder of this process in the system's temporary folder. First removes those of processes of this machine that no longer
- * live: a process that is killed leaves what it has unpacked.
+ * Creates a folder of this process in the system's temporary folder. First removes those of dead processes of this
+ * machine: a process that is killed leaves what it has unpacked.
  * @returns its path; the caller removes it
  * @throws ConfigError if the system's folder is missing or cannot be written
  */

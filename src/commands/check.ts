@@ -144,7 +144,7 @@ const styleOf: Readonly<Record<CheckResult['result'], Style>> = {
   skipped: 'dim',
 };
 
-/** Returns what a finding means, with the job's name for `<job>`, and values of the first finding for the names of its columns. */
+/** Returns what a finding means, with the job's name for `<job>`, and values of the first finding for its columns' names. */
 function whyOf({ why }: Check, [first]: CheckResult['rows'], job: Job): string {
   return why.replaceAll(/<(\w+)>/g, (all, name) =>
     name === 'job' ? typedJob(job.path) : String(first?.[name] ?? all),

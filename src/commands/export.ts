@@ -147,7 +147,9 @@ async function refuseUnsettled(
   if (seconds === 0) return;
   if (standby)
     throw new ConfigError(`--as-of ${asOf}: the standby may not have all that was known at that moment.`, {
-      hint: `It has everything to ${standby.replayedTo.toISOString()}. Wait until that is ${seconds} s later, use an earlier moment, or export from the primary.`,
+      hint:
+        `It has everything to ${standby.replayedTo.toISOString()}. Wait until that is ${seconds} s later, ` +
+        'use an earlier moment, or export from the primary.',
     });
   throw new ConfigError(`--as-of ${asOf}: the state at that moment can still change for ${seconds} s.`, {
     hint: `Wait ${seconds} s, or use an earlier moment; without --as-of, the export has the newest state.`,

@@ -194,7 +194,8 @@ function describe(session: Session, planned: PlannedJob): string {
       'requests',
       nothing
         ? 'none'
-        : `at least ${number(f.leastRequests)}${f.expectedRequests === null ? '' : `, about ${number(f.expectedRequests)} expected`}`,
+        : `at least ${number(f.leastRequests)}` +
+          (f.expectedRequests === null ? '' : `, about ${number(f.expectedRequests)} expected`),
     ],
     [
       'budget',
@@ -281,7 +282,9 @@ export function describeSchedule(job: Job, schedule: ScheduleForecast): string {
   const lines = facts([
     [
       'schedule',
-      `${count(syncs, 'sync', 'syncs')}${refreshes > 0 ? `, ${count(refreshes, 'refresh', 'refreshes')}` : ''} and ${count(backfills, 'backfill')} in ${days} days`,
+      count(syncs, 'sync', 'syncs') +
+        (refreshes > 0 ? `, ${count(refreshes, 'refresh', 'refreshes')}` : '') +
+        ` and ${count(backfills, 'backfill')} in ${days} days`,
     ],
     ['syncs cost', syncs > 0 ? `at least ${number(syncRequests)} requests${spaced}` : undefined],
     ['backfills', backfills > 0 ? `${number(backfillRequests)} to load recent days again` : undefined],

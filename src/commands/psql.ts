@@ -34,8 +34,8 @@ const define = (psql: Command) =>
 export const psql = gmsiCommand(define, psqlCommand);
 
 /**
- * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With `--address`, only prints the
- * address, and keeps an embedded server running until Ctrl-C.
+ * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With
+ * `--address`, only prints the address, and keeps an embedded server running until Ctrl-C.
  */
 export async function psqlCommand(
   session: Session,
@@ -47,7 +47,9 @@ export async function psqlCommand(
     !address && (given.length > 0 || commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
   if (needsPsql && spawnSync('psql', ['--version'], { env: environmentForPsql() }).status !== 0)
     throw new ConfigError('This command opens psql, and psql is not installed.', {
-      hint: 'Install psql (Debian: postgresql-client), or run statements: gmsi psql -c <sql>. To see the address: gmsi psql --address',
+      hint:
+        'Install psql (Debian: postgresql-client), or run statements: gmsi psql -c <sql>. ' +
+        'To see the address: gmsi psql --address',
     });
   await using warehouse = await openWarehouse(session, 'as-is');
   // Awaited, not just returned, or the warehouse would be closed while they still use it.
@@ -64,8 +66,8 @@ async function openPsql(
 ): Promise<number> {
   const args = ['-v', 'ON_ERROR_STOP=1', ...commands.flatMap((command) => ['-c', command]), ...given];
   const env = { ...environmentForPsql(), ...addressFor(warehouse) };
-  // With -A or --csv, psql writes texts as they are, and a headline could move the cursor. Only a psql that reads commands from the
-  // terminal has to write to it by itself (SECURITY.md).
+  // With -A or --csv, psql writes texts as they are, and a headline could move the cursor. Only a psql that reads commands from
+  // the terminal has to write to it by itself (SECURITY.md).
   const talks = process.stdin.isTTY && isInteractive(args);
   const written = (isTerminal: boolean) => (isTerminal && !talks ? 'pipe' : 'inherit');
   const stdio = ['inherit', written(areResultsAtTerminal()), written(isAtTerminal())] as const;
@@ -78,8 +80,8 @@ async function openPsql(
 }
 
 /**
- * Returns true if psql with these arguments takes commands from its input: none of -c, -f, -l, --help or --version, nor --command,
- * --file or --list in a shorter form. Letters after an option that has a value are that value.
+ * Returns true if psql with these arguments takes commands from its input: none of -c, -f, -l, --help or --version, nor
+ * --command, --file or --list in a shorter form. Letters after an option that has a value are that value.
  */
 export function isInteractive(args: readonly string[]): boolean {
   return !args.some((arg) => /^-[^-dFhLopPRTUv]*[cflV?]|^--(com|fil|lis|hel|vers)/.test(arg));

@@ -20,7 +20,9 @@ export const reader = gmsiCommand(
 export async function readerCommand(session: Session, name: string): Promise<number> {
   if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
     throw new ConfigError(`"${name}" cannot be the name of a login.`, {
-      hint: 'Use up to 63 lower-case letters, digits and _; do not begin with a digit, pg_ or gmsi. For example: gmsi reader analyst',
+      hint:
+        'Use up to 63 lower-case letters, digits and _; do not begin with a digit, pg_ or gmsi. ' +
+        'For example: gmsi reader analyst',
     });
   await using warehouse = await openWarehouse(session);
   const { password, isNew } = await makeReader(warehouse.db, name);
@@ -45,7 +47,9 @@ export async function readerCommand(session: Session, name: string): Promise<num
   );
   if (session.config.warehouse.kind === 'embedded')
     print(
-      `\nThe embedded server answers on this machine only, and stops a minute after the last command. To keep it running: ${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}. It keeps its port unless another program has taken it.\n`,
+      '\nThe embedded server answers on this machine only, and stops a minute after the last command. To keep it running: ' +
+        `${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}. ` +
+        'It keeps its port unless another program has taken it.\n',
     );
   print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
   return exitCodes.done;

@@ -145,7 +145,8 @@ function describeRebuilt({
   interrupted,
 }: Awaited<ReturnType<typeof rebuildRollups>>): string {
   const found = corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
-  return `${count(series, 'series', 'series')} computed again: ${found}.${interrupted ? ' Interrupted; run it again for the rest.' : ''}`;
+  const rest = interrupted ? ' Interrupted; run it again for the rest.' : '';
+  return `${count(series, 'series', 'series')} computed again: ${found}.${rest}`;
 }
 
 /**

@@ -66,7 +66,8 @@ export async function snapshotCommand(
   if (session.json) printJson(taken);
   else
     print(
-      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). In files: ${asTyped(`export --as-of ${name}`)}\n`,
+      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). ` +
+        `In files: ${asTyped(`export --as-of ${name}`)}\n`,
     );
   return exitCodes.done;
 }

@@ -153,7 +153,7 @@ function describe({
     windows && section('Windows', 'none planned yet', windows, windowColumns),
     wanted.length > 0 && `${section('Failed or refused', '', wanted, failureColumns)}\n${retry}`,
     unwanted.length > 0 &&
-      `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\nTo delete these windows: ${asTyped('repair --windows')}`,
+      `${section('Failed or refused, and not wanted by any job', '', unwanted, failureColumns)}\n${toDelete}`,
     workers + schedules.length > 0 && section(`Workers: ${running}`, 'no job', schedules, scheduleColumns),
     section('Last loads', 'none yet', loads, loadColumns),
     rescorings.length > 0 && section('Mass rescorings in the last 30 days', '', rescorings, rescoringColumns),
@@ -257,7 +257,10 @@ const requestColumns: Columns<RequestsOfKey> = {
 /** The columns that a narrow terminal does without, the least important first. */
 const least = ['match type', 'requests', 'windows', 'changed', 'records', 'began (UTC)', 'feed'];
 
-const retry = `To retry them: ${asTyped('backfill <job>')}\nTo retry all refused ones at once: ${asTyped('backfill <job> --retry-refused')}`;
+const retry =
+  `To retry them: ${asTyped('backfill <job>')}\n` +
+  `To retry all refused ones at once: ${asTyped('backfill <job> --retry-refused')}`;
+const toDelete = `To delete these windows: ${asTyped('repair --windows')}`;
 
 function section<Row>(title: string, empty: string, rows: readonly Row[], columns: Columns<Row>): string {
   if (rows.length === 0) return `${title}: ${empty}`;
@@ -327,7 +330,7 @@ function stateOf(of: Status['schedules'][number]): string {
   return of.records === null ? 'not due yet' : 'loading, by a command';
 }
 
-/** Returns the job files of the working directory, and those that cannot be read; nobody runs the program's examples as they are. */
+/** Returns the job files of the working directory, and those that cannot be read; nobody runs the examples as they are. */
 async function ownJobs(session: Session) {
   const { areExamples, jobs, broken } = await readAllJobs(process.cwd(), today(session));
   return areExamples ? { jobs: [], broken: [] } : { jobs, broken };

@@ -96,7 +96,7 @@ function refuseUnscheduled({ jobs }: JobFiles): void {
 }
 
 /**
- * Starts a worker's metrics, health checks and alerts for its own and every stored job: a job that no worker runs may be late, too.
+ * Starts a worker's metrics, health checks and alerts for its own and every stored job: one that no worker runs may be late, too.
  * Only jobs whose files are here have webhooks, which the warehouse does not store.
  */
 async function watchWork(session: Session, warehouse: Warehouse, jobFiles: JobFiles): Promise<Telemetry> {

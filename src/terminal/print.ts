@@ -21,7 +21,7 @@ export function print(text: string): void {
   output.write(shown(text, output));
 }
 
-/** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours only where there are any. */
+/** Returns a text as it is written to a terminal, wrapped to its width, or elsewhere; safe, and in colours if it has any. */
 export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output, 'write'>): string {
   const safe = printable(text);
   return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
@@ -33,8 +33,8 @@ export function printJson(document: unknown, indent: 0 | 2 = 2): void {
 }
 
 /**
- * Returns a result of the program with the names that it has as JSON: `load_id` for `loadId`, as in the API. Not for data, such as
- * the fields of a record, whose names stay as they are.
+ * Returns a result of the program with the names that it has as JSON: `load_id` for `loadId`, as in the API. Not for data,
+ * such as the fields of a record, whose names stay as they are.
  */
 export function snakeCased(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(snakeCased);

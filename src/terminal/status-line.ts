@@ -29,7 +29,7 @@ export class StatusLine {
     this.#terminal.write(`${home}${this.#status}${eraseToEnd}`);
   }
 
-  /** Returns the move to the beginning of the status. A terminal that has become narrower has wrapped it, so that it begins some lines above. */
+  /** Returns the move to the beginning of the status, some lines above if a terminal that became narrower has wrapped it. */
   #home(): string {
     const { columns } = this.#terminal;
     if (this.#status === '' || columns >= this.#columns) return '\r';

@@ -78,7 +78,7 @@ function columnOf(name: string, rows: readonly (readonly Cell[])[], at: number):
   return [{ name, cells, texts, isNumeric: isNumeric(cells), width: widest(texts) }];
 }
 
-/** Returns the widths of columns in lines of `columns`: the widest text is folded first; words are broken last, those of the first column at the very last. */
+/** Returns the widths of columns: the widest text is folded first; words are broken last, the first column's at the very last. */
 function foldedWidths(columns: readonly Column[], most: number): number[] {
   const widths = columns.map(({ width }) => width);
   const words = columns.map(({ texts }) => widest(texts.flatMap((text) => text.split(' '))));
@@ -179,7 +179,8 @@ export function asTyped(command: string): string {
 }
 
 const commandNames =
-  'init|demo|doctor|lookups|validate|plan|backfill|sync|import|status|check|why|serve|psql|snapshot|reader|export|work|repair|sandbox|migrate|move|completion|complete';
+  'init|demo|doctor|lookups|validate|plan|backfill|sync|import|status|check|why|serve|' +
+  'psql|snapshot|reader|export|work|repair|sandbox|migrate|move|completion|complete';
 const namedCommand = new RegExp(`(?<!npx )\\bgmsi (?=(?:${commandNames})\\b)`, 'g');
 
 /** Returns a sentence with its commands as this person types them. Alerts and logs, which others read, say \`gmsi …\`. */

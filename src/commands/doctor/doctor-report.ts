@@ -213,7 +213,12 @@ export function probeAsJson({ feed, series, requests, lessons }: ProbeReport): o
   };
 }
 
-/** Describes how a fact of a feed has changed, and what to do. */
+/** Reports the facts that a probe found to have changed, and what to do. */
+export function changesIn({ feed, lessons }: ProbeReport): Finding[] {
+  const changed = lessons.filter(({ standing }) => standing === 'changed');
+  return changed.map((lesson) => ({ check: 'changed', ok: false, ...describeChange(feed.name, lesson) }));
+}
+
 export function describeChange(
   feed: string,
   { fact, value, before }: Lesson,
@@ -226,6 +231,8 @@ export function describeChange(
       : '';
   return {
     found: `${fact}, from "${was}" (learned ${since}) to "${is}"`,
-    fix: `The learned value stays in use. If the service really has changed, forget it and probe again: gmsi psql -c "delete from gmsi.learned_facts where feed = '${feed}' and fact = '${fact}'".${reload}`,
+    fix:
+      'The learned value stays in use. If the service really has changed, forget it and probe again: ' +
+      `gmsi psql -c "delete from gmsi.learned_facts where feed = '${feed}' and fact = '${fact}'".${reload}`,
   };
 }

@@ -34,7 +34,7 @@ import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.
 import { standbyText } from '../standby.ts';
 import {
   canBook,
-  describeChange,
+  changesIn,
   describeDescription,
   describeFindings,
   describeProbe,
@@ -86,7 +86,13 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   }
   const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${build}`);
   const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
-  const findings = [node, safety, ...asked.findings, ...ofWarehouse, ...changesIn(asked.report)];
+  const findings = [
+    node,
+    safety,
+    ...asked.findings,
+    ...ofWarehouse,
+    ...(asked.report ? changesIn(asked.report) : []),
+  ];
   printFindings(session, findings, asked.report);
   if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
   return asked.isBudgetSpent ? exitCodes.budget : exitCodes.done;
@@ -217,16 +223,6 @@ async function probe(
     return `answers and accepts the key${ofSandbox(client)}`;
   };
   return { report, judged };
-}
-
-function changesIn(report: ProbeReport | undefined): Finding[] {
-  if (!report) return [];
-  const changed = report.lessons.filter(({ standing }) => standing === 'changed');
-  return changed.map((lesson) => ({
-    check: 'changed',
-    ok: false,
-    ...describeChange(report.feed.name, lesson),
-  }));
 }
 
 function printFindings(
