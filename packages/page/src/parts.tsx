@@ -256,7 +256,10 @@ const periods = {
   all: 'all',
 };
 
-/** A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused goes, and the page says why. */
+/**
+ * A field whose text counts once it is entered. What is being typed stays while the page is drawn anew; a text that is refused
+ * goes, and the page says why.
+ */
 export function Field(props: {
   label: string;
   value: string;

@@ -82,7 +82,7 @@ describe.each(machineZones)('points, on a machine in %s', (zone) => {
     expect(allHeadlines(chart.series, 3)).toEqual([2, 1, 0]);
   });
 
-  it('have a band of 1.96 standard errors if asked, but not where a value is not drawn, nor a trailing mean or a difference', () => {
+  it('have a band of 1.96 standard errors if asked, but not where no value is drawn, nor a trailing mean or a difference', () => {
     const rows = [
       { ...aRow('2025-01-01'), directional_error: 0.1 },
       aRow('2025-01-02'),

@@ -134,7 +134,7 @@ export const optionSchema = z.strictObject({
         .readonly()
         .default([])
         .describe(
-          'faults of the first requests, such as [{ "kind": "reset", "times": 2 }]; times: how many requests get it, by default 1',
+          'faults of the first requests, such as [{ "kind": "reset", "times": 2 }]; times: how many get it, by default 1',
         ),
     })
     .prefault({})

@@ -73,46 +73,48 @@ interface Layer {
 }
 
 /** Draws lines, together or in a panel for each series, and below them the numbers of headlines. */
-export function drawLines(
-  into: HTMLElement,
-  chart: Chart,
-  { width, height, open, note }: LinesShown,
-  { onHover, onOpen, onZoom }: LinesHeard,
-): Drawing {
-  const colours = coloursOf([...inks, ...seriesColours]);
-  const { starts, ends, by } = chart;
-  const middles = starts.map((start, index) => (start + ends[index]!) / 2);
-  const { series, lines: shown } = chart;
-  const counts = allHeadlines(series, starts.length);
-  const colour = ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!;
-  /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
-  const on = (draw: (pen: Pen) => void) => (plot: uPlot) => {
-    plot.ctx.save();
-    draw(penOf(plot, colours));
-    plot.ctx.restore();
+export function drawLines(into: HTMLElement, chart: Chart, shown: LinesShown, heard: LinesHeard): Drawing {
+  const sheet = sheetOf(into, chart, shown, heard);
+  const { series, lines, now } = chart;
+  const range = scoreRange([...lines, ...(now?.lines ?? [])]);
+  const panels = sheet.isApart ? series.map((one) => [one]) : [series];
+  const tops: uPlot[] = [];
+  for (const of of panels) tops.push(plotOfMeans(sheet, of, range, tops));
+  const plots = [
+    ...tops,
+    plotOfCounts(sheet),
+    ...chart.lanes.map(({ title, counts }) => plotOfLane(sheet, title, counts)),
+  ];
+  const opening = openByClick(sheet, plots, tops);
+  return {
+    // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
+    point: (index) =>
+      queueMicrotask(() => {
+        for (const plot of plots) {
+          const left = index === null ? -10 : plot.valToPos(sheet.middles[index]!, 'x');
+          plot.setCursor({ left, top: index === null ? -10 : 1 });
+        }
+      }),
+    destroy: () => {
+      clearTimeout(opening.timer);
+      for (const plot of plots) plot.destroy();
+    },
   };
+}
+
+type Sheet = ReturnType<typeof sheetOf>;
+
+/** Returns what all plots of a chart share: their sizes, colours and axes, and the plot under the pointer. */
+function sheetOf(into: HTMLElement, chart: Chart, shown: LinesShown, heard: LinesHeard) {
+  const { starts, ends, by, series, lines } = chart;
+  const { width, height } = shown;
+  const colours = coloursOf([...inks, ...seriesColours]);
   const isApart = series.length > mostTogether;
-  const isLabelled = width >= 760 && shown.length > 1 && !isApart;
-  const right = isLabelled ? 24 + 6.2 * Math.max(...shown.map(({ series: { title } }) => title.length)) : 26;
+  const isLabelled = width >= 760 && lines.length > 1 && !isApart;
+  const right = isLabelled ? 24 + 6.2 * Math.max(...lines.map(({ series: { title } }) => title.length)) : 26;
   const across = isApart ? Math.max(1, Math.floor(width / panel.width)) : 1;
   const wide = Math.floor(width / across);
   const panelHeight = Math.max(panel.height, height / Math.ceil(series.length / across) - panel.title);
-  const isDense = (wide - axisWidth - right) / starts.length < 1;
-  // Days are in UTC, whatever the zone of hours is.
-  const tzDate = (at: number) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC');
-
-  const shared = (): Pick<uPlot.Options, 'ms' | 'tzDate' | 'legend' | 'cursor'> => ({
-    ms: 1 as const,
-    tzDate,
-    legend: { show: false },
-    cursor: {
-      y: false,
-      drag: { x: true, y: false, setScale: false, dist: 6 },
-      sync: { key: 'sentiment', setSeries: false },
-      points: { show: false },
-    },
-  });
-  const timeScale = { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] };
   const xAxis: uPlot.Axis = {
     stroke: colours.quiet,
     font: font(12),
@@ -121,115 +123,146 @@ export function drawLines(
     space: 64,
     gap: 4,
   };
-  const yAxis: uPlot.Axis = { ...xAxis, size: axisWidth, space: 36, gap: 6 };
-  const timeAxis: uPlot.Axis = { ...xAxis, values: timeLabels, ...(by === 'week' && weekly(starts)) };
-  /** The plot under the pointer; the others follow its cursor. */
-  let pointed: uPlot | undefined;
-  const zoom = (plot: uPlot) => {
-    const { left, width: chosen } = plot.select;
-    if (chosen < 6 || plot !== pointed) return;
-    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-    onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
-  };
-
-  const layersOf = (line: Line): readonly Layer[] => {
-    const place = chart.lines.indexOf(line);
-    const now = chart.now?.lines[place];
-    const dash = line.model === 'semantic' ? [5, 3] : [];
-    const drawn = (size: number, look: uPlot.Series) => ({
-      stroke: colour(line),
-      dash,
-      ...look,
-      points: { show: true, size, fill: colour(line), filter: distinct },
-    });
-    const dots = (size: number, fill = colour(line)) => ({
-      stroke: colour(line),
-      paths: () => null,
-      points: { show: true, size, fill },
-    });
-    const edge = (side: 1 | -1) => ({
-      values: line.values.map((value, index) =>
-        typeof value === 'number' ? value + side * (line.errors[index] ?? 0) : value,
-      ),
-      // Shows the edges of a point that has no neighbour to share a band with.
-      look: { points: { show: true, size: 4, fill: colour(line), filter: alone } },
-    });
-    const changed = (of: Line) =>
-      middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
-    return [
-      ...(line.errors.some((error) => error !== null) ? [{ ...edge(1), isBand: true }, edge(-1)] : []),
-      { values: line.values, look: drawn(5, { width: isDense ? 1 : 1.75 }) },
-      { values: line.loose, look: dots(5, colours.paper) },
-      ...(now
-        ? [
-            { values: now.values, look: drawn(4, { width: 1.25, alpha: 0.5 }) },
-            { values: changed(line), look: dots(9) },
-            { values: changed(now), look: dots(4) },
-          ]
-        : []),
-    ];
-  };
-  const range = scoreRange([...shown, ...(chart.now?.lines ?? [])]);
-  const plotOf = (lines: readonly Line[], of: readonly SeriesPoints[]) => {
-    const layers = lines.flatMap((line) => layersOf(line).map((layer) => ({ ...layer, line })));
-    return new uPlot(
-      {
-        ...shared(),
-        ...(isApart ? { width: wide, height: panelHeight, title: of[0]!.title } : { width, height }),
-        padding: [20, right, 0, 0],
-        scales: { x: timeScale, y: { range: () => range } },
-        axes: [
-          isApart
-            ? { ...timeAxis, size: 36 }
-            : { ...timeAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
-          { ...yAxis, values: signed },
-        ],
-        series: [{}, ...layers.map(({ look }) => look)],
-        bands: layers.flatMap(({ isBand, line }, place) =>
-          isBand
-            ? {
-                series: [place + 1, place + 2],
-                fill: colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)'),
-              }
-            : [],
-        ),
-        hooks: {
-          drawClear: [on((pen) => drawGaps(pen, chart, of))],
-          drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
-          draw: [
-            on((pen) => drawUnit(pen, 'score')),
-            on((pen) => isLabelled && drawLabels(pen, lines, colour)),
-            on((pen) => note && !isApart && drawNote(pen, note, middles[note.index]!)),
-          ],
-          setCursor: [
-            (plot) => {
-              const isTold = plot === (tops.find((top) => top === pointed) ?? tops[0]);
-              const left = plot.root.offsetLeft + axisWidth + (plot.cursor.left ?? 0);
-              if (isTold) onHover(plot.cursor.idx ?? null, left);
-            },
-          ],
-          setSelect: [zoom],
-        },
+  const sheet = {
+    ...{ into, chart, shown, heard, colours, isApart, isLabelled },
+    middles: starts.map((start, index) => (start + ends[index]!) / 2),
+    colour: ({ series: { place } }: Line): string => colours[`series-${place % 6}`]!,
+    /** The size of a plot of means. */
+    size: isApart ? { width: wide, height: panelHeight } : { width, height },
+    isDense: (wide - axisWidth - right) / starts.length < 1,
+    timeAxis: { ...xAxis, values: timeLabels, ...(by === 'week' && weekly(starts)) } satisfies uPlot.Axis,
+    yAxis: { ...xAxis, size: axisWidth, space: 36, gap: 6 } satisfies uPlot.Axis,
+    timeScale: { time: true, range: (): [number, number] => [starts[0]!, ends.at(-1)!] },
+    /** The plot under the pointer; the others follow its cursor. */
+    pointed: undefined as uPlot | undefined,
+    /** Returns a hook that draws on a plot, without a trace on what is drawn next. */
+    on: (draw: (pen: Pen) => void) => (plot: uPlot) => {
+      plot.ctx.save();
+      draw(penOf(plot, colours));
+      plot.ctx.restore();
+    },
+    zoom: (plot: uPlot) => {
+      const { left, width: chosen } = plot.select;
+      if (chosen < 6 || plot !== sheet.pointed) return;
+      plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+      heard.onZoom(plot.posToIdx(left), plot.posToIdx(left + chosen));
+    },
+    options: (bottom: number): Omit<uPlot.Options, 'width' | 'height' | 'series'> => ({
+      ms: 1,
+      // Days are in UTC, whatever the zone of hours is.
+      tzDate: (at) => uPlot.tzDate(new Date(at), by === 'hour' ? zone.value : 'UTC'),
+      legend: { show: false },
+      padding: [bottom > 0 ? 0 : 20, right, bottom, 0],
+      cursor: {
+        y: false,
+        drag: { x: true, y: false, setScale: false, dist: 6 },
+        sync: { key: 'sentiment', setSeries: false },
+        points: { show: false },
       },
-      [middles, ...layers.map(({ values }) => [...values])],
-      into,
-    );
+    }),
   };
-  const tops: readonly uPlot[] = isApart
-    ? series.map((one) =>
-        plotOf(
-          shown.filter((line) => line.series === one),
-          [one],
-        ),
-      )
-    : [plotOf(shown, series)];
-  const bottom = new uPlot(
+  return sheet;
+}
+
+/** Returns what is drawn of a line: its band, its means, and of a past moment those of now. */
+function layersOf({ chart, colours, colour, isDense, middles }: Sheet, line: Line): readonly Layer[] {
+  const place = chart.lines.indexOf(line);
+  const now = chart.now?.lines[place];
+  const dash = line.model === 'semantic' ? [5, 3] : [];
+  const drawn = (size: number, look: uPlot.Series) => ({
+    stroke: colour(line),
+    dash,
+    ...look,
+    points: { show: true, size, fill: colour(line), filter: distinct },
+  });
+  const dots = (size: number, fill = colour(line)) => ({
+    stroke: colour(line),
+    paths: () => null,
+    points: { show: true, size, fill },
+  });
+  const edge = (side: 1 | -1) => ({
+    values: line.values.map((value, index) =>
+      typeof value === 'number' ? value + side * (line.errors[index] ?? 0) : value,
+    ),
+    // Shows the edges of a point that has no neighbour to share a band with.
+    look: { points: { show: true, size: 4, fill: colour(line), filter: alone } },
+  });
+  const changed = (of: Line) =>
+    middles.map((_, index) => (changeAt(chart, place, index) === 'changed' ? meanAt(of, index) : null));
+  return [
+    ...(line.errors.some((error) => error !== null) ? [{ ...edge(1), isBand: true }, edge(-1)] : []),
+    { values: line.values, look: drawn(5, { width: isDense ? 1 : 1.75 }) },
+    { values: line.loose, look: dots(5, colours.paper) },
+    ...(now
+      ? [
+          { values: now.values, look: drawn(4, { width: 1.25, alpha: 0.5 }) },
+          { values: changed(line), look: dots(9) },
+          { values: changed(now), look: dots(4) },
+        ]
+      : []),
+  ];
+}
+
+/** Plots the means of some series. @param tops all such plots: the pointed one or the first says where the cursor is */
+function plotOfMeans(
+  sheet: Sheet,
+  of: readonly SeriesPoints[],
+  range: [number, number],
+  tops: readonly uPlot[],
+): uPlot {
+  const { chart, isApart, isLabelled, middles, colour, timeAxis, yAxis, on } = sheet;
+  const { open, note } = sheet.shown;
+  const lines = chart.lines.filter(({ series }) => of.includes(series));
+  const layers = lines.flatMap((line) => layersOf(sheet, line).map((layer) => ({ ...layer, line })));
+  const shade = (line: Line) => colour(line).replace('rgb(', 'rgba(').replace(')', ', 0.22)');
+  return new uPlot(
     {
-      ...shared(),
-      width,
+      ...sheet.options(0),
+      ...sheet.size,
+      ...(isApart && { title: of[0]!.title }),
+      scales: { x: sheet.timeScale, y: { range: () => range } },
+      axes: [
+        isApart
+          ? { ...timeAxis, size: 36 }
+          : { ...timeAxis, values: (_, splits) => splits.map(() => ''), size: 6 },
+        { ...yAxis, values: signed },
+      ],
+      series: [{}, ...layers.map(({ look }) => look)],
+      bands: layers.flatMap(({ isBand, line }, place) =>
+        isBand ? { series: [place + 1, place + 2], fill: shade(line) } : [],
+      ),
+      hooks: {
+        drawClear: [on((pen) => drawGaps(pen, chart, of))],
+        drawAxes: [on((pen) => drawMarks(pen, open === null ? undefined : middles[open]))],
+        draw: [
+          on((pen) => drawUnit(pen, 'score')),
+          on((pen) => isLabelled && drawLabels(pen, lines, colour)),
+          on((pen) => note && !isApart && drawNote(pen, note, middles[note.index]!)),
+        ],
+        setCursor: [
+          (plot) => {
+            const isTold = plot === (tops.find((top) => top === sheet.pointed) ?? tops[0]);
+            const left = plot.root.offsetLeft + axisWidth + (plot.cursor.left ?? 0);
+            if (isTold) sheet.heard.onHover(plot.cursor.idx ?? null, left);
+          },
+        ],
+        setSelect: [sheet.zoom],
+      },
+    },
+    [middles, ...layers.map(({ values }) => [...values])],
+    sheet.into,
+  );
+}
+
+/** Plots the headlines of all series as bars. */
+function plotOfCounts(sheet: Sheet): uPlot {
+  const { chart, colours, timeAxis, yAxis, on } = sheet;
+  return new uPlot(
+    {
+      ...sheet.options(0),
+      width: sheet.shown.width,
       height: countsHeight,
-      padding: [20, right, 0, 0],
-      scales: { x: timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
+      scales: { x: sheet.timeScale, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
       axes: [
         { ...timeAxis, size: 36 },
         {
@@ -251,69 +284,60 @@ export function drawLines(
         },
       ],
       hooks: {
-        drawClear: [on((pen) => drawGaps(pen, chart, series))],
-        draw: [on((pen) => drawUnit(pen, `${chart.counted}s per ${by}`))],
-        setSelect: [zoom],
+        drawClear: [on((pen) => drawGaps(pen, chart, chart.series))],
+        draw: [on((pen) => drawUnit(pen, `${chart.counted}s per ${chart.by}`))],
+        setSelect: [sheet.zoom],
       },
     },
-    [middles, counts],
-    into,
+    [sheet.middles, allHeadlines(chart.series, chart.starts.length)],
+    sheet.into,
   );
+}
 
-  let opening: ReturnType<typeof setTimeout> | undefined;
-  const lanes = chart.lanes.map(
-    ({ title, counts }) =>
-      new uPlot(
-        {
-          ...shared(),
-          width,
-          height: laneHeight,
-          padding: [0, right, 2, 0],
-          scales: { x: timeScale, y: { range: () => [0, 1] } },
-          axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
-          series: [{}, { show: false }],
-          hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [zoom] },
-        },
-        [middles, [...counts]],
-        into,
-      ),
+/** Plots further news of each bucket as marks. */
+function plotOfLane(sheet: Sheet, title: string, counts: readonly number[]): uPlot {
+  const { chart, yAxis, on } = sheet;
+  return new uPlot(
+    {
+      ...sheet.options(2),
+      width: sheet.shown.width,
+      height: laneHeight,
+      scales: { x: sheet.timeScale, y: { range: () => [0, 1] } },
+      axes: [{ show: false }, { ...yAxis, values: () => [], grid: { show: false } }],
+      series: [{}, { show: false }],
+      hooks: { draw: [on((pen) => drawLane(pen, chart, title, counts))], setSelect: [sheet.zoom] },
+    },
+    [sheet.middles, [...counts]],
+    sheet.into,
   );
-  const plots = [...tops, bottom, ...lanes];
+}
+
+/** Opens the bucket that is clicked, unless the click drags or is the first of two. */
+function openByClick(sheet: Sheet, plots: readonly uPlot[], tops: readonly uPlot[]) {
+  const { chart, heard, isApart } = sheet;
+  const opening: { timer?: ReturnType<typeof setTimeout> } = {};
   for (const plot of plots) {
     let from = 0;
     plot.over.addEventListener('pointerenter', () => {
-      pointed = plot;
+      sheet.pointed = plot;
     });
     plot.over.addEventListener('pointerdown', ({ clientX }) => {
       from = clientX;
     });
     plot.over.addEventListener('click', (event) => {
-      clearTimeout(opening);
+      clearTimeout(opening.timer);
       const index = plot.cursor.idx;
       const isDrag = Math.abs(event.clientX - from) > 5;
       if (isDrag || event.detail > 1 || index === null || index === undefined) return;
       const top = tops.indexOf(plot);
       const line =
         isApart && top >= 0
-          ? shown.find((one) => one.series === series[top])
-          : nearest(top >= 0 ? plot : undefined, shown, index);
-      opening = setTimeout(() => onOpen(index, line), doubleClick);
+          ? chart.lines.find((one) => one.series === chart.series[top])
+          : nearest(top >= 0 ? plot : undefined, chart.lines, index);
+      opening.timer = setTimeout(() => heard.onOpen(index, line), doubleClick);
     });
   }
-  return {
-    // uPlot sets its scales in a microtask after it is made; before that, every bucket would be the last one.
-    point: (index) =>
-      queueMicrotask(() => {
-        for (const plot of plots) {
-          const left = index === null ? -10 : plot.valToPos(middles[index]!, 'x');
-          plot.setCursor({ left, top: index === null ? -10 : 1 });
-        }
-      }),
-    destroy: () => {
-      clearTimeout(opening);
-      for (const plot of plots) plot.destroy();
-    },
-  };
+  return opening;
 }
 
 /** Ticks where weeks begin, as many as there is room for. */
@@ -331,7 +355,7 @@ function signed(_: uPlot, splits: number[]): string[] {
   return splits.map((split) => (Math.abs(split) < 1e-9 ? '0' : score(split, digits)));
 }
 
-/** Returns a range that contains all means, their bands and zero, with some room, within the range of scores or of their differences. */
+/** Returns a range that contains all means, bands and zero, with some room, within that of scores or of their differences. */
 function scoreRange(lines: readonly Line[]): [number, number] {
   let least = 0;
   let most = 0;

@@ -235,8 +235,8 @@ export interface Move {
 }
 
 /**
- * Finds the largest move between neighbours that are complete and have at least half of the usual number of scores: means of a few
- * headlines move most, and say least.
+ * Finds the largest move between neighbours that are complete and have at least half of the usual number of scores: means of a
+ * few headlines move most, and say least.
  */
 export function largestMove({ lines }: Chart): Move | undefined {
   const moves = lines.flatMap((line) => {

@@ -101,10 +101,13 @@ function budgets({ jobs = [] }: Known): Cause[] {
     const names = listed(of.map(({ job }) => job));
     const isOver = isSpent(of[0]);
     const used = `${counted(requests_used!, 'request')} sent this month; the limit is ${number(requests_per_month!)}.`;
+    const then = isOver
+      ? 'Until the next one (UTC), nothing more is loaded.'
+      : 'What is scheduled needs more.';
     return {
       isFailure: isOver,
       what: isOver ? 'Budget spent' : `Budget lasts until ${moment(spent_by!)}`,
-      why: `${used} ${isOver ? 'Until the next one (UTC), nothing more is loaded.' : 'What is scheduled needs more.'} The plan says what would save requests.`,
+      why: `${used} ${then} The plan says what would save requests.`,
       where: [names],
       command: `npx gmsi plan ${quoted(job)}`,
       cost: free,
@@ -230,7 +233,7 @@ function otherVersions({ jobs = [] }: Known): Cause[] {
       : {
           isFailure: false,
           what: `${job}: two versions`,
-          why: `Workers run another version of the file, which ${other_version_by} has stored. The last worker to start, or to see its file change, wins.`,
+          why: `Workers run another version of the file, stored by ${other_version_by}. The last worker to start or see a change wins.`,
         },
   );
 }
@@ -259,7 +262,7 @@ function changedFields({ fields = [] }: Known): Cause[] {
       what: `${counted(of.length, 'field')} ${change}`,
       why:
         change === 'new'
-          ? `Records of ${feed} have fields without a column, kept in extra: ${names}. To fill a column, name the field under “fields” in the job.`
+          ? `Records of ${feed} have fields without a column, kept in extra: ${names}. “fields” in the job gives them a column.`
           : `Records of ${feed} no longer have ${names}. If a field has a new name, add it under “fields” in the job.`,
       command: 'npx gmsi repair --dry-run',
       cost: free,
@@ -314,7 +317,8 @@ function completeness(
   const isAlike = loaded.every(({ to }) => to === loaded[0]!.to);
   const reached = isAlike ? loaded.flatMap(({ complete_to }) => complete_to ?? []) : [];
   const until = reached.toSorted()[0];
-  const said = `${number(sum('own_complete'))} of ${number(sum('own_series'))} series${others ? ' of the jobs' : ''} complete${until ? ` to ${until}` : ''}`;
+  const of = `${number(sum('own_series'))} series${others ? ' of the jobs' : ''}`;
+  const said = `${number(sum('own_complete'))} of ${of} complete${until ? ` to ${until}` : ''}`;
   return others ? `${said}; in all, ${loadedSeries(feeds)}` : said;
 }
 

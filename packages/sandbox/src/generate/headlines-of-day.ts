@@ -9,7 +9,7 @@ import { newsOf, type Written } from './news.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
 
-/** Where else headlines appear: under the countries and topics that are so many steps further in the lists, and which share does. */
+/** Where else headlines appear: so many steps further in the lists of countries and topics, and which share of them does. */
 const ALSO_UNDER = [
   { topics: 1, countries: 0, share: 0.06 },
   { topics: 7, countries: 0, share: 0.04 },

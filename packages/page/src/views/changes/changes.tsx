@@ -169,7 +169,11 @@ function Moved(props: {
   return (
     <Titled title={`${what}: sentiment ${moved}`}>
       <Flowing
-        text={`Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: ${part(mean_before, all.headlines_before, before_from, before_to, state_before)}, then ${part(mean, all.headlines, from, to, state)}.`}
+        text={[
+          `Mean ${model} score, from −1 to +1${match === 'COMBINED' ? '' : `, ${matches[match]} news`}: `,
+          part(mean_before, all.headlines_before, before_from, before_to, state_before),
+          `, then ${part(mean, all.headlines, from, to, state)}.`,
+        ].join('')}
       />
     </Titled>
   );
@@ -339,7 +343,11 @@ function Rescored({ load }: { load: Row<'loads/rescorings'> }) {
     <p class="problem marked refused">
       <strong>New scores, not news: </strong>
       <Flowing
-        text={`the service rescored ${number(load.headlines)} of ${number(load.known_headlines)} headlines that load ${load.load_id} (${load.job || load.command}, ${moment(load.started_at)}) met again, published ${first} to ${last}${models}. Changes against other days may come from that.`}
+        text={[
+          `the service rescored ${number(load.headlines)} of ${number(load.known_headlines)} headlines that load`,
+          `${load.load_id} (${load.job || load.command}, ${moment(load.started_at)}) met again, published ${first}`,
+          `to ${last}${models}. Changes against other days may come from that.`,
+        ].join(' ')}
       />
     </p>
   );

@@ -349,7 +349,7 @@ const columns: Column<Row<'news'>>[] = [
   },
 ];
 
-/** Lists events and headlines of an asset, or macro headlines of a country: of a period, or of the bucket that is open in the chart. */
+/** Lists events and headlines of an asset, or macro headlines of a country, in a period or in the open bucket of the chart. */
 export function News(props: {
   subject: string;
   name: string;
@@ -387,7 +387,14 @@ export function News(props: {
       </div>
       <Answered
         asked={asked}
-        empty={`No news of ${name} is loaded from ${first} to ${last}. ${isMacro ? 'A job of macro-headlines loads it.' : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}`}
+        empty={
+          <>
+            No news of {name} is loaded from {first} to {last}.{' '}
+            {isMacro
+              ? 'A job of macro-headlines loads it.'
+              : 'Jobs of ticker-events, ticker-headlines and ticker-event-headlines load it.'}
+          </>
+        }
       >
         {({ rows }) => (
           <>

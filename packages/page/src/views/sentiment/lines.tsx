@@ -65,7 +65,7 @@ export function Lines({ asked, what }: { asked: Asked; what: string }) {
           <Drawn
             chart={chart}
             note={note}
-            label={`Sentiment by ${asked.by}${asOf ? ', then and now' : ''}, ${asked.from} to ${asked.to}. Arrow keys read it out, Enter opens the headlines.`}
+            label={`Sentiment by ${by}${asOf ? ', then and now' : ''}, ${from} to ${to}. Arrow keys read it out, Enter opens it.`}
             of={means}
             notes={[note && saidOf(note, chart), changesOf(chart), ...notesOf(asked)]}
           />
@@ -123,8 +123,9 @@ function notesOf({ countries, topics, matches, by, smooth, band }: Asked): Notes
     all > mostLines && `The first ${mostLines} of ${all} lines are shown.`,
     smooth > 1 &&
       `Each point is the mean of all headlines of the ${smooth} days up to it, where all of them are loaded.`,
-    band &&
-      `The band is the mean ± 1.96 standard errors, as if headlines were independent. Reprints are not independent, so the true uncertainty is larger. ${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
+    band && 'The band is the mean ± 1.96 standard errors, as if headlines were independent.',
+    band && 'Reprints are not, so the true uncertainty is larger.',
+    band && `${by === 'hour' ? 'An' : 'A'} ${by} with one headline has no band.`,
   ];
 }
 
@@ -135,7 +136,8 @@ function changesOf(chart: Chart): string | false {
     starts.filter((_, index) => lines.some((__, place) => changeAt(chart, place, index) === kind)).length;
   const [changed, added] = [count('changed'), count('added')];
   if (!now) return false;
-  return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${added > 0 ? `, and ${counted(added, by)} were not loaded yet` : ''}.`;
+  const others = added > 0 ? `, and ${counted(added, by)} were not loaded yet` : '';
+  return `${changed > 0 ? counted(changed, by) : `No ${by}`} changed since then${others}.`;
 }
 
 type Notes = readonly (string | false | undefined)[];

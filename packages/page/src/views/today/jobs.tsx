@@ -221,7 +221,7 @@ function One({ load, job }: { load: Load; job: Job | undefined }) {
   const { windows_planned, windows_drained, windows_failed, records, requests } = load;
   const seconds = Math.max(1, (Date.parse(load.ended_at) - Date.parse(load.started_at)) / 1000);
   const perMinute = (count: number) => `${number(Math.round((count / seconds) * 60))} a minute`;
-  // Loads that share windows do not know how many they have planned; the requests that their job still needs are the next best guess.
+  // Loads that share windows do not know how many they have planned: the requests that their job still needs are a guess.
   const [done, left] =
     windows_planned === null
       ? [requests, job?.backfill_requests ?? 0]

@@ -133,7 +133,7 @@ function Arrival({ asked }: { asked: Answering<'arrival'> }) {
   );
 }
 
-/** Shows the requests of the month for each API key against the budget of the jobs; only of the server's own, a forecast is known. */
+/** Shows the month's requests for each API key against the budget of the jobs. Only the server's own key has a forecast. */
 export function Budget(props: { jobs: readonly Row<'jobs'>[]; requests: Answering<'requests'> }) {
   const { jobs, requests } = props;
   const rows = requests.answer?.rows;
