@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 /** A Chromium of this machine, if it has one; the first has no windows of its own, and shows pages with three quarters of the work. */
 export const browserPath = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome']
@@ -89,6 +89,17 @@ export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {
       free.set(browser, page);
     },
   };
+}
+
+/** Opens an address in a tab that closes with the test, and that must have complained of nothing by then. */
+export async function opened(browser: Browser, url: string, look?: Look) {
+  const tab = await aTab(browser, look);
+  onTestFinished(async () => {
+    await tab[Symbol.asyncDispose]();
+    expect(tab.complaints).toEqual([]);
+  });
+  await tab.page.goto(url);
+  return Object.assign(tab.page, { quiet: tab.quiet });
 }
 
 /** What axe finds wrong with a page, a line each. */
