@@ -1,4 +1,3 @@
-import { type Dispatcher, request } from 'undici';
 import { onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../src/index.ts';
 
@@ -16,7 +15,7 @@ export async function aSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
+  readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape
   readonly json: any;
@@ -43,29 +42,19 @@ export function post(sandbox: Sandbox, path: string, body: unknown, query: Query
   return send(sandbox, path, query, { method: 'POST', headers, body: text });
 }
 
-async function send(
-  sandbox: Sandbox,
-  path: string,
-  query: Query,
-  options: { method?: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
-): Promise<Answer> {
+async function send(sandbox: Sandbox, path: string, query: Query, options: RequestInit): Promise<Answer> {
   const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (value === null || value === undefined) continue;
-    for (const member of Array.isArray(value) ? value : [value]) search.append(name, String(member));
-  }
-  const {
-    statusCode,
-    headers: received,
-    body,
-  } = await request(`${sandbox.url}${path}?${search}`, {
-    ...options,
-    headersTimeout: 5_000,
-    bodyTimeout: 5_000,
-  });
-  const text = await body.text();
-  const isJson = String(received['content-type']).includes('json');
-  return { status: statusCode, headers: received, text, json: isJson ? readJson(text) : undefined };
+  for (const [name, value] of Object.entries(query))
+    for (const member of [value ?? []].flat()) search.append(name, String(member));
+  const response = await fetch(`${sandbox.url}${path}?${search}`, options);
+  const headers = Object.fromEntries(response.headers);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers,
+    text,
+    json: headers['content-type']?.includes('json') && readJson(text),
+  };
 }
 
 function readJson(text: string): unknown {

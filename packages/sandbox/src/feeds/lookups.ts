@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { sendBody } from '../answer.ts';
 import { SOURCES } from '../generate/texts.ts';
 import { COUNTRIES } from '../world/countries.ts';
-import { LANGUAGE_NAMES, LANGUAGES } from '../world/languages.ts';
+import { LANGUAGE_NAMES } from '../world/languages.ts';
 import { ASSET_CLASSES, TICKERS } from '../world/tickers.ts';
 import { CATEGORIES, TOPICS, type Topic } from '../world/topics.ts';
 
@@ -30,7 +30,7 @@ export function serveLookups(app: FastifyInstance): void {
   serve('/v1/sources', SOURCES);
   serve(
     '/v1/taxonomy/languages',
-    LANGUAGES.map((code) => ({ code, name: LANGUAGE_NAMES[code] })),
+    Object.entries(LANGUAGE_NAMES).map(([code, name]) => ({ code, name })),
   );
 }
 

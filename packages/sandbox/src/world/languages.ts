@@ -1,23 +1,7 @@
 import type { Category } from './topics.ts';
 
-/** ISO 639-1 codes of the press's languages. */
-export const LANGUAGES = [
-  'en',
-  'de',
-  'fr',
-  'es',
-  'pt',
-  'it',
-  'tr',
-  'ru',
-  'ar',
-  'hi',
-  'ja',
-  'zh',
-  'ko',
-] as const;
-
-export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
+/** Names of the press's languages by their ISO 639-1 codes. */
+export const LANGUAGE_NAMES = {
   en: 'English',
   de: 'German',
   fr: 'French',
@@ -33,7 +17,9 @@ export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
   ko: 'Korean',
 };
 
-export type Language = (typeof LANGUAGES)[number];
+export type Language = keyof typeof LANGUAGE_NAMES;
+
+export const LANGUAGES = Object.keys(LANGUAGE_NAMES) as Language[];
 
 /**
  * The texts of one language's press. In patterns, `{c}` is the country's name, `{s}` the subject, `{n}` a number; in `update`,
