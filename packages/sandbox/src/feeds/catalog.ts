@@ -2,7 +2,7 @@ import { eventMetricsQuery, tickerEventMetrics } from './event-metrics.ts';
 import { gmsiHeadlines } from './gmsi-headlines.ts';
 import { gmsiIndex } from './gmsi-index.ts';
 import { macroHeadlines } from './macro-headlines.ts';
-import { globalIndex, globalIndexQuery, regionalIndex, regionalIndexQuery } from './macro-indices.ts';
+import { globalIndex, regionalIndex } from './macro-indices.ts';
 import { tickerEventHeadlines } from './ticker-event-headlines.ts';
 import { tickerEvents } from './ticker-events.ts';
 import { tickerHeadlines } from './ticker-headlines.ts';
@@ -13,8 +13,6 @@ export const FEEDS = [
   ...gmsiIndex,
   ...regionalIndex,
   ...globalIndex,
-  regionalIndexQuery,
-  globalIndexQuery,
   macroHeadlines,
   ...tickerHeadlines,
   ...tickerIndex,

@@ -7,8 +7,8 @@ import { comparePositions } from '../position.ts';
 import { invalidParameter, Refusal } from '../refusal.ts';
 import { writeNumber, writeTime } from '../wire-values.ts';
 import { COUNTRIES, type Country } from '../world/countries.ts';
-import { CATEGORIES, type Category, TOPICS } from '../world/topics.ts';
-import { type Feed, type PagedFeed, withLive } from './feed.ts';
+import { CATEGORIES, type Category, TOPICS, type Topic } from '../world/topics.ts';
+import { type Feed, type FeedItem, type PagedFeed, withLive } from './feed.ts';
 import { headlinesServed } from './gmsi-headlines.ts';
 import { type HourlyComponents, readHours, type Scored } from './hourly-components.ts';
 import { COUNTRY_PRESETS, LANGUAGE_PRESETS, presetsOf, SOURCE_PRESETS } from './ticker-headlines.ts';
@@ -44,141 +44,88 @@ const TOPIC_PRESETS = presetsOf(REGIONAL_TOPICS.map(({ name }) => name));
 
 type Series = Feed['series'];
 
-/** What both macro indices read of a request, and the scores of a day's headlines. */
-function readMacro(
-  parameters: Parameters<Series>[0],
-  query: Parameters<Series>[1],
-  view: Parameters<Series>[2],
-  preset: string,
-) {
-  const model = findModel(parameters);
-  const countries = countriesOf(preset);
-  const topics = readPreset(query, 'topic_preset', TOPIC_PRESETS);
-  const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
-  const sources = readPreset(query, 'source_preset', SOURCE_PRESETS);
-  // Made up: domestic news comes from the country itself, all other news from elsewhere.
-  const sourceCountries = readPreset(query, 'source_country_preset', COUNTRY_PRESETS);
-  const indexTypes = Object.keys(INDEX_TYPES) as (keyof typeof INDEX_TYPES)[];
-  const matchType = INDEX_TYPES[readChoice(query, 'index_type', indexTypes)];
-  const hours = readHours(query, view.now);
-  const look = view.settings.records;
-  return {
-    hours,
-    countries,
-    topics: REGIONAL_TOPICS.filter(({ name }) => topics?.includes(name) ?? true),
-    asked: [
-      model,
-      countries.map(({ code }) => code),
-      matchType,
-      topics,
-      languages,
-      sources,
-      sourceCountries,
-      ...hours.asked,
-    ],
-    scored(country: Country, topic: (typeof REGIONAL_TOPICS)[number], day: Day): Scored[] {
-      return headlinesServed(view, pairOf(view.settings, country, topic), matchType, day)
+/**
+ * Returns a record for each hour and topic: of each country of the preset, or of the G7 together, because all countries would be
+ * slow.
+ */
+const seriesOf =
+  (isGlobal: boolean): Series =>
+  (parameters, query, view) => {
+    const model = findModel(parameters);
+    const countries = countriesOf(isGlobal ? 'G7' : (query.country_preset ?? 'G20'));
+    const topics = readPreset(query, 'topic_preset', TOPIC_PRESETS);
+    const languages = readPreset(query, 'language_preset', LANGUAGE_PRESETS);
+    const sources = readPreset(query, 'source_preset', SOURCE_PRESETS);
+    // Made up: domestic news comes from the country itself, all other news from elsewhere.
+    const sourceCountries = readPreset(query, 'source_country_preset', COUNTRY_PRESETS);
+    const indexTypes = Object.keys(INDEX_TYPES) as (keyof typeof INDEX_TYPES)[];
+    const matchType = INDEX_TYPES[readChoice(query, 'index_type', indexTypes)];
+    const hours = readHours(query, view.now);
+    const look = view.settings.records;
+    const codes = countries.map(({ code }) => code);
+    const groups = isGlobal ? [countries] : countries.map((country) => [country]);
+    const scoredIn = (country: Country, topic: Topic, day: Day): Scored[] =>
+      headlinesServed(view, pairOf(view.settings, country, topic), matchType, day)
         .filter(({ language }) => languages?.includes(language) ?? true)
         .filter(({ source }) => sources?.includes(source) ?? true)
         .filter(({ domestic }) => !sourceCountries || (domestic && sourceCountries.includes(country.name)))
         .flatMap((headline) => scoreBy(model, headline));
-    },
-    toWire(components: HourlyComponents, names: Readonly<Record<string, string>>) {
-      const { count, sum, std } = components;
-      return {
-        publication_time: writeTime(hours.stampOf(components), 'utc', view.zone),
-        ...names,
-        headline_count: count,
-        sentiment_avg: writeNumber(count === 0 ? 0 : Number((sum / count).toFixed(8)), look),
-        sentiment_sum: writeNumber(sum, look),
-        sentiment_std: writeNumber(std, look),
-      };
-    },
+    const itemsOf = (group: readonly Country[], topic: Topic, day: Day): FeedItem[] => {
+      const scored = group.flatMap((country) => scoredIn(country, topic, day));
+      const [country] = group;
+      return hours.ofDay(scored, day).map((components) => ({
+        publishedAt: components.hour,
+        id: `${isGlobal ? '' : `${country!.code}-`}${REGIONAL_TOPICS.indexOf(topic)}`,
+        toWire: () => ({
+          publication_time: writeTime(hours.stampOf(components), 'utc', view.zone),
+          topic_name: topic.name,
+          ...(isGlobal ? {} : { country: country!.name }),
+          headline_count: components.count,
+          sentiment_avg: writeNumber(meanOf(components), look),
+          sentiment_sum: writeNumber(components.sum, look),
+          sentiment_std: writeNumber(components.std, look),
+        }),
+      }));
+    };
+    return {
+      asked: [model, codes, matchType, topics, languages, sources, sourceCountries, ...hours.asked],
+      itemsOfDay: (day) =>
+        REGIONAL_TOPICS.filter(({ name }) => topics?.includes(name) ?? true)
+          .flatMap((topic) => groups.flatMap((group) => itemsOf(group, topic, day)))
+          .sort(comparePositions),
+    };
   };
+
+function meanOf({ count, sum }: HourlyComponents): number {
+  return count === 0 ? 0 : Number((sum / count).toFixed(8));
 }
 
-/** A record for each hour, country and topic. */
-const series: Series = (parameters, query, view) => {
-  const macro = readMacro(parameters, query, view, query.country_preset ?? 'G20');
-  const { hours, countries, topics, asked } = macro;
-  return {
-    asked,
-    itemsOfDay: (day) =>
-      countries
-        .flatMap((country) =>
-          topics.flatMap((topic) =>
-            hours.ofDay(macro.scored(country, topic, day), day).map((components) => ({
-              publishedAt: components.hour,
-              id: `${country.code}-${REGIONAL_TOPICS.indexOf(topic)}`,
-              toWire: () => macro.toWire(components, { topic_name: topic.name, country: country.name }),
-            })),
-          ),
-        )
-        .sort(comparePositions),
+/** Returns an hourly index (docs/service.md, "Macro feeds": all likely), its live feed, and its custom query. */
+function indexOf<Name extends string>(name: Name, isGlobal: boolean) {
+  const series = seriesOf(isGlobal);
+  const of = isGlobal ? 'global' : 'regional';
+  // Its body is made up: the parameters of the index, and its `model`.
+  const custom: PagedFeed<`${Name}-query`> = {
+    kind: 'paged',
+    name: `${name}-query`,
+    method: 'POST',
+    route: `/v1/headlines/index/macro/query/${of}`,
+    series: (_, query, view) => series(query.model === undefined ? {} : { model: query.model }, query, view),
   };
-};
-
-/** A record for each hour and topic, over the G7: all countries would be slow. */
-const globalSeries: Series = (parameters, query, view) => {
-  const macro = readMacro(parameters, query, view, 'G7');
-  const { hours, countries, topics, asked } = macro;
-  return {
-    asked: ['global', ...asked],
-    itemsOfDay: (day) =>
-      topics
-        .flatMap((topic) => {
-          const scored = countries.flatMap((country) => macro.scored(country, topic, day));
-          return hours.ofDay(scored, day).map((components) => ({
-            publishedAt: components.hour,
-            id: String(REGIONAL_TOPICS.indexOf(topic)),
-            toWire: () => macro.toWire(components, { topic_name: topic.name }),
-          }));
-        })
-        .sort(comparePositions),
-  };
-};
-
-/** Hourly sentiment of a group of countries (docs/service.md, "Macro feeds": all likely). */
-export const regionalIndex = withLive({
-  name: 'regional-index',
-  route: '/v1/headlines/index/macro/historical/regional/:model',
-  historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
-  series,
-  hours: 2,
-  // The vendor's client requests all countries at once, without a limit.
-  defaultLimit: 1000,
-});
-
-/** Hourly sentiment of the world (docs/service.md, "Macro feeds": all likely). */
-export const globalIndex = withLive({
-  name: 'global-index',
-  route: '/v1/headlines/index/macro/historical/global/:model',
-  historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
-  series: globalSeries,
-  hours: 2,
-  defaultLimit: 1000,
-});
-
-/** The custom queries. Their bodies are made up: the parameters of the index, and its `model`. */
-export const regionalIndexQuery: PagedFeed<'regional-index-query'> = {
-  kind: 'paged',
-  name: 'regional-index-query',
-  method: 'POST',
-  route: '/v1/headlines/index/macro/query/regional',
-  series: (_, query, view) => series(modelIn(query), query, view),
-};
-
-export const globalIndexQuery: PagedFeed<'global-index-query'> = {
-  kind: 'paged',
-  name: 'global-index-query',
-  method: 'POST',
-  route: '/v1/headlines/index/macro/query/global',
-  series: (_, query, view) => globalSeries(modelIn(query), query, view),
-};
-
-function modelIn({ model }: Parameters<Series>[1]): Parameters<Series>[0] {
-  return typeof model === 'string' ? { model } : {};
+  const feeds = withLive({
+    name,
+    route: `/v1/headlines/index/macro/historical/${of}/:model`,
+    historyLimitDays: ({ tickerHistoryLimitDays }) => tickerHistoryLimitDays,
+    series,
+    hours: 2,
+    // The vendor's client requests all countries at once, without a limit.
+    defaultLimit: 1000,
+  });
+  return [...feeds, custom] as const;
 }
+
+export const regionalIndex = indexOf('regional-index', false);
+export const globalIndex = indexOf('global-index', true);
 
 /** @throws Refusal for a model that the service does not have */
 export function findModel({ model = '' }: Parameters<Series>[0]): keyof typeof MODELS {
