@@ -1,8 +1,7 @@
 import type { Day } from '../days.ts';
 import { served } from '../generate/as-served.ts';
 import type { Headline, Pair } from '../generate/headline.ts';
-import { headlinesOfDay, pairOf } from '../generate/headlines-of-day.ts';
-import { reviseHeadline } from '../generate/revise-headline.ts';
+import { headlinesOfDay, pairOf, reviseHeadline } from '../generate/headlines-of-day.ts';
 import { readChoice } from '../paging/parameters.ts';
 import { invalidParameter, Refusal } from '../refusal.ts';
 import type { View } from '../view.ts';

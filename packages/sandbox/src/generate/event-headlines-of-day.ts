@@ -7,8 +7,7 @@ import type { Changing } from './as-served.ts';
 import { eventsOfDay, type TickerEvent } from './events-of-day.ts';
 import type { GenerateSettings } from './headline.ts';
 import { identityOf, idOf } from './id.ts';
-import { reviseText } from './revise-headline.ts';
-import { anyNumber, chooseSource, writeHeadline } from './texts.ts';
+import { anyNumber, chooseSource, reviseText, writeHeadline } from './texts.ts';
 
 const MOST_PER_EVENT = 5;
 

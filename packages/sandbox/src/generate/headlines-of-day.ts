@@ -7,6 +7,7 @@ import type { Beat, GenerateSettings, Headline, Pair } from './headline.ts';
 import { identityOf } from './id.ts';
 import { newsOf, type Written } from './news.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
+import { reviseText } from './texts.ts';
 import { headlinesOn, pairVolume } from './volume.ts';
 
 /** Where else headlines appear: so many steps further in the lists of countries and topics, and which share of them does. */
@@ -91,6 +92,17 @@ function headlineUnder(pair: Beat, home: Beat, news: Written, missingScores: num
     directional: probabilities(leaning, random),
     semantic: maybeMissing(missingScores, random, probabilities(0.8 * leaning, random)),
     relevanceRank: 1 + Math.floor(100 * random.share()),
+  };
+}
+
+/** Returns the headline with other scores and, sometimes, another text. */
+export function reviseHeadline(headline: Headline, random: Random): Headline {
+  const leaning = 0.8 * random.normal();
+  return {
+    ...headline,
+    text: reviseText(headline, random),
+    directional: probabilities(leaning, random),
+    semantic: headline.semantic && probabilities(leaning, random),
   };
 }
 

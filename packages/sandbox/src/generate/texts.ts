@@ -11,6 +11,7 @@ export const SOURCES = LANGUAGES.flatMap((language) =>
   PRESS[language].sources.map((name) => ({ name, language })),
 );
 
+const UPDATED_SHARE = 0.3;
 const LOCAL_SHARE = 0.8;
 const ENGLISH_ABROAD_SHARE = 0.4;
 
@@ -55,8 +56,9 @@ export function anyNumber(random: Random): string {
   return (0.1 + 12 * random.share()).toFixed(1);
 }
 
-export function updateHeadline(language: Language, text: string): string {
-  return PRESS[language].update.replace('{t}', () => text);
+/** Returns the text of a revised headline: mostly unchanged, else marked as an update. */
+export function reviseText({ language, text }: { language: Language; text: string }, random: Random): string {
+  return random.share() < UPDATED_SHARE ? PRESS[language].update.replace('{t}', () => text) : text;
 }
 
 const namesOf = new Map<Language, Intl.DisplayNames>();

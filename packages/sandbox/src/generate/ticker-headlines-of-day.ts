@@ -8,9 +8,8 @@ import type { Changing } from './as-served.ts';
 import type { GenerateSettings } from './headline.ts';
 import { type Identity, identityOf, idOf } from './id.ts';
 import { moodOf } from './mood.ts';
-import { reviseText } from './revise-headline.ts';
 import { type Probabilities, probabilities, round4 } from './scores.ts';
-import { anyNumber, chooseSource, writeHeadline } from './texts.ts';
+import { anyNumber, chooseSource, reviseText, writeHeadline } from './texts.ts';
 import { timeOfDay } from './time-of-day.ts';
 import { headlinesOn } from './volume.ts';
 
