@@ -2,7 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 
 /** The facts that a probe tests, in the order of the report. */
-export const factNames = ['end_date', 'day_begin', 'history_limit'] as const;
+export const factNames = ['end_date', 'day_begin', 'time_rounding', 'history_limit'] as const;
 export type FactName = (typeof factNames)[number];
 
 /** Bounds of the true offset from UTC in minutes, both included. */

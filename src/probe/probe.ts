@@ -5,6 +5,7 @@ import { type Asker, asker, type Probing, type Range } from './ask.ts';
 import { factNames, type ProbeFindings } from './fact.ts';
 import { searchHistoryLimit } from './history-limit.ts';
 import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
+import { inferRounding } from './infer-records.ts';
 
 /**
  * Tests undocumented behaviour of the service with at most `mostRequests` requests; each answer serves as many questions as
@@ -40,6 +41,7 @@ export async function probe(
     series,
     findings: {
       ...inferDays(ranges, live?.kind === 'answered' ? live.answer.times : []),
+      time_rounding: inferRounding(recent.answered.answer),
       history_limit,
     },
   };

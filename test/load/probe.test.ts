@@ -49,6 +49,7 @@ describe('a probe of a service', () => {
   const usual = {
     end_date: 'inclusive',
     day_begin: expect.anything(),
+    time_rounding: 'second, some on the hour',
     ...reach('2016-11-19', null),
   };
   const cases: [string, SandboxOptions, object, object?][] = [
@@ -63,7 +64,11 @@ describe('a probe of a service', () => {
       { day_begin: null },
       { job: aJob({ service: { page_size: 50 } }) },
     ],
-    ['in New York, by whole hours', { timeZone: 'America/New_York', records: { hourShare: 1 } }, {}],
+    [
+      'in New York, by whole hours',
+      { timeZone: 'America/New_York', records: { hourShare: 1 } },
+      { time_rounding: 'hour' },
+    ],
   ];
   it.each(cases)('%s finds out that it is so', async (_, options, expected, more) => {
     await using warehouse = await aWarehouse();
