@@ -3,7 +3,8 @@ import { type PlanOptions, planWindows } from '../plan/plan-windows.ts';
 import { countByState, countOpen } from '../warehouse/tables/windows.ts';
 import { drainToEnd } from './evidence.ts';
 import type { LoadContext, LoadResult } from './load.ts';
-import { resolveLoad, runLoad, withLearnedFacts } from './resolve-load.ts';
+import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
+import { runLoad } from './run-load.ts';
 
 export interface BackfillContext extends LoadContext {
   /** `refresh`: the covered days that were drained longest ago, instead of those that are missing. */
@@ -28,7 +29,7 @@ export async function backfill(given: BackfillContext): Promise<LoadResult> {
 
   const wanted = context.plan === 'refresh' ? undefined : { days: { ignoreCoverage: false } };
   const about = { command: 'backfill', ...resolved, scope, windows: all, live: 0 } as const;
-  return runLoad(context, about, (opened) => drainToEnd(opened, wanted));
+  return runLoad(context, about, (load) => drainToEnd(load, wanted));
 }
 
 /**

@@ -14,9 +14,8 @@ const pollInterval = 500;
 /**
  * Drains all open windows of a load's job, several at a time. Waits for windows that another load has claimed, and takes
  * them over once its lease has run out. After `done`, the job has no open window.
- * @param end stops the load; its argument says whether requests under way are aborted, too
  */
-export async function drainAll(load: Load, end: (underWay: UnderWay) => void): Promise<LoadEnd> {
+export async function drainAll(load: Load): Promise<LoadEnd> {
   const { leaseSeconds } = load.process;
   const claimant = { loadId: load.loadId, leaseSeconds };
   const { concurrency } = load.job.service;
@@ -26,7 +25,7 @@ export async function drainAll(load: Load, end: (underWay: UnderWay) => void): P
 
   function endLoad(outcome: LoadOutcome, error: unknown, underWay: UnderWay): void {
     ended = moreSevere(ended ?? { outcome, error }, { outcome, error });
-    end(underWay);
+    load.end(underWay);
   }
 
   async function work(): Promise<void> {

@@ -9,7 +9,7 @@ import { findGaps, type Gap, type WantedDays } from '../warehouse/tables/plannin
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { drainAll } from './drain-all.ts';
 import type { LoadEnd } from './ends.ts';
-import type { Load, OpenLoad } from './load.ts';
+import type { Load } from './load.ts';
 
 /** The warehouse does not show what a load has done. */
 export class NotInWarehouse extends GmsiError {
@@ -31,9 +31,9 @@ export interface Wanted {
  * @param wanted `undefined` if it was to load no missing days
  * @returns `incomplete` if the warehouse no longer lists the load, or if days are still missing
  */
-export async function drainToEnd({ load, end }: OpenLoad, wanted: Wanted | undefined): Promise<LoadEnd> {
+export async function drainToEnd(load: Load, wanted: Wanted | undefined): Promise<LoadEnd> {
   for (let isAgain = false; ; isAgain = true) {
-    const drained = await drainAll(load, end);
+    const drained = await drainAll(load);
     const mayBeDone = drained.outcome === 'done' || (drained.outcome === 'incomplete' && !drained.error);
     if (!mayBeDone) return drained;
     if (!(await isKnown(load))) return { outcome: 'incomplete', error: goneBack('this load') };

@@ -21,19 +21,9 @@ import {
 } from '../warehouse/tables/lookups.ts';
 import { type Origin, originOf } from '../warehouse/tables/origin.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { countByState } from '../warehouse/tables/windows.ts';
-import { type Clocks, endByClocks } from './clocks.ts';
+import { type Clocks, endByClocks, watchClocks } from './clocks.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
-import {
-  clocksOf,
-  countingTotals,
-  type Load,
-  type LoadContext,
-  type LoadResult,
-  nothingDone,
-  type OpenLoad,
-  openLoad,
-} from './load.ts';
+import { countingTotals, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 
 /** Lookups older than this are fetched again before a load. */
 const freshFor = 7 * 24 * 3600 * 1000;
@@ -110,7 +100,9 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const lists = listsFor(feed);
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
   const other = otherSeries(feed, knownValues(lookups), job.fields);
-  const clocks = clocksOf(context);
+  // The service's clock is unknown before the first request.
+  const clocks = watchClocks({ machine: clock, service: () => client.serviceTime, log });
+  clocks.compare();
   const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);
   const whole = days && scopeOf(job, days, lookups);
@@ -139,46 +131,6 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
     seconds,
     endWithNotes,
     nothingToDo,
-  };
-}
-
-/**
- * Runs a load of a resolved job: lists it, lets `work` do it, and stores how it ended.
- * @param about the windows and live answers that it has to do, for the progress
- */
-export async function runLoad(
-  context: LoadContext,
-  about: ResolvedLoad & {
-    readonly command: Load['command'];
-    readonly scope: WindowScope;
-    readonly windows: number;
-    readonly live: number;
-  },
-  work: (opened: OpenLoad, onLive: () => void) => Promise<LoadEnd>,
-): Promise<LoadResult> {
-  const { scope, totals, reader, historyLimit } = about;
-  const opened = await openLoad(context, { ...about, windowsPlanned: about.windows });
-  const all = about.windows + about.live;
-  let tried = 0;
-  // A window that restarts may count twice, so progress is capped.
-  const done = () => Math.min(all, totals.windows_drained + totals.windows_failed + tried);
-  context.onStart?.(() => ({ totals, done: done(), all }));
-  let end: LoadEnd = { outcome: 'failed', error: undefined };
-  try {
-    end = await work(opened, () => tried++);
-  } finally {
-    end = about.endWithNotes(end);
-    await opened.close(end);
-  }
-  return {
-    ...end,
-    loadId: opened.load.loadId,
-    totals,
-    rejectedValues: reader.rejectedValues,
-    windows: await countByState(context.warehouse, scope),
-    scope,
-    historyLimit,
-    seconds: about.seconds(),
   };
 }
 

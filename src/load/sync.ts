@@ -4,9 +4,10 @@ import { leaveJob, takeJob } from '../warehouse/tables/schedules.ts';
 import { countOpen } from '../warehouse/tables/windows.ts';
 import { type LoadEnd, moreSevere } from './ends.ts';
 import { drainToEnd, goneBack, isKnown } from './evidence.ts';
-import { countingTotals, type LoadContext, type LoadResult, nothingDone, type OpenLoad } from './load.ts';
+import { countingTotals, type Load, type LoadContext, type LoadResult, nothingDone } from './load.ts';
 import { type LiveRead, readLive } from './read-live.ts';
-import { resolveLoad, runLoad, withLearnedFacts } from './resolve-load.ts';
+import { resolveLoad, withLearnedFacts } from './resolve-load.ts';
+import { runLoad } from './run-load.ts';
 
 export interface SyncResult extends LoadResult {
   readonly live: Omit<LiveRead, 'end'>;
@@ -38,13 +39,13 @@ export async function sync(given: LoadContext): Promise<SyncResult> {
   const windows = open.free + open.held;
   let answered = noLive;
   const about = { command: 'sync', ...resolved, scope, windows, live: live.length } as const;
-  const result = await runLoad(context, about, async (opened, onLive) => {
-    const drained = await drainToEnd(opened, { days: plan, series: plan.series });
-    if (live.length === 0 || !mayContinue(drained, opened)) return drained;
-    const { end, ...read } = await readLive(opened.load, live, onLive);
+  const result = await runLoad(context, about, async (load, onLive) => {
+    const drained = await drainToEnd(load, { days: plan, series: plan.series });
+    if (live.length === 0 || !mayContinue(drained, load)) return drained;
+    const { end, ...read } = await readLive(load, live, onLive);
     answered = read;
     const whole = moreSevere(drained, end);
-    if (await isKnown(opened.load)) return whole;
+    if (await isKnown(load)) return whole;
     return moreSevere(whole, { outcome: 'incomplete', error: goneBack('this load') });
   });
   return { ...result, live: answered, seriesSkipped: plan.seriesSkipped };
@@ -75,6 +76,6 @@ export async function syncUnlessRunning(context: LoadContext): Promise<SyncUnles
 }
 
 /** Returns true if nothing stopped the whole load, even if some windows failed. */
-function mayContinue({ outcome }: LoadEnd, { load }: OpenLoad): boolean {
-  return (outcome === 'done' || outcome === 'incomplete') && !load.stop.aborted;
+function mayContinue({ outcome }: LoadEnd, { stop }: Load): boolean {
+  return (outcome === 'done' || outcome === 'incomplete') && !stop.aborted;
 }

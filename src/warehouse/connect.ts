@@ -26,30 +26,22 @@ import { tlsOptions, withoutTls } from './tls.ts';
 export class Warehouse extends Kysely<Database> {
   readonly #dialect: PostgresDialect;
   readonly #driver: Driver;
+  /** The same connections without patience, for work that is tried once. */
+  readonly plain: Warehouse;
 
-  constructor(dialect: PostgresDialect, driver: Driver, patience?: Patience) {
-    const explain = () => migrationStatus(this);
-    const connections = patience
-      ? new PatientConnections(driver, explain, patience)
-      : new Connections(driver, explain);
-    const executor = new DefaultQueryExecutor(
-      dialect.createQueryCompiler(),
-      dialect.createAdapter(),
-      connections,
-    );
+  constructor(dialect: PostgresDialect, driver: Driver, plain?: Warehouse, patience?: Patience) {
+    const connections = new Connections(driver, () => migrationStatus(this), patience);
+    const adapter = dialect.createAdapter();
+    const executor = new DefaultQueryExecutor(dialect.createQueryCompiler(), adapter, connections);
     super({ config: { dialect }, dialect, driver, executor });
     this.#dialect = dialect;
     this.#driver = driver;
-  }
-
-  /** The same connections without patience, for work that is tried once. */
-  get plain(): Warehouse {
-    return this;
+    this.plain = plain ?? this;
   }
 
   /** The same connections with patience. */
   patient(patience: Patience): PatientWarehouse {
-    return new PatientWarehouse(this, this.#dialect, this.#driver, patience);
+    return new PatientWarehouse(this.#dialect, this.#driver, this.plain, patience);
   }
 }
 
@@ -58,48 +50,31 @@ export class Warehouse extends Kysely<Database> {
  * that was lost. So what it is asked must be safe to do twice. What asks for this type counts on the repetition.
  */
 export class PatientWarehouse extends Warehouse {
-  readonly #plain: Warehouse;
-
-  constructor(of: Warehouse, dialect: PostgresDialect, driver: Driver, patience: Patience) {
-    super(dialect, driver, patience);
-    this.#plain = of.plain;
-  }
-
-  override get plain(): Warehouse {
-    return this.#plain;
-  }
+  readonly isPatient = true;
 }
 
 class Connections extends DefaultConnectionProvider {
   readonly #explain: () => Promise<unknown>;
+  readonly #patience: Patience | undefined;
 
   /** @param explain throws if a newer program has migrated the schema: then a statement may name what is no longer there */
-  constructor(driver: Driver, explain: () => Promise<unknown>) {
+  constructor(driver: Driver, explain: () => Promise<unknown>, patience: Patience | undefined) {
     super(driver);
     this.#explain = explain;
-  }
-
-  /** @param work one statement, or a whole transaction */
-  override async provideConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
-    try {
-      return await super.provideConnection(work);
-    } catch (error) {
-      if (isMissingObject(error)) await this.#explain();
-      throw error;
-    }
-  }
-}
-
-class PatientConnections extends Connections {
-  readonly #patience: Patience;
-
-  constructor(driver: Driver, explain: () => Promise<unknown>, patience: Patience) {
-    super(driver, explain);
     this.#patience = patience;
   }
 
+  /** @param work one statement, or a whole transaction */
   override provideConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
-    return retried(() => super.provideConnection(work), this.#patience);
+    const once = async () => {
+      try {
+        return await super.provideConnection(work);
+      } catch (error) {
+        if (isMissingObject(error)) await this.#explain();
+        throw error;
+      }
+    };
+    return this.#patience ? retried(once, this.#patience) : once();
   }
 }
 
