@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, type Stats } from 'node:fs';
+import { constants, createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { type Entry, openPromise, type ZipFile } from 'yauzl';
 import { ConfigError, GmsiError, systemReason } from '../errors.ts';
 import type { ServedBy } from '../warehouse/tables/origin.ts';
-import { isLink, openEntry, readArchive } from './zip.ts';
 
 interface Place {
   readonly line?: number | undefined;
@@ -246,4 +246,51 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
       });
   }
   return { files, refused, ignored };
+}
+
+/** An entry in the directory of a ZIP file. */
+interface ZipEntry extends Entry {
+  readonly modifiedAt: Date;
+}
+
+/** Returns true for a link, whose content is only the path that it leads to. The upper half of the attributes is the mode of Unix. */
+function isLink({ externalFileAttributes }: ZipEntry): boolean {
+  return ((externalFileAttributes >>> 16) & constants.S_IFMT) === constants.S_IFLNK;
+}
+
+/** Reads the directory of a ZIP or ZIP64 file. @throws an error that says what is wrong with it */
+async function readArchive(path: string): Promise<{ entries: ZipEntry[]; comment: string }> {
+  const zip = await openZip(path);
+  try {
+    const entries: ZipEntry[] = [];
+    for await (const entry of zip.eachEntry()) {
+      // Entries for folders end with a slash.
+      if (!entry.fileName.endsWith('/'))
+        entries.push(Object.assign(entry, { modifiedAt: entry.getLastModDate() }));
+    }
+    return { entries, comment: zip.comment };
+  } finally {
+    zip.close();
+  }
+}
+
+/**
+ * Opens the unpacked bytes of a file in a ZIP file. Opens the ZIP file each time, so that thousands do not stay open. The
+ * stream fails if it has more or fewer bytes than the directory says.
+ */
+async function openEntry(path: string, entry: ZipEntry): Promise<Readable> {
+  const zip = await openZip(path);
+  try {
+    return await zip.openReadStreamPromise(entry);
+  } finally {
+    // yauzl closes the file once the stream has ended.
+    zip.close();
+  }
+}
+
+/** Opens a ZIP file. yauzl refuses the whole archive if a name contains `..` or is an absolute path. */
+async function openZip(path: string): Promise<ZipFile> {
+  const zip = await openPromise(path, { autoClose: false });
+  // An error while closing would end the process if nobody listened.
+  return zip.on('error', () => {});
 }

@@ -11,6 +11,7 @@ import { oneAhead } from '../one-ahead.ts';
 import { commitRecords, type Place, type ReadRecords } from '../warehouse/commit.ts';
 import type { PatientWarehouse } from '../warehouse/connect.ts';
 import { ClaimLost } from '../warehouse/errors.ts';
+import type { KeptProcess } from '../warehouse/keep-process.ts';
 import {
   advanceFile,
   claimFile,
@@ -22,7 +23,6 @@ import {
   type RecordsByDay,
 } from '../warehouse/tables/imported-files.ts';
 import { addPage, isListed, type LoadTotals } from '../warehouse/tables/loads.ts';
-import type { Owner } from '../warehouse/tables/processes.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import { bySeries } from '../warehouse/tables/series.ts';
 import type { Batch } from './batch.ts';
@@ -30,25 +30,29 @@ import { type DataFile, describeRefusal, FileRefused } from './data-file.ts';
 import { type Placement, seriesReader } from './place-file.ts';
 import { readBatches } from './read-records.ts';
 
-/** The load of a feed's files. */
-export interface FileLoad {
+/** What an import loads files with. */
+export interface ImportSetting {
   readonly warehouse: PatientWarehouse;
-  readonly process: Owner;
+  readonly process: KeptProcess;
+  readonly listed: ListedValues;
+  /** When everything in the files was known, if the user says so. */
+  readonly knownAt: string | undefined;
+  readonly log: Log;
+  /** Fires when no further batch may begin; batches in hand are still committed. */
+  readonly stop: AbortSignal;
+}
+
+/** The load of a feed's files. */
+export interface FileLoad extends ImportSetting {
   readonly loadId: number;
   /** As in `RecordReader`, of all files. */
   readonly rejectedValues: Map<string, number>;
   readonly duckdb: DuckDB | undefined;
-  readonly listed: ListedValues;
   readonly otherSeries: OtherSeries;
   /** The loads whose rows a file replaces even if they were written after it was made: imports, this one included. */
   readonly imports: readonly number[];
-  /** As in `LoadFilesContext`. */
-  readonly knownAt: string | undefined;
   readonly partitions: KnownPartitions;
   readonly totals: LoadTotals;
-  readonly log: Log;
-  /** Fires when no further batch may begin; batches in hand are still committed. */
-  readonly stop: AbortSignal;
 }
 
 export interface ImportedFile {

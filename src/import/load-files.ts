@@ -1,21 +1,18 @@
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import type { DuckDB } from '../duckdb.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
-import { type ListedValues, otherSeries } from '../feeds/reading/other-series.ts';
+import { otherSeries } from '../feeds/reading/other-series.ts';
 import { endOf } from '../load/ends.ts';
 import { NotInWarehouse } from '../load/evidence.ts';
 import { type ListedLoad, listLoad } from '../load/list-load.ts';
 import { tooManyRejected } from '../load/rejected.ts';
-import type { Log } from '../log.ts';
-import type { PatientWarehouse } from '../warehouse/connect.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
-import type { KeptProcess } from '../warehouse/keep-process.ts';
 import { importsOf } from '../warehouse/tables/imported-files.ts';
 import { type LoadTotals, noTotals } from '../warehouse/tables/loads.ts';
 import { keyOfSeries } from '../warehouse/tables/series.ts';
 import { type DataFile, FileRefused } from './data-file.ts';
 import { compareDays, type Days } from './file-days.ts';
-import { type FileLoad, type ImportedFile, importFile } from './import-file.ts';
+import { type FileLoad, type ImportedFile, type ImportSetting, importFile } from './import-file.ts';
 import type { Placement } from './place-file.ts';
 
 /** How many files are read at a time, so that one is read while the rows of the other are written. */
@@ -28,16 +25,9 @@ export interface PlacedFile {
   readonly covers: Days | undefined;
 }
 
-export interface LoadFilesContext {
-  readonly warehouse: PatientWarehouse;
+export interface LoadFilesContext extends ImportSetting {
   /** The days that all files contain in full, if the user gives them. */
   readonly days: Days | undefined;
-  /** When everything in the files was known, if the user says so. */
-  readonly knownAt: string | undefined;
-  readonly listed: ListedValues;
-  readonly log: Log;
-  readonly process: KeptProcess;
-  readonly stop: AbortSignal;
   /** Called for each refused file. */
   readonly refuse: (name: string, error: FileRefused) => void;
   /** Called after each read, batch and file. */
@@ -234,29 +224,22 @@ interface OpenLoad extends FileLoad, ListedLoad {
   hasRefused: boolean;
 }
 
-async function openLoad(
-  { warehouse, knownAt, listed, log, process, stop }: LoadFilesContext,
-  feed: Feed,
-  duckdb: DuckDB | undefined,
-): Promise<OpenLoad> {
+async function openLoad(setting: ImportSetting, feed: Feed, duckdb: DuckDB | undefined): Promise<OpenLoad> {
+  const { warehouse, knownAt, process } = setting;
   const reason = knownAt === undefined ? null : `known at ${knownAt}, as stated (--known-at)`;
   const totals: LoadTotals = { ...noTotals };
   const about = { command: 'import', job: '', feed: feed.name, reason };
   const { loadId, end } = await listLoad(warehouse, process, about, totals);
   const imports = knownAt === undefined ? await importsOf(warehouse, feed.name) : [loadId];
   return {
+    ...setting,
     end,
-    warehouse,
-    process,
     loadId,
     imports,
-    knownAt,
-    listed,
     totals,
-    stop,
-    log: log.child({ load: loadId }),
+    log: setting.log.child({ load: loadId }),
     rejectedValues: new Map(),
-    otherSeries: otherSeries(feed, listed, {}),
+    otherSeries: otherSeries(feed, setting.listed, {}),
     duckdb,
     partitions: new Set<string>(),
     hasRefused: false,

@@ -1,4 +1,4 @@
-import { GmsiError } from '../errors.ts';
+import { GmsiError, sentence } from '../errors.ts';
 import { RequestRefused } from '../service/errors.ts';
 import { ClaimLost, forLog } from '../warehouse/errors.ts';
 import { leaveRefused } from '../warehouse/tables/refusals.ts';
@@ -49,10 +49,12 @@ export async function leavePending(
 
 async function fail(load: Load, window: ClaimedWindow, error: unknown): Promise<LeftWindow> {
   load.totals.windows_failed++;
-  const message = error instanceof Error ? error.message : String(error);
-  await leave(load, window, { state: 'failed', error: message });
+  const { message = String(error), hint } = error as Partial<GmsiError>;
+  // What a window stores is all that a person has of it.
+  const why = hint === undefined ? message : `${sentence(message)} ${hint}`;
+  await leave(load, window, { state: 'failed', error: why });
   const about = describeWindow(window);
-  load.log.warn({ ...about, why: message }, 'a window failed');
+  load.log.warn({ ...about, why }, 'a window failed');
   if (!(error instanceof GmsiError)) load.log.debug({ ...about, err: error }, 'the error was unexpected');
   return { is: 'failed', error, concernsSeriesOnly: false };
 }

@@ -42,9 +42,8 @@ export class TooManyRejected extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(what: string) {
-    // The message repeats the hint, because a window's last_error has only the message.
     const hint =
       'gmsi.rejected_records has the reasons. If a field was renamed, set fields in the job file; if such records are normal, raise service.max_rejected_percent.';
-    super(`${what}. ${hint}`, { hint });
+    super(`${what}.`, { hint });
   }
 }

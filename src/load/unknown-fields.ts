@@ -10,13 +10,10 @@ export class UnknownFields extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(names: readonly string[], all: number) {
-    // The message repeats the hint, because a window's last_error has only the message.
     const hint =
       'Ask the vendor what they are. Then set unknown_fields: keep for one load, or read them into columns with fields.';
     const more = all > names.length ? ` and ${all - names.length} more` : '';
-    super(`The records have fields that no load has stored yet: ${names.join(', ')}${more}. ${hint}`, {
-      hint,
-    });
+    super(`The records have fields that no load has stored yet: ${names.join(', ')}${more}.`, { hint });
   }
 }
 

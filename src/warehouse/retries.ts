@@ -62,8 +62,7 @@ function mayPass(error: unknown): error is WarehouseUnavailable {
 function givenUp({ why, message, hint, cause }: WriteFailed): unknown {
   // After so many tries, it is not another session: the rows themselves violate the index.
   if (why === 'crossed') return cause;
-  // The message repeats the hint, because a window's last_error has only the message.
-  return new WriteGivenUp(`${message}, ${triesOf[why]} times in a row. ${hint}`, { cause, hint: hint! });
+  return new WriteGivenUp(`${message}, ${triesOf[why]} times in a row.`, { cause, hint: hint! });
 }
 
 const [firstSaidAfter, saidEvery] = [2_000, 30_000];

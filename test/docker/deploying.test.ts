@@ -118,7 +118,7 @@ test('nothing is started again that would end the same', () => {
 });
 
 test('whoever stops a worker gives it longer than it waits for requests under way', () => {
-  const grace = Number(/const grace = (\d+)_000/.exec(read('src/load/load.ts'))![1]);
+  const grace = Number(/const grace = (\d+)_000/.exec(read('src/load/run-load.ts'))![1]);
   const given = [
     ...pods.map(({ spec }) => spec.terminationGracePeriodSeconds),
     Number(/^TimeoutStopSec=(\d+)$/m.exec(common)![1]),

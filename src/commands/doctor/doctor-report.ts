@@ -20,7 +20,7 @@ import {
 } from '../../warehouse/health.ts';
 import { migrationStatus } from '../../warehouse/migrate.ts';
 import { fieldChanges } from '../../warehouse/questions/runs.ts';
-import type { KeptDescription } from '../../warehouse/tables/descriptions.ts';
+import type { KeptDescription } from '../../warehouse/tables/learned.ts';
 
 /** One line of the report. */
 export interface Finding {

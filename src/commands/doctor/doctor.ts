@@ -27,7 +27,7 @@ import { capRequests } from '../../service/permits.ts';
 import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
 import { checkServer, placeOf } from '../../warehouse/connect.ts';
-import { keepDescription } from '../../warehouse/tables/descriptions.ts';
+import { keepDescription } from '../../warehouse/tables/learned.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.ts';

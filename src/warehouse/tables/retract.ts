@@ -70,8 +70,7 @@ export class TooManyRetractions extends GmsiError {
   override readonly kind = 'skippable';
 
   constructor(what: string) {
-    // The message says what to do, because a window's last_error has nothing else.
-    super(`${what}. If they are really gone, run it again with --accept-retractions.`);
+    super(`${what}.`, { hint: 'If they are really gone, run it again with --accept-retractions.' });
   }
 }
 
