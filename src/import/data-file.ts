@@ -102,8 +102,8 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     try {
       const is = await stat(path);
       if (!is.isDirectory() && !isData(basename(path))) ignored.push(path);
-      // It could lead in a circle, or to any file that this user may read, whose lines would be stored as rejected records. A link
-      // that a user names may come from a pattern like *.csv, so it is not followed either.
+      // It could lead in a circle, or to any file that this user may read, whose lines would be stored as rejected records. A
+      // link that a user names may come from a pattern like *.csv, so it is not followed either.
       else if ((await lstat(path)).isSymbolicLink())
         refuse(path, `is a link: name ${await realpath(path)} itself`);
       else if (is.isDirectory()) await list(path);
@@ -253,7 +253,10 @@ interface ZipEntry extends Entry {
   readonly modifiedAt: Date;
 }
 
-/** Returns true for a link, whose content is only the path that it leads to. The upper half of the attributes is the mode of Unix. */
+/**
+ * Returns true for a link, whose content is only the path that it leads to. The upper half of the attributes is the mode of
+ * Unix.
+ */
 function isLink({ externalFileAttributes }: ZipEntry): boolean {
   return ((externalFileAttributes >>> 16) & constants.S_IFMT) === constants.S_IFLNK;
 }

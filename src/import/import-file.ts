@@ -70,8 +70,9 @@ const mostLosses = 5;
 
 /**
  * Loads a file from its checkpoint to its end, once no other living process reads it. Each batch and its checkpoint are one
- * transaction, so a kill at any moment costs at most the batch in hand. Reads the next batch while one is committed. If the file was
- * taken over, because this process was suspended, or has lost its last batches, as in a failover, reads on from where it is.
+ * transaction, so a kill at any moment costs at most the batch in hand. Reads the next batch while one is committed. If the
+ * file was taken over, because this process was suspended, or has lost its last batches, as in a failover, reads on from where
+ * it is.
  * @throws FileRefused with the line; NotInWarehouse; errors of the warehouse. Committed batches stay
  */
 export async function importFile(

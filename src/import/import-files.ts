@@ -114,7 +114,8 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
 }
 
 /**
- * What was known at a past moment changes with rows that are said to have been known before it; for moments with a name it must not.
+ * What was known at a past moment changes with rows that are said to have been known before it; for moments with a name it must
+ * not.
  * @throws ConfigError
  */
 async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<void> {

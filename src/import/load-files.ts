@@ -199,10 +199,12 @@ export async function loadFiles(
 }
 
 const tooMany =
-  'gmsi.rejected_records has the reasons. The other records are loaded, but the days do not count as covered. Repair the file, or name its columns as the service does';
+  'gmsi.rejected_records has the reasons. The other records are loaded, but the days do not count as covered. ' +
+  'Repair the file, or name its columns as the service does';
 
 const otherDays =
-  'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are of (--from and --to, or the name)';
+  'they are loaded, but the days do not count as covered. Correct their times, or state the days that they are ' +
+  'of (--from and --to, or the name)';
 
 /** Opens one DuckDB for all Parquet files. A single thread reads rows in their order, which resuming at a checkpoint needs. */
 async function openTables(stop: AbortSignal): Promise<DuckDB> {

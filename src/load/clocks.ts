@@ -80,7 +80,8 @@ export function aheadBy({ date, mayBeLaterMs }: ServiceTime, other: Date): numbe
 }
 
 const hint =
-  'No day was counted as covered. Fix the wrong clock (NTP) and run it again. Loaded rows are kept; their days are loaded once more.';
+  'No day was counted as covered. Fix the wrong clock (NTP) and run it again. Loaded rows are kept; their days ' +
+  'are loaded once more.';
 
 /** Turns the end of a load into `incomplete` if its clocks differ too much, whatever it has loaded. */
 export function endByClocks(end: LoadEnd, { apart }: Clocks): LoadEnd {

@@ -94,8 +94,8 @@ function hasRowsOfEdges({ window: { first_day, last_day } }: DrainRules, { rows 
 const hasNews = ({ rows_inserted, rows_changed }: PageCounts) => rows_inserted + rows_changed > 0;
 
 /**
- * Notes the rows of a page, retracts those that it has with another publication time and, with the last page, the window's rows that no
- * page had.
+ * Notes the rows of a page, retracts those that it has with another publication time and, with the last page, the window's rows
+ * that no page had.
  */
 async function compare(
   trx: WriteTransaction,
@@ -116,8 +116,8 @@ async function compare(
 }
 
 /**
- * Commits a live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage; they are loaded as they appear,
- * so none counts as backfilled.
+ * Commits a live answer. Its rows belong to no window, so there is neither a checkpoint nor coverage; they are loaded as they
+ * appear, so none counts as backfilled.
  * @param at when it was requested
  */
 export async function commitLive(

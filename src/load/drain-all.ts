@@ -53,7 +53,8 @@ export async function drainAll(load: Load): Promise<LoadEnd> {
       hasLoggedWait = true;
       load.log.info(
         { windows: held },
-        `another load has claimed ${held} ${held === 1 ? 'window' : 'windows'} of this job; waiting until it finishes them or its lease of ${leaseSeconds} s runs out`,
+        `another load has claimed ${held} ${held === 1 ? 'window' : 'windows'} of this job; waiting until it ` +
+          `finishes them or its lease of ${leaseSeconds} s runs out`,
       );
     }
     await sleep(free > 0 ? pollInterval / 10 : pollInterval, undefined, { signal: load.stop }).catch(

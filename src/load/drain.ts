@@ -181,9 +181,9 @@ function firstUnsettledOf({ clocks, job }: Load, { window, begunAt }: Drain): Da
 }
 
 /**
- * Returns the days of a window that were loaded before, and the first one that is loaded as its rows appear: the first that may still
- * change, or if the watch of the series only begins, the first that is not over. By the earlier clock, because one that is ahead would
- * make it too late.
+ * Returns the days of a window that were loaded before, and the first one that is loaded as its rows appear: the first that may
+ * still change, or if the watch of the series only begins, the first that is not over. By the earlier clock, because one that
+ * is ahead would make it too late.
  */
 function witnessedDays({ clocks, startedAt, job }: Load, { loaded_before, is_watched }: ClaimedWindow) {
   const lookbackDays = is_watched ? job.lookbackDays : 0;

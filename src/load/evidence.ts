@@ -25,9 +25,9 @@ export interface Wanted {
 }
 
 /**
- * Drains all open windows of a load, then asks the warehouse whether its settled days are covered and the others drained. That no
- * window is open does not show it: a warehouse that has gone back in time has no windows either. Days that are missing are planned
- * and drained once more, such as those that settled since a window began.
+ * Drains all open windows of a load, then asks the warehouse whether its settled days are covered and the others drained. That
+ * no window is open does not show it: a warehouse that has gone back in time has no windows either. Days that are missing are
+ * planned and drained once more, such as those that settled since a window began.
  * @param wanted `undefined` if it was to load no missing days
  * @returns `incomplete` if the warehouse no longer lists the load, or if days are still missing
  */
@@ -66,7 +66,8 @@ export function isKnown({ warehouse, loadId, process }: Load): Promise<boolean> 
 /** Returns the error of a warehouse that no longer lists something that it had stored. */
 export function goneBack(what: string): NotInWarehouse {
   return new NotInWarehouse(
-    `The warehouse does not list ${what} any more: it has gone back in time, as after the restore of a backup or a failover that lost its last seconds.`,
+    `The warehouse does not list ${what} any more: it has gone back in time, as after the restore of a backup ` +
+      'or a failover that lost its last seconds.',
     { hint: 'Run it again: it loads what is missing.' },
   );
 }

@@ -9,7 +9,8 @@ import type { ReadPage } from './read-page.ts';
 export const remembered = 100_000;
 
 const hint =
-  'Run it again: the window begins at its first page. If this happens again, ask the vendor; if the service really repeats so many pages, raise service.max_pages_without_news in the job file.';
+  'Run it again: the window begins at its first page. If this happens again, ask the vendor; if the service ' +
+  'really repeats so many pages, raise service.max_pages_without_news in the job file.';
 
 /** The rows that a drain has read so far. */
 export interface MetRows {

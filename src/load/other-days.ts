@@ -47,9 +47,11 @@ export function refuseOtherDays(
   const { from, middle, to } = daysOf(outside);
   const isLater = endDate !== null && middle > endDate;
   throw new WrongDays(
-    `${outside.length} of ${records} records requested for ${startDate} to ${endDate ?? 'now'} are from other days, ${daysFrom(from, to)}: ` +
+    `${outside.length} of ${records} records requested for ${startDate} to ${endDate ?? 'now'} are from other ` +
+      `days, ${daysFrom(from, to)}: ` +
       (isLater
-        ? 'the service probably ignores end_date. To find out: gmsi doctor --probe. Or set service: { end_date: ignored } in the job file.'
+        ? 'the service probably ignores end_date. To find out: gmsi doctor --probe. Or set service: { ' +
+          'end_date: ignored } in the job file.'
         : 'the service probably has other names for the dates. Set service.parameters.start_date and end_date in the job file.'),
   );
 }

@@ -43,7 +43,8 @@ export class TooManyRejected extends GmsiError {
 
   constructor(what: string) {
     const hint =
-      'gmsi.rejected_records has the reasons. If a field was renamed, set fields in the job file; if such records are normal, raise service.max_rejected_percent.';
+      'gmsi.rejected_records has the reasons. If a field was renamed, set fields in the job file; if such ' +
+      'records are normal, raise service.max_rejected_percent.';
     super(`${what}.`, { hint });
   }
 }

@@ -166,7 +166,9 @@ async function inBatches<Item>(run: Repair, source: Source<Item>): Promise<void>
   }
 }
 
-/** Commits a batch with the totals of the load. Reads it again in the transaction, because a load may have changed it meanwhile. */
+/**
+ * Commits a batch with the totals of the load. Reads it again in the transaction, because a load may have changed it meanwhile.
+ */
 async function commit<Item>(run: Repair, source: Source<Item>, last: Item | undefined, found: Batch<Item>) {
   const { warehouse, feed, totals } = run;
   const own = await run.load();
@@ -210,8 +212,8 @@ function countIn(counts: Record<string, number>, name: string, many = 1): void {
 }
 
 /**
- * Reads rejected records, the oldest first, so that a headline ends with its newest version. A record that is a row already is not
- * written: the row has its values in `extra`, from which its columns are filled.
+ * Reads rejected records, the oldest first, so that a headline ends with its newest version. A record that is a row already is
+ * not written: the row has its values in `extra`, from which its columns are filled.
  */
 function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair): Source<Rejected> {
   const { table } = feed;

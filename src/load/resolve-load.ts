@@ -194,5 +194,8 @@ export function contradiction({ reading, contradicted }: ReadingInForce): string
         : reading === 'inclusive'
           ? 'the last day of each window is missing'
           : 'one day of each window is loaded twice';
-  return `service.end_date is ${reading} in the job, but a probe found that it is ${contradicted}; if the probe is right, ${loss}`;
+  return (
+    `service.end_date is ${reading} in the job, but a probe found that it is ${contradicted}; if the ` +
+    `probe is right, ${loss}`
+  );
 }

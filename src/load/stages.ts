@@ -25,7 +25,10 @@ export interface StageContext {
   readonly about: Readonly<Record<string, string | number>>;
 }
 
-/** A load publishes its stages here as they happen. `observe/` listens and makes metrics; so can a preloaded SDK (docs/observability). */
+/**
+ * A load publishes its stages here as they happen. `observe/` listens and makes metrics; so can a preloaded SDK
+ * (docs/observability).
+ */
 export const published = {
   /** `PublishedLoad` */
   opened: channel('gmsi:load opened'),

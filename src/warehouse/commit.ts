@@ -49,8 +49,8 @@ export interface Place {
   /** True if the table probably has none of the rows. */
   readonly areLikelyNew: boolean;
   /**
-   * Reads the records again, for a place whose records are in the warehouse. The transaction is at repeatable read: if a load changes
-   * a row that it has read, it fails and is repeated, instead of replacing what is newer.
+   * Reads the records again, for a place whose records are in the warehouse. The transaction is at repeatable read: if a load
+   * changes a row that it has read, it fails and is repeated, instead of replacing what is newer.
    */
   readAgain?(trx: WriteTransaction): Promise<readonly ReadRecords[]>;
   /**

@@ -205,7 +205,9 @@ export async function checkServer(warehouse: Warehouse): Promise<{ version: stri
       throw new ConfigError(
         `The database ${server.database} has the encoding ${server.encoding}; the warehouse needs UTF8.`,
         {
-          hint: 'Create one (createdb --template=template0 --encoding=UTF8 <name>; add --locale=C.UTF-8 if it refuses the locale) and set DATABASE_URL to it.',
+          hint:
+            'Create one (createdb --template=template0 --encoding=UTF8 <name>; add --locale=C.UTF-8 if it ' +
+            'refuses the locale) and set DATABASE_URL to it.',
         },
       );
     }

@@ -60,7 +60,9 @@ interface Counters {
   records_outside: Generated<number>;
 }
 
-/** The tables that queries name with Kysely's builder, most of them tests; a feed's tables are written through its description. */
+/**
+ * The tables that queries name with Kysely's builder, most of them tests; a feed's tables are written through its description.
+ */
 export interface Database {
   'gmsi.windows': Series &
     Counters & {

@@ -19,7 +19,8 @@ export class WriteFailed extends WarehouseUnavailable {
    * - `cut off`: its connection broke, because the server restarted or this write crashed it
    * - `too slow`: it took longer than half of `gmsi.as_of_delay()`, so the server did not commit it
    * - `locked`: it waited too long for another session's lock
-   * - `crossed`: another session inserted one of the same rows at the same time, or rows break a unique index that a team has added
+   * - `crossed`: another session inserted one of the same rows at the same time, or rows break a unique index that a team has
+   *   added
    */
   readonly why: 'cut off' | 'too slow' | 'locked' | 'crossed';
 
@@ -34,7 +35,9 @@ export class LockHeld extends GmsiError {
   override readonly kind = 'retryable';
 }
 
-/** Another load has taken over the window or file, because this load was silent for longer than its lease. The page is dropped. */
+/**
+ * Another load has taken over the window or file, because this load was silent for longer than its lease. The page is dropped.
+ */
 export class ClaimLost extends GmsiError {
   override readonly kind = 'skippable';
 }
@@ -140,7 +143,8 @@ export function namedWriteError(error: unknown): unknown {
 }
 
 export const takesNoWrites =
-  'After a failover, run it again. Otherwise name the primary server in DATABASE_URL, or turn off default_transaction_read_only for the user or the database.';
+  'After a failover, run it again. Otherwise name the primary server in DATABASE_URL, or turn off ' +
+  'default_transaction_read_only for the user or the database.';
 
 const checkUser = ['The warehouse refuses the user', 'Check user and password in DATABASE_URL.'] as const;
 /** Errors that the user must correct, by the server's code, and how. */
@@ -171,7 +175,8 @@ export function namedDatabaseError(error: unknown): unknown {
     });
   if (code === '53300') {
     const hint =
-      'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the connection limit of the user. A rerun continues where this one stopped.';
+      'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the ' +
+      'connection limit of the user. A rerun continues where this one stopped.';
     return new WarehouseUnavailable(`The warehouse has no free connection: ${message}`, { cause, hint });
   }
   // The database says it (gmsi.refuse_moved).
@@ -196,7 +201,9 @@ export function namedDatabaseError(error: unknown): unknown {
   if (isOfRowSecurity(error))
     return new ConfigError(`Row-level security hides rows from the warehouse's user: ${message}`, {
       cause,
-      hint: 'gmsi needs every row. Let a superuser run: alter role … bypassrls; (the user of gmsi; for checks and the page, gmsi_reader)',
+      hint:
+        'gmsi needs every row. Let a superuser run: alter role … bypassrls; (the user of gmsi; for checks ' +
+        'and the page, gmsi_reader)',
     });
   if (/^(3F000|42P01|42883)$/.test(code) && /\bgmsi\b/.test(message)) return new SchemaGone(message, cause);
   const [what, hint] = toCorrect[code] ?? [];

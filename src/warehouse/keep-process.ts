@@ -23,8 +23,8 @@ export interface KeptProcess extends Owner, AsyncDisposable {
    */
   beat(): Promise<void>;
   /**
-   * How often it has sent no heartbeat for half of the lease, now included: suspended, or with an unreachable warehouse. While this
-   * stays the same, nobody can have taken what the process owns.
+   * How often it has sent no heartbeat for half of the lease, now included: suspended, or with an unreachable warehouse. While
+   * this stays the same, nobody can have taken what the process owns.
    */
   readonly silences: number;
   /** Says which jobs a worker runs from now on, also after a restore; `null` for every job. */

@@ -39,7 +39,8 @@ export async function makeReader(
         may_connect: boolean;
         database: string;
       }>`
-        select datname as database, coalesce(has_schema_privilege(to_regrole('gmsi_reader'), to_regnamespace('gmsi'), 'usage'), false) as may_read,
+        select datname as database,
+               coalesce(has_schema_privilege(to_regrole('gmsi_reader'), to_regnamespace('gmsi'), 'usage'), false) as may_read,
                r.oid is not null as is_there,
                shobj_description(r.oid, 'pg_authid') = ${mark}
                  and not (rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls) as is_ours,
@@ -56,7 +57,9 @@ export async function makeReader(
         });
       if (is_there && !is_ours)
         throw new ConfigError(`The server has a role ${name} that gmsi reader did not make.`, {
-          hint: `Choose another name; or, if that role should read: grant gmsi_reader to ${name}; alter role ${name} set jit = off;`,
+          hint:
+            `Choose another name; or, if that role should read: grant gmsi_reader to ${name}; alter role ` +
+            `${name} set jit = off;`,
         });
       if (!is_there) await sql`create role ${role}`.execute(trx);
       await sql`alter role ${role} with login connection limit 20 password ${sql.lit(verifierOf(password))}`.execute(

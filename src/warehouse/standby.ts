@@ -11,7 +11,8 @@ export interface Standby {
 }
 
 /** The time up to which a server has everything: on a standby, that of the last replayed commit, or null before the first one. */
-export const completeTo = sql<Date | null>`case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() else clock_timestamp() end`;
+export const completeTo = sql<Date | null>`
+  case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() else clock_timestamp() end`;
 
 /**
  * Returns how current a standby is; `undefined` for a server that takes writes.

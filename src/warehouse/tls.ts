@@ -58,7 +58,8 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
   if (/does not support SSL connections/.test(message))
     return problem(
       "The warehouse's server does not encrypt",
-      'Turn it on there (ssl = on and a certificate in postgresql.conf). If nobody else can read the network, use sslmode=disable.',
+      'Turn it on there (ssl = on and a certificate in postgresql.conf). If nobody else can read the network, ' +
+        'use sslmode=disable.',
     );
   if (code === '28000' && /no encryption|SSL off/.test(message))
     return problem(
@@ -68,7 +69,8 @@ export function tlsProblem(error: Error & { code?: string }): ConfigError | unde
   if (failed.test(code) || /error establishing an SSL connection/.test(message))
     return problem(
       'The encrypted connection to the warehouse fails',
-      'Name the authority that signed the certificate (sslrootcert=/path/to/ca.pem), and use the host name in it; or sslmode=require, which encrypts without verifying the server.',
+      'Name the authority that signed the certificate (sslrootcert=/path/to/ca.pem), and use the host name in ' +
+        'it; or sslmode=require, which encrypts without verifying the server.',
     );
   return undefined;
 }

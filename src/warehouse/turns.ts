@@ -164,9 +164,9 @@ export interface Claim extends AsyncDisposable {
 const beatEvery = 10_000;
 
 /**
- * Tries to get the sole right to write an export to a place; never waits. An advisory lock, not a row that names a process, because
- * users who may only read export, too, also on a standby. The session of a process that is suspended, or whose host is lost, ends
- * after a minute (`session-settings.ts`).
+ * Tries to get the sole right to write an export to a place; never waits. An advisory lock, not a row that names a process,
+ * because users who may only read export, too, also on a standby. The session of a process that is suspended, or whose host is
+ * lost, ends after a minute (`session-settings.ts`).
  * @throws LockHeld if a user who may not load has the lock: nobody may be exporting then
  */
 export async function claimPlace(

@@ -27,10 +27,10 @@ const inUse = 20_160_101;
 const watching = 20_160_102;
 
 /**
- * A session of the server that outlives its client and stops the server once nobody has used it for some seconds, no matter
- * how the last user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive the
- * server. It works because PostgreSQL notices a lost client only when it sends something. The commits below are there so that
- * vacuum does not have to wait for this session.
+ * A session of the server that outlives its client and stops the server once nobody has used it for some seconds, no matter how
+ * the last user ended. It is a session, not a process of ours: killing our processes does not kill it, and it cannot outlive
+ * the server. It works because PostgreSQL notices a lost client only when it sends something. The commits below are there so
+ * that vacuum does not have to wait for this session.
  */
 const watch = (idleSeconds: number) => `
 do $$

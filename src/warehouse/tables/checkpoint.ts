@@ -23,8 +23,8 @@ export interface PageProgress {
 }
 
 /**
- * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its settled days
- * are covered, and the others watched.
+ * Moves a window's checkpoint past the page of this transaction. If it ends with this page, the window is drained, its settled
+ * days are covered, and the others watched.
  * @param nextToken cursor of the next page, `null` with the last one
  * @throws ClaimLost if the window is no longer this load's, or not at this position: the page must be dropped
  */

@@ -35,8 +35,8 @@ export type RecordsByDay = Readonly<Record<Day, number>>;
 
 /**
  * Claims a file for a load of a process, at its checkpoint.
- * @returns `undefined` if another living process reads the file, or if the warehouse does not list the load or the process, as after
- * a restore
+ * @returns `undefined` if another living process reads the file, or if the warehouse does not list the load or the process, as
+ * after a restore
  */
 export async function claimFile(
   db: Kysely<Database>,
@@ -75,7 +75,8 @@ export async function advanceFile(
     update gmsi.imported_files
     set records = ${after.records}::bigint, records_rejected = ${after.rejected}::bigint,
         records_by_day = ${JSON.stringify(after.recordsByDay)}::jsonb,
-        rows_inserted = rows_inserted + ${batch.rows_inserted}::bigint, rows_changed = rows_changed + ${batch.rows_changed}::bigint
+        rows_inserted = rows_inserted + ${batch.rows_inserted}::bigint,
+        rows_changed = rows_changed + ${batch.rows_changed}::bigint
     where file_id = ${fileId} and process_id = ${processId} and records = ${records}::bigint and finished_at is null
   `.execute(trx);
   if (numAffectedRows === 0n) throw new ClaimLost('Another import reads this file now.');
@@ -125,8 +126,8 @@ export async function areFinished(db: Kysely<Database>, fileIds: readonly number
 }
 
 /**
- * Counts the days of loaded files as covered, unless none of the files has a record. Removes planned windows of these days that have not begun, because nothing is
- * left to request; half-drained ones stay.
+ * Counts the days of loaded files as covered, unless none of the files has a record. Removes planned windows of these days that
+ * have not begun, because nothing is left to request; half-drained ones stay.
  * @returns how many days the files cover
  */
 export async function coverByFiles(

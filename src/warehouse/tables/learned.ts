@@ -74,7 +74,8 @@ export async function rememberFields(
     await sql`
       insert into gmsi.wire_fields (feed, field, kept_in, first_load_id, last_load_id)
       select ${feed}, field, kept_in, ${loadId}::bigint, ${loadId}::bigint
-      from unnest(${stored.map(([field]) => field)}::text[], ${stored.map(([, keptIn]) => keptIn)}::text[]) as seen (field, kept_in)
+      from unnest(${stored.map(([field]) => field)}::text[], ${stored.map(([, keptIn]) => keptIn)}::text[])
+        as seen (field, kept_in)
       on conflict (feed, field) do update
       set kept_in = excluded.kept_in, last_load_id = greatest(wire_fields.last_load_id, excluded.last_load_id)`.execute(
       trx,

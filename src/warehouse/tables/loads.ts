@@ -116,7 +116,10 @@ export async function finishLoad(
 /** The `reason` of loads of workers that load again what was loaded longest ago. */
 export const refreshReason = 'refresh';
 
-/** Returns the requests that the refreshes of a job have sent in the present month (UTC), by the database's clock, as loads are stored. */
+/**
+ * Returns the requests that the refreshes of a job have sent in the present month (UTC), by the database's clock, as loads are
+ * stored.
+ */
 export async function requestsOfRefreshes(db: Kysely<Database>, job: string): Promise<number> {
   const { rows } = await sql<{ requests: number }>`
     select coalesce(sum(requests), 0)::bigint as requests from gmsi.loads

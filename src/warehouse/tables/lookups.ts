@@ -79,7 +79,8 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
       select feed, country, topic, ticker from gmsi.coverage union select feed, country, topic, ticker from gmsi.windows
     )
     select dimension, name, array(
-      select distinct feed from held where case dimension when 'country' then country when 'topic' then topic else ticker end = name
+      select distinct feed from held
+      where case dimension when 'country' then country when 'topic' then topic else ticker end = name
     ) as feeds
     from (
       select 'country' as dimension, country as name from gmsi.countries where not listed
@@ -118,8 +119,10 @@ export async function saveTopics(warehouse: Warehouse, topics: readonly Topic[],
     await sql`update gmsi.topics set listed = false`.execute(trx);
     await sql`
       insert into gmsi.topics (refreshed_at, topic, category, classification_rule, extra)
-      select ${at}::timestamptz, sent.* from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
-                           ${topics.map((row) => json(row.classificationRule))}::jsonb[], ${topics.map((row) => json(row.extra))}::jsonb[]) as sent
+      select ${at}::timestamptz, sent.*
+      from unnest(${topics.map((row) => row.name)}::text[], ${topics.map((row) => row.category)}::text[],
+                  ${topics.map((row) => json(row.classificationRule))}::jsonb[],
+                  ${topics.map((row) => json(row.extra))}::jsonb[]) as sent
       on conflict (topic) do update
         set category = excluded.category, classification_rule = excluded.classification_rule,
             extra = excluded.extra, listed = true, refreshed_at = excluded.refreshed_at

@@ -3,8 +3,8 @@ import type { Database, ProcessesTable } from '../database.ts';
 
 /*
  * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a file that it reads
- * (gmsi.imported_files), an alert that it sends (gmsi.alerts), a load (gmsi.loads) and so the windows that name that. It is alive as
- * long as it sends heartbeats, by the database's clock.
+ * (gmsi.imported_files), an alert that it sends (gmsi.alerts), a load (gmsi.loads) and so the windows that name that. It is
+ * alive as long as it sends heartbeats, by the database's clock.
  *
  *                 │ taken by another       │ taken by the owner       │ left by the owner
  *   ──────────────┼────────────────────────┼──────────────────────────┼─────────────────────────────
@@ -92,8 +92,9 @@ export async function storeJobsOf(
 }
 
 /**
- * Returns the condition that a worker runs the job that `job` names. False before it is registered again after a restore: nothing can
- * name a process that the warehouse does not list. Locks the process, so that it stays listed until the transaction ends.
+ * Returns the condition that a worker runs the job that `job` names. False before it is registered again after a restore:
+ * nothing can name a process that the warehouse does not list. Locks the process, so that it stays listed until the transaction
+ * ends.
  */
 export function runsJob(job: string, { processId }: Pick<Owner, 'processId'>): RawBuilder<boolean> {
   return sql`exists (select from gmsi.processes p where p.process_id = ${processId} and ${isRunBy(job)} for key share)`;

@@ -14,7 +14,9 @@ import { inScope, sameSeries, seriesColumns, seriesOf, type WindowScope } from '
 
 /** Returns the condition that the service has answered days of the series of window `w`: those within a range of days. */
 const isAnswered = (range: RawBuilder<unknown>) => sql<boolean>`(
-  exists (select from gmsi.windows a where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
+  exists (
+    select from gmsi.windows a
+    where ${sameSeries('a', 'w')} and (a.state = 'drained' or a.pages > 0) and a.days && ${range})
   or exists (select from gmsi.coverage a where ${sameSeries('a', 'w')} and a.days && ${range}))`;
 
 /** What the error of a skipped window begins with; the refusal follows. */
@@ -48,7 +50,8 @@ export async function leaveRefused(
     ), left_so as (
       update gmsi.windows n
       set state = case when w.is_of_days then 'refused' else 'failed' end,
-          refused_with = case when n.window_id <> w.window_id then n.refused_with when w.is_of_days then ${refusal.status}::int end,
+          refused_with = case when n.window_id <> w.window_id then n.refused_with
+                              when w.is_of_days then ${refusal.status}::int end,
           last_error = case when n.window_id <> w.window_id then ${skippedFor} else '' end
             || ${refusal.error}::text,
           load_id = ${at.loadId}, finished_at = now()
@@ -92,7 +95,8 @@ const triesToPause = 5;
 export function nextToAskAgain(scope: WindowScope): RawBuilder<unknown> {
   return sql`(
     select window_id from (
-      select distinct on (${seriesOf('w')}) w.window_id, w.finished_at, max(w.finished_at) over s as tried_at, sum(w.attempts) over s - count(*) over s as more_tries
+      select distinct on (${seriesOf('w')}) w.window_id, w.finished_at, max(w.finished_at) over s as tried_at,
+             sum(w.attempts) over s - count(*) over s as more_tries
       from gmsi.windows w where ${inScope(scope)} and w.state = 'refused'
       window s as (partition by ${seriesOf('w')})
       order by ${seriesOf('w')}, w.finished_at, w.last_day desc

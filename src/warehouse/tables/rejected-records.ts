@@ -96,8 +96,8 @@ export async function forgetRejected(
 }
 
 /**
- * Finds records that are rows now, but whose row is stored in a newer version, which must not be replaced. Versions from repairs do not count, because repairs
- * go by the age of the records.
+ * Finds records that are rows now, but whose row is stored in a newer version, which must not be replaced. Versions from
+ * repairs do not count, because repairs go by the age of the records.
  */
 export async function findSuperseded<Found extends Rejected & { readonly row: Row | undefined }>(
   db: Kysely<Database>,

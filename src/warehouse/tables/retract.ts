@@ -50,7 +50,10 @@ export async function noteLiveSightings(
   `.execute(db);
 }
 
-/** Returns the position of a live answer: rows of it that its load has written. One that had no news has none, and may be written again. */
+/**
+ * Returns the position of a live answer: rows of it that its load has written. One that had no news has none, and may be
+ * written again.
+ */
 export function liveAfter(
   table: FeedTable,
   series: Series,
@@ -147,7 +150,8 @@ export async function retractUnseen(
       select unmet.* from unmet cross join counted where not is_refused
     ), retracted as (
       update ${name} as kept
-      set retracted_at = now(), changed_at = ${sql.raw(changedNow)}, load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
+      set retracted_at = now(), changed_at = ${sql.raw(changedNow)},
+          load_id = ${at.loadId}::bigint, window_id = ${at.windowId}::bigint
       from gone
       where ${isRowOfSeries('kept', table, series)} and kept.${time} = gone.${time} and kept.${id} = gone.${id}
       returning 1
@@ -163,10 +167,10 @@ export async function retractUnseen(
 }
 
 /**
- * Retracts rows that the service now sends with another publication time, at most 24 hours from the first one: the same headline of a
- * series has the same id. Call it in the transaction that has written rows of a live answer, or of a window that is compared, after
- * `noteSightings`. The row with the new time takes over when the headline was first seen and its first time (`moved_from`), so that
- * the headline is counted once. Does not retract
+ * Retracts rows that the service now sends with another publication time, at most 24 hours from the first one: the same
+ * headline of a series has the same id. Call it in the transaction that has written rows of a live answer, or of a window that
+ * is compared, after `noteSightings`. The row with the new time takes over when the headline was first seen and its first time
+ * (`moved_from`), so that the headline is counted once. Does not retract
  * - rows that the answer or the window has, too, because then the service sends both
  * - rows of other days than the answer or the window has, unless the row with the new time has just appeared
  * @returns how many
@@ -246,10 +250,10 @@ export async function retractMoved(
 }
 
 /**
- * Counts what a drain has retracted and what the service has sent, by series. A quiet window has too few rows to show an outage, an
- * outage may last for several loads, and other series may answer meanwhile. So this counts all windows of a job, and those of a
- * series for as long as the service sends less than it withdraws. Drains of a job that retract at the same time wait for each other
- * here.
+ * Counts what a drain has retracted and what the service has sent, by series. A quiet window has too few rows to show an
+ * outage, an outage may last for several loads, and other series may answer meanwhile. So this counts all windows of a job, and
+ * those of a series for as long as the service sends less than it withdraws. Drains of a job that retract at the same time wait
+ * for each other here.
  * @param of.sent rows of the last page; those of earlier pages are counted with the window
  * @throws TooManyRetractions; the caller must roll back
  */
@@ -268,7 +272,8 @@ export async function balanceRetractions(
   const retracted = of.acceptAll ? 0 : of.retracted;
   const change = sql`(select ${retracted}::bigint - ${of.sent}::bigint - (w.records - w.records_rejected - w.records_outside)
     from gmsi.windows w where w.window_id = ${of.windowId})`;
-  const balance = sql`jsonb_build_object(${key}, nullif(greatest(0, coalesce((known.by_series ->> ${key})::bigint, 0) + ${change}), 0))`;
+  const before = sql`coalesce((known.by_series ->> ${key})::bigint, 0)`;
+  const balance = sql`jsonb_build_object(${key}, nullif(greatest(0, ${before} + ${change}), 0))`;
   if (retracted === 0) {
     await sql`
       update gmsi.unconfirmed as known set by_series = jsonb_strip_nulls(known.by_series || ${balance}), updated_at = now()

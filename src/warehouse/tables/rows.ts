@@ -29,8 +29,8 @@ export interface Provenance {
   /** The window that they are from; `null` for rows of the live feed, a repair or an import. */
   readonly windowId: number | null;
   /**
-   * Days, as a multirange, of which a row that comes now was not there before, because they were loaded before or are not settled.
-   * Rows of other days are backfilled.
+   * Days, as a multirange, of which a row that comes now was not there before, because they were loaded before or are not
+   * settled. Rows of other days are backfilled.
    */
   readonly witnessed: string;
   /** Rows of this day and later ones were not there before either. */
@@ -116,7 +116,10 @@ function statementsFor(table: FeedTable): ReturnType<typeof writeStatements> {
   return known;
 }
 
-/** The parameters: `Provenance`, the series (`of_…`), the rows (`sent_…`) and, for rows that later ones replace, those (`last_…`). */
+/**
+ * The parameters: `Provenance`, the series (`of_…`), the rows (`sent_…`) and, for rows that later ones replace, those
+ * (`last_…`).
+ */
 function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
   const names = Object.keys(columns);
   const values = names.filter((column) => !key.includes(column));

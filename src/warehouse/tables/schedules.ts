@@ -98,8 +98,8 @@ export type StoredSchedule = Selectable<SchedulesTable>;
 type OfJob = Pick<StoredSchedule, 'job' | 'command'>;
 
 /**
- * Returns the schedules of a worker's jobs that are neither due nor being loaded, locked until the transaction ends; without those
- * that another worker has locked.
+ * Returns the schedules of a worker's jobs that are neither due nor being loaded, locked until the transaction ends; without
+ * those that another worker has locked.
  */
 export async function lockIdleSchedules(
   trx: Transaction<Database>,
@@ -140,8 +140,8 @@ export interface DueJob extends OfJob {
 }
 
 /**
- * Takes due jobs that a worker runs, the longest due first: those that no other living process has, and that have not ended within
- * this minute. A time that somebody stores again and again would otherwise load a job without a pause.
+ * Takes due jobs that a worker runs, the longest due first: those that no other living process has, and that have not ended
+ * within this minute. A time that somebody stores again and again would otherwise load a job without a pause.
  * @returns all due jobs that the worker has: so one is not lost if the reply is, after the server has executed this
  */
 export async function takeDueJobs(
@@ -179,7 +179,9 @@ export async function takeJob(db: Kysely<Database>, { job, command }: OfJob, own
   return rows.length === 1;
 }
 
-/** Why a job is paused. `resumesAt`: at the end of a pause for the budget. One for failures is twice as long as the one before. */
+/**
+ * Why a job is paused. `resumesAt`: at the end of a pause for the budget. One for failures is twice as long as the one before.
+ */
 export interface Pause {
   readonly because: 'budget' | 'failures';
   readonly error: string;

@@ -131,15 +131,16 @@ export async function loadedBeforeOf(
 }
 
 /**
- * Returns the condition that the watch of a window's series had begun before its load: another load has drained days that could still
- * change. The windows of one load begin the watch together.
+ * Returns the condition that the watch of a window's series had begun before its load: another load has drained days that could
+ * still change. The windows of one load begin the watch together.
  */
 export function isWatched(of: string): RawBuilder<boolean> {
   return sql`exists (
     select from gmsi.watched w
     where ${sameSeries('w', of)} and not exists (
       select from gmsi.windows own
-      where ${sameSeries('own', of)} and own.load_id = ${sql.ref(`${of}.load_id`)} and own.state = 'drained' and own.days @> w.day))`;
+      where ${sameSeries('own', of)} and own.load_id = ${sql.ref(`${of}.load_id`)}
+        and own.state = 'drained' and own.days @> w.day))`;
 }
 
 /** Returns every series of a job, as rows `asked`. */
@@ -180,8 +181,8 @@ export interface WantedScope {
 }
 
 /**
- * Returns the jobs that want a day of a window `w`. More windows than those of `inScope` are wanted, so that none is given up that a
- * job may still need.
+ * Returns the jobs that want a day of a window `w`. More windows than those of `inScope` are wanted, so that none is given up
+ * that a job may still need.
  */
 export function jobsWanting(wanted: readonly WantedScope[]): RawBuilder<string[]> {
   const each = wanted.map(

@@ -189,7 +189,8 @@ function isFree(claimant: Claimant): RawBuilder<boolean> {
  */
 function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
   return sql`coalesce(
-      (select l.finished_at is not null or not ${hasLivingProcess('l.process_id', leaseSeconds)} from gmsi.loads l where l.load_id = w.load_id),
+      (select l.finished_at is not null or not ${hasLivingProcess('l.process_id', leaseSeconds)}
+       from gmsi.loads l where l.load_id = w.load_id),
       w.load_id < ${loadId})`;
 }
 
@@ -223,8 +224,8 @@ export async function countByLength(
 }
 
 /**
- * Deletes the failed and refused windows that no job wants; rows that they have loaded stay. If a job wants their days later, these are
- * planned like days that were never requested.
+ * Deletes the failed and refused windows that no job wants; rows that they have loaded stay. If a job wants their days later,
+ * these are planned like days that were never requested.
  * @returns how many
  */
 export async function forgetUnwanted(db: Kysely<Database>, wanted: readonly WantedScope[]): Promise<number> {
