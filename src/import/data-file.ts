@@ -224,14 +224,11 @@ async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFile
     const { fileName, crc32, uncompressedSize } = entry;
     const format = formatOf(fileName);
     const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
+    const refuse = (why: string) => refused.push({ name: about.name, error: new FileRefused(why) });
     if (!isData(basename(fileName))) ignored.push(about.name);
-    else if (isLink(entry)) refused.push({ name: about.name, error: new FileRefused('is a link') });
-    else if (!format) refused.push({ name: about.name, error: new FileRefused(notRead) });
-    else if (entry.isEncrypted())
-      refused.push({
-        name: about.name,
-        error: new FileRefused('is encrypted: unpack the ZIP file and import its files'),
-      });
+    else if (isLink(entry)) refuse('is a link');
+    else if (!format) refuse(notRead);
+    else if (entry.isEncrypted()) refuse('is encrypted: unpack the ZIP file and import its files');
     else
       files.push({
         ...format,

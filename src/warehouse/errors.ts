@@ -166,30 +166,26 @@ export function namedDatabaseError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const { code = '', message } = error as Error & { code?: string };
   const cause = error;
+  const unavailable = (what: string, hint: string) =>
+    new WarehouseUnavailable(`${what}: ${message}`, { cause, hint });
   const ofTls = tlsProblem(error);
   if (ofTls) return ofTls;
-  if (code === onlyRead)
-    return new WarehouseUnavailable(`The warehouse can only be read: ${message}`, {
-      cause,
-      hint: takesNoWrites,
-    });
-  if (code === '53300') {
-    const hint =
+  if (code === onlyRead) return unavailable('The warehouse can only be read', takesNoWrites);
+  if (code === '53300')
+    return unavailable(
+      'The warehouse has no free connection',
       'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the ' +
-      'connection limit of the user. A rerun continues where this one stopped.';
-    return new WarehouseUnavailable(`The warehouse has no free connection: ${message}`, { cause, hint });
-  }
+        'connection limit of the user. A rerun continues where this one stopped.',
+    );
   // The database says it (gmsi.refuse_moved).
-  if (code === 'GM001') {
-    const { hint = '' } = error as { hint?: string };
-    return new WarehouseMoved(message, { cause, hint });
-  }
-  const cut = code === '' && cutConnection.test(message);
-  if (cut || isStale(error) || passing.test(code) || network.has(code)) {
-    const hint =
-      'Is PostgreSQL running at the address in DATABASE_URL? A rerun continues where this one stopped.';
-    return new WarehouseUnavailable(`The warehouse does not answer: ${message}`, { cause, hint });
-  }
+  if (code === 'GM001')
+    return new WarehouseMoved(message, { cause, hint: (error as { hint?: string }).hint ?? '' });
+  const isCut = code === '' && cutConnection.test(message);
+  if (isCut || isStale(error) || passing.test(code) || network.has(code))
+    return unavailable(
+      'The warehouse does not answer',
+      'Is PostgreSQL running at the address in DATABASE_URL? A rerun continues where this one stopped.',
+    );
   if (code === '55P03') {
     const hint = 'End that session (pg_stat_activity shows it), and run the command again.';
     return new LockHeld('For minutes, another session has held a lock that gmsi needs.', { cause, hint });

@@ -41,18 +41,14 @@ export async function raiseAlert(
   `.execute(db);
 }
 
-/** Resolves the open alert for a cause, if there is one. */
-export async function resolveAlert(db: Kysely<Database>, { job, kind }: AlertCause): Promise<void> {
+/** Resolves the open alert for a cause, if there is one; without a kind, all open alerts of a job. */
+export async function resolveAlert(
+  db: Kysely<Database>,
+  { job, kind }: Pick<AlertCause, 'job'> & Partial<AlertCause>,
+): Promise<void> {
   await sql`
     update gmsi.alerts set resolved_at = now()
-    where job = ${job} and kind = ${kind} and resolved_at is null
-  `.execute(db);
-}
-
-/** Resolves all open alerts of a job. */
-export async function resolveAlerts(db: Kysely<Database>, job: string): Promise<void> {
-  await sql`
-    update gmsi.alerts set resolved_at = now() where job = ${job} and resolved_at is null
+    where job = ${job} and kind = coalesce(${kind ?? null}, kind) and resolved_at is null
   `.execute(db);
 }
 

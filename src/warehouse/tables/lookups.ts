@@ -45,6 +45,8 @@ export interface StoredLookups {
   readonly refreshedAt: Readonly<Record<ListName, Date | null>>;
 }
 
+const neverRefreshed = { countries: null, topics: null, tickers: null, sources: null, languages: null };
+
 /** Returns the values that requests use. */
 export function listedValues({ countries, topics, tickers }: StoredLookups): ListedValues {
   return {
@@ -92,10 +94,11 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
   const gone = (wanted: Dimension) => unlisted.filter(({ dimension }) => dimension === wanted);
   const inList = (wanted: ListName) => listed.filter(({ list }) => list === wanted);
   const codes = (list: ListName) => inList(list).map(({ code, name }) => ({ code, name }));
-  const oldest = (list: ListName) => {
-    const times = inList(list).map(({ refreshed_at }) => refreshed_at.getTime());
-    return times.length === 0 ? null : new Date(Math.min(...times));
-  };
+  const refreshedAt: Record<ListName, Date | null> = { ...neverRefreshed };
+  for (const { list, refreshed_at } of listed) {
+    const known = refreshedAt[list];
+    if (known === null || refreshed_at < known) refreshedAt[list] = refreshed_at;
+  }
   return {
     countries: codes('countries'),
     topics: inList('topics').map(({ code, category }) => ({ name: code, category })),
@@ -103,13 +106,7 @@ export async function readLookups(db: Kysely<Database>): Promise<StoredLookups> 
     sources: codes('sources'),
     languages: codes('languages'),
     unlisted: { country: gone('country'), topic: gone('topic'), ticker: gone('ticker') },
-    refreshedAt: {
-      countries: oldest('countries'),
-      topics: oldest('topics'),
-      tickers: oldest('tickers'),
-      sources: oldest('sources'),
-      languages: oldest('languages'),
-    },
+    refreshedAt,
   };
 }
 

@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import type { Job } from '../../config/job.ts';
 import type { Database, JobCommand, SchedulesTable } from '../database.ts';
-import { resolveAlerts } from './alerts.ts';
+import { resolveAlert } from './alerts.ts';
 import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
 
 /** A job file as stored for workers that do not have it. */
@@ -74,7 +74,7 @@ export async function forgetJob(db: Kysely<Database>, job: string, by: Owner): P
       update gmsi.schedules
       set cron = null, due_at = null, resumes_at = null, paused_because = null, pause_error = null
       where job = ${job}`.execute(trx);
-    await resolveAlerts(trx, job);
+    await resolveAlert(trx, { job });
     return true;
   });
 }
