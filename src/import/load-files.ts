@@ -125,8 +125,9 @@ export async function loadFiles(
           return;
         }
         loads.get(one.placement.feed.name)!.hasRefused = true;
-        const refusal = error instanceof FileRefused ? error : refusalFor(error);
-        refuse(one.file.name, refusal);
+        const why = `could not be loaded: ${(error as Error).message}`;
+        // After an unexpected error, too, the import continues with the others.
+        refuse(one.file.name, error instanceof FileRefused ? error : new FileRefused(why, { cause: error }));
       }
       counts.done++;
       tell();
@@ -215,11 +216,6 @@ async function openTables(stop: AbortSignal): Promise<DuckDB> {
   for (const threshold of ['allocator_flush_threshold', 'allocator_bulk_deallocation_flush_threshold'])
     await duckdb.run(`set ${threshold} = '1MB'`);
   return duckdb;
-}
-
-/** Refuses one file after an unexpected error, so that the import continues with the others. */
-function refusalFor(cause: unknown): FileRefused {
-  return new FileRefused(`could not be loaded: ${(cause as Error).message}`, { cause });
 }
 
 interface OpenLoad extends FileLoad, ListedLoad {

@@ -12,6 +12,12 @@ import type { Load } from './load.ts';
 const pollInterval = 500;
 
 /**
+ * How many windows may fail in a row before the load ends. As many as are under way may fail on top, since all of those may lie
+ * before the history limit.
+ */
+export const failuresInARow = 10;
+
+/**
  * Drains all open windows of a load's job, several at a time. Waits for windows that another load has claimed, and takes
  * them over once its lease has run out. After `done`, the job has no open window.
  */
@@ -19,7 +25,9 @@ export async function drainAll(load: Load): Promise<LoadEnd> {
   const { leaseSeconds } = load.process;
   const claimant = { loadId: load.loadId, leaseSeconds };
   const { concurrency } = load.job.service;
-  const streak = failureStreak(concurrency);
+  let failedInARow = 0;
+  /** Windows that the service has refused. */
+  let refusals = 0;
   let ended: LoadEnd | undefined;
   let mismatch: unknown;
 
@@ -28,10 +36,18 @@ export async function drainAll(load: Load): Promise<LoadEnd> {
     load.end(underWay);
   }
 
+  /** Returns true if so many windows have failed in a row that the load should send no more requests. */
+  function isHopeless(left: LeftWindow): boolean {
+    if (left.is === 'drained') failedInARow = 0;
+    if (left.is !== 'failed' && left.is !== 'refused') return false;
+    if (left.error instanceof RequestRefused) refusals++;
+    return !left.concernsSeriesOnly && ++failedInARow >= failuresInARow + concurrency;
+  }
+
   async function work(): Promise<void> {
     while (!load.stop.aborted) {
       // After a refusal the newest windows go first: the service would probably refuse the other old ones, too.
-      const order = streak.refusals > 0 ? 'newest-first' : load.job.order;
+      const order = refusals > 0 ? 'newest-first' : load.job.order;
       const window = await claimWindow(load.warehouse, load.scope, { ...claimant, order });
       if (!window) {
         if (await waitForWindows()) continue;
@@ -40,7 +56,7 @@ export async function drainAll(load: Load): Promise<LoadEnd> {
       const left = await drainWindow(load, window);
       if (left.is === 'pending' && left.end) endLoad(left.end.outcome, left.end.error, left.end.underWay);
       if ('error' in left && kindOf(left.error) === 'job') mismatch ??= left.error;
-      if (streak.count(left) && 'error' in left) endLoad('incomplete', left.error, 'abort soon');
+      if (isHopeless(left) && 'error' in left) endLoad('incomplete', left.error, 'abort soon');
     }
   }
 
@@ -86,35 +102,4 @@ export async function drainAll(load: Load): Promise<LoadEnd> {
   return failed + refused > 0
     ? { outcome: 'incomplete', error: mismatch }
     : { outcome: 'done', error: undefined };
-}
-
-/** Counts windows that fail in a row. */
-interface FailureStreak {
-  /** @returns true if so many have failed in a row that the load should send no more requests */
-  count(left: LeftWindow): boolean;
-  /** Windows that the service has refused. */
-  readonly refusals: number;
-}
-
-/**
- * How many windows may fail in a row before the load ends. As many as are under way may fail on top, since all of those may lie
- * before the history limit.
- */
-export const failuresInARow = 10;
-
-function failureStreak(atOnce: number): FailureStreak {
-  let failedInARow = 0;
-  let refusals = 0;
-  return {
-    count(left) {
-      if (left.is === 'drained') failedInARow = 0;
-      if (left.is !== 'failed' && left.is !== 'refused') return false;
-      if (left.error instanceof RequestRefused) refusals++;
-      if (left.concernsSeriesOnly) return false;
-      return ++failedInARow >= failuresInARow + atOnce;
-    },
-    get refusals() {
-      return refusals;
-    },
-  };
 }

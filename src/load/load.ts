@@ -12,7 +12,7 @@ import { addPage, type LoadTotals, noTotals } from '../warehouse/tables/loads.ts
 import type { Origin } from '../warehouse/tables/origin.ts';
 import type { KnownPartitions } from '../warehouse/tables/rows.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import type { WindowsByState } from '../warehouse/tables/windows.ts';
+import { noWindows, type WindowsByState } from '../warehouse/tables/windows.ts';
 import type { Clocks } from './clocks.ts';
 import type { UnderWay } from './ends.ts';
 import { type CommittedPage, published } from './stages.ts';
@@ -102,14 +102,13 @@ export interface LoadResult {
 
 /** The result of a load that had nothing to do. */
 export function nothingDone(totals: LoadTotals, seconds: number): LoadResult {
-  const windows = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
   return {
     outcome: 'done',
     error: undefined,
     loadId: undefined,
     totals,
     rejectedValues: new Map(),
-    windows,
+    windows: noWindows,
     seconds,
     scope: undefined,
     historyLimit: undefined,

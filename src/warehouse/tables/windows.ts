@@ -196,13 +196,14 @@ function isSilent({ loadId, leaseSeconds }: Claimant): RawBuilder<boolean> {
 
 export type WindowsByState = Record<WindowState, number>;
 
+export const noWindows: WindowsByState = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
+
 /** Returns how many windows of a job are in each state. */
 export async function countByState(db: Kysely<Database>, scope: WindowScope): Promise<WindowsByState> {
   const { rows } = await sql<{ state: WindowState; windows: number }>`
     select w.state, count(*) as windows from gmsi.windows w where ${inScope(scope)} group by w.state
   `.execute(db);
-  const none = { pending: 0, draining: 0, drained: 0, failed: 0, refused: 0 };
-  return { ...none, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
+  return { ...noWindows, ...Object.fromEntries(rows.map(({ state, windows }) => [state, windows])) };
 }
 
 /**
