@@ -5,76 +5,13 @@ import { wantedByJobs } from '../plan/wanted-days.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import {
-  changeRow,
-  sentimentChanges,
-  storiesOfMove,
-  storyOfMoveRow,
-} from '../warehouse/questions/changes.ts';
-import {
-  fullestSeries,
-  fullSeriesRow,
-  knownRow,
-  knownSince,
-  listedSeries,
-  loadedFeeds,
-  namedMoments,
-  ruleRow,
-  servedBy,
-  topicRules,
-} from '../warehouse/questions/contents.ts';
-import {
-  coverageOfSeries,
-  coverageRow,
-  coveredDays,
-  coveredDaysRow,
-  failureRow,
-  failuresByCause,
-  windowRow,
-  windowsOfSeries,
-} from '../warehouse/questions/coverage.ts';
-import {
-  headlineRow,
-  headlinesOf,
-  storiesOf,
-  storyRow,
-  versionRow,
-  versionsOf,
-} from '../warehouse/questions/headlines.ts';
-import {
-  feedNews,
-  feedSubjects,
-  indexFeeds,
-  indexOverTime,
-  indexRow,
-  newsCountRow,
-  newsKinds,
-  newsOverTime,
-  newsRow,
-  subjectFeeds,
-  subjectRow,
-} from '../warehouse/questions/indices.ts';
-import {
-  arrivalDelays,
-  fieldChanges,
-  lastChecks,
-  lastLoads,
-  livingWorkers,
-  loadRow,
-  openAlerts,
-  requestsByKey,
-  requestsRow,
-  rescoringRow,
-  rescorings,
-} from '../warehouse/questions/runs.ts';
-import {
-  countryRow,
-  sentimentByCountry,
-  sentimentByTopic,
-  sentimentOverTime,
-  sentimentRow,
-  topicRow,
-} from '../warehouse/questions/sentiment.ts';
+import * as changes from '../warehouse/questions/changes.ts';
+import * as contents from '../warehouse/questions/contents.ts';
+import * as coverage from '../warehouse/questions/coverage.ts';
+import * as headlines from '../warehouse/questions/headlines.ts';
+import * as indices from '../warehouse/questions/indices.ts';
+import * as runs from '../warehouse/questions/runs.ts';
+import * as sentiment from '../warehouse/questions/sentiment.ts';
 import {
   by,
   endpoint,
@@ -90,15 +27,15 @@ import { jobsEndpoint } from './jobs.ts';
 
 const feed = text(100).describe('A feed, such as gmsi-headlines.');
 
-const coverage = [
+const coverageEndpoints = [
   endpoint('coverage', 'How many days of each series are covered, and the state of the others', {
     takes: z.object({
       feed,
       match_type: text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.'),
       ...period,
     }),
-    row: coverageRow,
-    ask: coverageOfSeries,
+    row: coverage.coverageRow,
+    ask: coverage.coverageOfSeries,
   }),
   endpoint('coverage/days', 'The covered days of series, as ranges', {
     takes: z.object({
@@ -111,8 +48,8 @@ const coverage = [
       match_type: several('A match type', 3),
       as_of: pastMoment.optional().describe('Only days of windows that had been drained then.'),
     }),
-    row: coveredDaysRow,
-    ask: coveredDays,
+    row: coverage.coveredDaysRow,
+    ask: coverage.coveredDays,
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
     takes: z.object({
@@ -125,40 +62,40 @@ const coverage = [
       variant: text(500).default(''),
       ...period,
     }),
-    row: windowRow,
-    ask: ({ from, to, ...series }) => windowsOfSeries(series, { from, to }, 500),
+    row: coverage.windowRow,
+    ask: ({ from, to, ...series }) => coverage.windowsOfSeries(series, { from, to }, 500),
   }),
 ];
 
-const contents = [
-  withoutParameters('feeds', loadedFeeds),
-  withoutParameters('series', listedSeries),
+const contentsEndpoints = [
+  withoutParameters('feeds', contents.loadedFeeds),
+  withoutParameters('series', contents.listedSeries),
   endpoint('topics/rules', 'The rules by which the service scores headlines of a topic, by model', {
     takes: z.object({ topic: text(200) }),
-    row: ruleRow,
-    ask: ({ topic }) => topicRules(topic),
+    row: contents.ruleRow,
+    ask: ({ topic }) => contents.topicRules(topic),
   }),
   endpoint('series/fullest', 'The series of a feed with the most records in its last year', {
     takes: z.object({ feed, limit: limit(10, 100) }),
-    row: fullSeriesRow,
-    ask: ({ feed, limit }) => fullestSeries(feed, limit),
+    row: contents.fullSeriesRow,
+    ask: ({ feed, limit }) => contents.fullestSeries(feed, limit),
   }),
   endpoint('loads/known', 'Since when rows of a feed are known, and when a load last changed some', {
     takes: z.object({ feed }),
-    row: knownRow,
-    ask: ({ feed }) => knownSince(feed),
+    row: contents.knownRow,
+    ask: ({ feed }) => contents.knownSince(feed),
   }),
-  withoutParameters('moments', namedMoments),
-  withoutParameters('origin', servedBy),
+  withoutParameters('moments', contents.namedMoments),
+  withoutParameters('origin', contents.servedBy),
   endpoint('loads/rescorings', 'The last loads in which the service had given many headlines new scores', {
     takes: z.object(period).describe('Loads that rescored headlines published on these days.'),
-    row: rescoringRow,
-    ask: (published) => rescorings({ published }),
+    row: runs.rescoringRow,
+    ask: (published) => runs.rescorings({ published }),
   }),
-  withoutParameters('arrival', arrivalDelays, { isLive: true }),
-  withoutParameters('alerts', openAlerts, { rights: 'own' }),
-  withoutParameters('fields', fieldChanges, { rights: 'own', isLive: true }),
-  withoutParameters('checks', lastChecks),
+  withoutParameters('arrival', runs.arrivalDelays, { isLive: true }),
+  withoutParameters('alerts', runs.openAlerts, { rights: 'own' }),
+  withoutParameters('fields', runs.fieldChanges, { rights: 'own', isLive: true }),
+  withoutParameters('checks', runs.lastChecks),
 ];
 
 /** Most points of an answer. More would not fit on a screen, and would take too long to sum up. */
@@ -198,7 +135,7 @@ const move = {
 };
 
 const headline = { country: text(200), topic: text(200), match_type };
-const headlines = {
+const inPeriod = {
   ...headline,
   from: exactMoment.describe('From this moment on …'),
   to: exactMoment.describe('… and before this one.'),
@@ -206,55 +143,55 @@ const headlines = {
   find: text(200).optional().describe('A text that the headline or its source contains.'),
 };
 
-const sentiment = [
+const sentimentEndpoints = [
   endpoint('sentiment', 'Sentiment of series over time without gaps, from rollups or as it was known', {
     takes: overTime,
-    row: sentimentRow,
-    ask: sentimentOverTime,
+    row: sentiment.sentimentRow,
+    ask: sentiment.sentimentOverTime,
   }),
   endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
     takes: asked,
-    row: countryRow,
-    ask: sentimentByCountry,
+    row: sentiment.countryRow,
+    ask: sentiment.sentimentByCountry,
   }),
   endpoint('sentiment/topics', 'Mean sentiment of countries by topic over time', {
     takes: overTime,
-    row: topicRow,
-    ask: sentimentByTopic,
+    row: sentiment.topicRow,
+    ask: sentiment.sentimentByTopic,
   }),
   endpoint(
     'sentiment/changes',
     'What moved between two periods: all series together, then what changed most (500 at most)',
     {
       takes: z.object({ ...move, of: z.enum(['series', 'country', 'topic']).default('series') }),
-      row: changeRow,
-      ask: sentimentChanges,
+      row: changes.changeRow,
+      ask: changes.sentimentChanges,
     },
   ),
   endpoint(
     'sentiment/changes/stories',
     'The stories that moved a mean most (50 up, 50 down), and all others summed up in a last row',
-    { takes: z.object({ ...move, country, topic }), row: storyOfMoveRow, ask: storiesOfMove },
+    { takes: z.object({ ...move, country, topic }), row: changes.storyOfMoveRow, ask: changes.storiesOfMove },
   ),
   endpoint('headlines', 'The headlines of a series and a period, the latest first', {
     takes: z.object({
-      ...headlines,
+      ...inPeriod,
       after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
       after_id: z.uuid().optional().describe('… and its headline_id.'),
       limit: limit(100),
     }),
-    row: headlineRow,
-    ask: headlinesOf,
+    row: headlines.headlineRow,
+    ask: headlines.headlinesOf,
   }),
   endpoint('headlines/stories', 'The stories that raise and lower the mean of a series most (50 each)', {
-    takes: z.object({ ...headlines, model }),
-    row: storyRow,
-    ask: storiesOf,
+    takes: z.object({ ...inPeriod, model }),
+    row: headlines.storyRow,
+    ask: headlines.storiesOf,
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
     takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),
-    row: versionRow,
-    ask: versionsOf,
+    row: headlines.versionRow,
+    ask: headlines.versionsOf,
   }),
 ];
 
@@ -266,31 +203,31 @@ const ofSubject = z
     'By hour, at most 100 days.',
   );
 
-const indices = [
+const indexEndpoints = [
   endpoint('feeds/subjects', 'What a feed is about: countries or assets', {
-    takes: z.object({ feed: z.enum(subjectFeeds) }),
-    row: subjectRow,
-    ask: ({ feed }) => feedSubjects(feed),
+    takes: z.object({ feed: z.enum(indices.subjectFeeds) }),
+    row: indices.subjectRow,
+    ask: ({ feed }) => indices.feedSubjects(feed),
   }),
   endpoint('index', 'An index over time, by topic and model', {
-    takes: ofSubject.safeExtend({ feed: z.enum(indexFeeds) }),
-    row: indexRow,
-    ask: indexOverTime,
+    takes: ofSubject.safeExtend({ feed: z.enum(indices.indexFeeds) }),
+    row: indices.indexRow,
+    ask: indices.indexOverTime,
   }),
   endpoint('news/counts', 'How many events and headlines of an asset there are over time', {
     takes: ofSubject,
-    row: newsCountRow,
-    ask: newsOverTime,
+    row: indices.newsCountRow,
+    ask: indices.newsOverTime,
   }),
   endpoint('news', 'Events and headlines of an asset, or macro headlines of a country, the latest first', {
     takes: z.object({
       subject,
       ...period,
-      kind: z.enum(newsKinds).optional().describe('Only these; by default all kinds of an asset.'),
+      kind: z.enum(indices.newsKinds).optional().describe('Only these; by default all kinds of an asset.'),
       limit: limit(200),
     }),
-    row: newsRow,
-    ask: feedNews,
+    row: indices.newsRow,
+    ask: indices.feedNews,
   }),
 ];
 
@@ -305,15 +242,15 @@ interface Server {
 export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
   const ownKey = apiKey ? countedAs(apiKey) : null;
   return [
-    ...contents,
-    ...coverage,
-    ...sentiment,
-    ...indices,
+    ...contentsEndpoints,
+    ...coverageEndpoints,
+    ...sentimentEndpoints,
+    ...indexEndpoints,
     endpoint('loads', 'The last loads, running ones first', {
       takes: z.object({ limit: limit(50, 500) }),
-      row: loadRow,
+      row: runs.loadRow,
       isLive: true,
-      ask: ({ limit }) => lastLoads(leaseSeconds, limit),
+      ask: ({ limit }) => runs.lastLoads(leaseSeconds, limit),
     }),
     endpoint('requests', 'Requests booked in a month, by API key', {
       takes: z.object({
@@ -325,11 +262,11 @@ export function warehouseEndpoints({ leaseSeconds, apiKey, clock }: Server) {
           .describe('The present month (UTC) by default.'),
       }),
       rights: 'own',
-      row: requestsRow,
+      row: runs.requestsRow,
       // By the clock of this process, which books requests as the loads do; a browser's may be of another month.
-      ask: ({ month = monthOf(clock()) }) => requestsByKey(month, ownKey),
+      ask: ({ month = monthOf(clock()) }) => runs.requestsByKey(month, ownKey),
     }),
-    withoutParameters('workers', livingWorkers(leaseSeconds), { rights: 'own', isLive: true }),
+    withoutParameters('workers', runs.livingWorkers(leaseSeconds), { rights: 'own', isLive: true }),
   ];
 }
 
@@ -343,7 +280,7 @@ export function allEndpoints(warehouse: Warehouse, of: Server & { readonly cwd: 
     jobsEndpoint(warehouse, of),
     endpoint('failures', 'Windows that failed or were refused, by cause (50 causes at most)', {
       takes: z.object({}),
-      row: failureRow,
+      row: coverage.failureRow,
       isLive: true,
       async ask() {
         const today = Temporal.PlainDate.from(of.clock().toISOString().slice(0, 10));
@@ -351,7 +288,7 @@ export function allEndpoints(warehouse: Warehouse, of: Server & { readonly cwd: 
           if (error.code === '42501') return { unknown: 'a reader may not see what workers have stored' };
           throw error;
         });
-        return failuresByCause('wanted' in known ? known : {});
+        return coverage.failuresByCause('wanted' in known ? known : {});
       },
     }),
   ];

@@ -1,15 +1,14 @@
 import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import { jobNameOf } from '../config/find-job-file.ts';
-import type { Job } from '../config/job.ts';
-import { type JobStanding, type ListedJob, listJob, standingsReader } from '../observe/job-standing.ts';
+import { type JobStanding, listJob, standingsReader } from '../observe/job-standing.ts';
+import type { JobCompleteness } from '../plan/completeness.ts';
 import { forecast } from '../plan/forecast.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { timeText } from '../warehouse/questions/reading.ts';
 import { lastLoadOfJobs } from '../warehouse/questions/status.ts';
-import type { WindowScope } from '../warehouse/tables/series.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const count = z.int().nullable();
@@ -91,16 +90,19 @@ export function jobsEndpoint(
     const broken = all.broken.filter(({ path }) => isOwn(jobNameOf(path)));
 
     async function shown(standing: JobStanding, before: readonly JobStanding[]): Promise<JobShown> {
-      const { job, scope, budget, problem } = standing;
+      const { job, budget, problem } = standing;
       if (problem) return unusable(job.name, problem);
-      const listed = await listJob(warehouse, standing, today, before);
+      const { completeness, ...listed } = await listJob(warehouse, standing, today, before);
       const lastLoad = lastLoads.get(job.name) ?? null;
+      // Plans only jobs that were loaded before: the page proposes to load no others.
+      const isPlanned = lastLoad !== null && completeness !== undefined && isOpen(completeness);
       return {
         ...unknown,
+        ...completeness,
         job: job.name,
         feed: job.feed,
         last_load_at: lastLoad,
-        ...(scope && (await loaded(warehouse, job, scope, today, listed, lastLoad !== null))),
+        backfill_requests: isPlanned ? await requestsOfBackfill(standing, completeness, today) : null,
         covered: listed.covered,
         wanted: listed.wanted,
         scheduled: listed.isScheduled,
@@ -115,6 +117,15 @@ export function jobsEndpoint(
         projected: budget?.projected ?? null,
         spent_by: budget?.spentBy ?? null,
       };
+    }
+    async function requestsOfBackfill(
+      { job, scope }: JobStanding,
+      { from, to }: JobCompleteness,
+      today: Temporal.PlainDate,
+    ): Promise<number> {
+      const options = { fullRefresh: false, retryRefused: true };
+      const planned = await forecast(warehouse, job, { ...scope!, from, to }, options, today.toString());
+      return planned.expectedRequests ?? planned.leastRequests;
     }
     const unusable = (job: string, { message }: Error) => ({ ...unknown, job, problem: message });
     const isNeverLoaded = ({ job }: JobStanding) => Number(!lastLoads.has(job.name));
@@ -134,33 +145,6 @@ export function jobsEndpoint(
   } satisfies Endpoint;
 }
 
-/** Returns what of a job's period is loaded. Plans only jobs that were loaded before: the page proposes to load no others. */
-async function loaded(
-  warehouse: Warehouse,
-  job: Job,
-  scope: WindowScope,
-  today: Temporal.PlainDate,
-  { completeness }: ListedJob,
-  isPlanned: boolean,
-) {
-  if (!completeness) return undefined;
-  const { from, to, series, complete, complete_to, own_series, own_complete, failed, refused } = completeness;
-  const isComplete = complete === series && failed + refused === 0;
-  const planned = { ...scope, from, to };
-  return {
-    ...{ to, series, complete, complete_to, own_series, own_complete, failed, refused },
-    backfill_requests:
-      isPlanned && !isComplete ? await requestsOfBackfill(warehouse, job, planned, today) : null,
-  };
-}
-
-async function requestsOfBackfill(
-  warehouse: Warehouse,
-  job: Job,
-  scope: WindowScope,
-  today: Temporal.PlainDate,
-): Promise<number> {
-  const options = { fullRefresh: false, retryRefused: true };
-  const planned = await forecast(warehouse, job, scope, options, today.toString());
-  return planned.expectedRequests ?? planned.leastRequests;
+function isOpen({ series, complete, failed, refused }: JobCompleteness): boolean {
+  return complete < series || failed + refused > 0;
 }
