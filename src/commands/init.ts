@@ -310,7 +310,7 @@ function reserveOf(job: Job, series: number, now: Date): number | undefined {
   if (!schedule) return undefined;
   const hasLive = feedNamed(job.feed).live !== undefined;
   const cost = costOfSchedule({ ...job, schedule }, { series, hasLive }, { from: now, days: 30 });
-  return lackingReserve(budget, { syncRequests: cost.syncRequests, backfills: cost.backfills.all });
+  return lackingReserve(budget, cost);
 }
 
 function pathOf(name: string): string {

@@ -5,16 +5,11 @@ import { readHabits, type SeriesHabit } from '../warehouse/tables/cadence.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
 import { pollInterval } from './cadence.ts';
 import { refreshRequests } from './plan-refresh.ts';
-import { costOfSchedule, pollCost, runsOf, type Scheduled } from './schedule-cost.ts';
+import { costOfSchedule, pollCost, runsOf, type ScheduleCost, type Scheduled } from './schedule-cost.ts';
 
-/** The least requests for a job's schedule over 30 days. */
-export interface ScheduledRequests {
+/** The least requests for a job's schedule over `days`, which are 30. */
+export interface ScheduledRequests extends ScheduleCost {
   readonly days: number;
-  readonly syncs: number;
-  readonly backfills: number;
-  /** If every sync polls every series. */
-  readonly syncRequests: number;
-  readonly backfillRequests: number;
   readonly refreshes: number;
   /** Expected requests for the refreshes, which load the longest-ago loaded days again. */
   readonly refreshRequests: number;
@@ -24,14 +19,7 @@ export interface ScheduledRequests {
 
 export interface ScheduleForecast extends ScheduledRequests {
   /** Changes that save requests, the largest saving first. */
-  readonly choices: readonly Choice[];
-}
-
-/** A change to a job, with the requests of its schedule after the change. */
-export interface Choice {
-  readonly change: string;
-  readonly requests: number;
-  readonly saves: number;
+  readonly choices: readonly { readonly change: string; readonly requests: number; readonly saves: number }[];
 }
 
 const days = 30;
@@ -60,17 +48,13 @@ export async function scheduledRequests(
   const refreshes = runsOf(refresh, timezone, { from: now, days }).all;
   const hasLive = feedNamed(job.feed).live !== undefined;
   const series = seriesIn(scope);
-  const { syncs, backfills, ...cost } = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
+  const cost = costOfSchedule(scheduled, { series, hasLive }, { from: now, days });
   const habits = await readHabits(warehouse, scope, firstUnsettled);
-  const asPolled = { syncs: syncs.all, all: cost.syncRequests, hasLive };
-  const adaptiveSyncRequests = adaptiveRequests(scheduled, habits, asPolled);
   return {
     days,
-    syncs: syncs.all,
-    backfills: backfills.all,
     refreshes,
     ...cost,
-    adaptiveSyncRequests,
+    adaptiveSyncRequests: adaptiveRequests(scheduled, habits, cost, hasLive),
     refreshRequests: await refreshRequests(warehouse, job, scope, { refreshes, firstUnsettled }),
   };
 }
@@ -138,10 +122,11 @@ export async function forecastSchedule(
 function adaptiveRequests(
   job: Job & Scheduled,
   habits: readonly SeriesHabit[],
-  { syncs, all, hasLive }: { syncs: number; all: number; hasLive: boolean },
+  { syncs, syncRequests }: ScheduleCost,
+  hasLive: boolean,
 ): number | null {
   if (habits.every(({ polled_at }) => polled_at === null)) return null;
-  const atEverySync = all / habits.length;
+  const atEverySync = syncRequests / habits.length;
   let requests = 0;
   for (const { polled_at, news_at, quiet_polls } of habits) {
     const polls = polled_at && { polledAt: polled_at, newsAt: news_at!, quietPolls: quiet_polls! };

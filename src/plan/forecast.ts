@@ -5,32 +5,18 @@ import type { Day } from '../warehouse/database.ts';
 import { completenessOf, recordsPerDay } from '../warehouse/questions/status.ts';
 import { findGaps, type Gap } from '../warehouse/tables/planning.ts';
 import type { WindowScope } from '../warehouse/tables/series.ts';
-import { countByLength, countByState, type WindowsByState } from '../warehouse/tables/windows.ts';
+import { countByLength, countByState } from '../warehouse/tables/windows.ts';
 import { dayRange, daysIn, firstUnsettledDay } from './days.ts';
 import { cutGaps, type PlanOptions } from './plan-windows.ts';
 
-/** The plan of a backfill. */
-export interface Forecast {
-  /** Days over all series, without recent ones, which cannot be covered yet. */
-  readonly covered: number;
-  readonly wanted: number;
-  /** Windows to add, and windows that earlier runs have not finished. */
-  readonly newWindows: number;
-  readonly openWindows: WindowsByState;
-  /** One request a window, as if no window had a second page. */
-  readonly leastRequests: number;
-  /** Estimated from the job's records a day so far; `null` before anything is drained. */
-  readonly expectedRequests: number | null;
-}
-
-/** Plans a job without writing anything or sending a request. */
+/** Plans a backfill without writing anything or sending a request. Days are those over all series that can be covered by now. */
 export async function forecast(
   warehouse: Warehouse,
   job: Job,
   scope: WindowScope,
   options: PlanOptions,
   today: Day,
-): Promise<Forecast> {
+) {
   const gaps = await findGaps(warehouse, scope, { ignoreCoverage: options.fullRefresh });
   const added = countOfGaps(gaps, job, today);
   const left = await countByLength(warehouse, scope, options.retryRefused ? 'all' : 'a few');
@@ -42,8 +28,11 @@ export async function forecast(
     covered,
     wanted,
     newWindows: windowsOf(added),
+    /** Those that earlier runs have not finished. */
     openWindows: await countByState(warehouse, scope),
+    /** One request a window, as if no window had a second page. */
     leastRequests: windowsOf(all),
+    /** By the job's records a day so far; `null` before anything is drained. */
     expectedRequests: perDay === null ? null : expectedRequests(all, perDay, job.service.pageSize),
   };
 }

@@ -9,15 +9,15 @@ export type Scheduled = Pick<Job, 'lookbackDays' | 'stepDays'> & {
 };
 
 /** How many runs a schedule has in some days, and how many of them are the first run of a day (UTC). */
-export interface Runs {
+interface Runs {
   readonly all: number;
   readonly firstOfDay: number;
 }
 
 /** The least requests: one page a window, and one live answer a series if there is a live feed. */
 export interface ScheduleCost {
-  readonly syncs: Runs;
-  readonly backfills: Runs;
+  readonly syncs: number;
+  readonly backfills: number;
   readonly syncRequests: number;
   readonly backfillRequests: number;
 }
@@ -73,8 +73,8 @@ export function costOfSchedule(
   const first = windowsIn(lookbackDays + 2, job);
   const windows = (runs: Runs) => (runs.all - runs.firstOfDay) * usual + runs.firstOfDay * first;
   return {
-    syncs,
-    backfills,
+    syncs: syncs.all,
+    backfills: backfills.all,
     syncRequests: series * (windows(syncs) + (hasLive ? syncs.all : 0)),
     backfillRequests: series * windows(backfills),
   };
