@@ -1,14 +1,19 @@
+import { Temporal } from 'temporal-polyfill';
+import type { Job } from '../config/job.ts';
+import { resolveSeries } from '../config/resolve-series.ts';
+import { defaultServiceSettings } from '../config/service-schema.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, Series } from '../feeds/feed.ts';
 import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { missingLists } from '../plan/scope.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { fullestSeries } from '../warehouse/questions/contents.ts';
 import { readLearnedFacts, saveLearnedFacts } from '../warehouse/tables/learned.ts';
-import { readLookups } from '../warehouse/tables/lookups.ts';
+import { listedValues, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
 import { originOf } from '../warehouse/tables/origin.ts';
-import type { Probing } from './ask.ts';
-import { chooseSeries } from './choose-series.ts';
+import { keyOfSeries } from '../warehouse/tables/series.ts';
+import { type Asker, asker, type Probing, type Range } from './ask.ts';
 import {
   agree,
   type FactName,
@@ -17,7 +22,9 @@ import {
   type ProbeFindings,
   readFactValue,
 } from './fact.ts';
-import { probe } from './probe.ts';
+import { searchHistoryLimit } from './history-limit.ts';
+import { type AnsweredRange, inferDays, pickDays } from './infer-days.ts';
+import { inferRounding } from './infer-records.ts';
 
 /** Without a job, the historical GMSI headlines are probed. */
 export interface ProbeContext extends Omit<Probing, 'feed' | 'origin'> {
@@ -87,4 +94,106 @@ async function learn(warehouse: Warehouse, feed: string, findings: ProbeFindings
     await saveLearnedFacts(trx, feed, learned);
     return lessons;
   });
+}
+
+/** Series to try: a second one if the first has no news. */
+const mostCandidates = 2;
+
+/** A guess for an empty warehouse: topics that have news every day, at least in the US. */
+const busyTopics = ['Benchmark Equity Indices', 'Elections', 'Policy Tools-Interest Rates', 'Inflation-Food'];
+
+/**
+ * Returns busy series to probe a feed with, from the job if there is one: those with the most records lately first, then guesses.
+ */
+async function chooseSeries(
+  warehouse: Warehouse,
+  feed: Feed,
+  job: Job | undefined,
+  lookups: StoredLookups,
+): Promise<Series[]> {
+  const listed = listedValues(lookups);
+  const isListed = (series: Series) =>
+    feed.dimensions.every((dimension) => listed[dimension].includes(series[dimension]));
+  const all = job ? resolveSeries(job, lookups).filter(isListed) : everySeries(feed, lookups);
+  const named = new Map(all.map((series) => [keyOfSeries(series), series]));
+  const { rows: fullest } = await fullestSeries(feed.name, 300).query.execute(warehouse);
+  const loaded = fullest
+    .map((series) => named.get(keyOfSeries(series)))
+    .filter((series) => series !== undefined);
+  const guessed = all.filter(({ country, topic }) => country === 'US' && busyTopics.includes(topic));
+  return [...new Set([...loaded, ...guessed, ...all])].slice(0, mostCandidates);
+}
+
+/** Without a job, the feed is one of countries and topics, without variants. */
+function everySeries({ name: feed, matchTypes }: Feed, { countries, topics }: StoredLookups): Series[] {
+  const [match_type = ''] = matchTypes;
+  return countries.flatMap(({ code: country }) =>
+    topics.map(({ name: topic }) => ({ feed, country, topic, ticker: '', match_type, variant: '' })),
+  );
+}
+
+/**
+ * Tests undocumented behaviour of the service with at most `mostRequests` requests; each answer serves as many questions as
+ * possible.
+ * @throws errors that end the probe: a refused key, a spent budget of the month, the signal's reason
+ * @param candidates series to probe with, busiest first
+ * @returns the findings and the probed series; `undefined` if there is none
+ */
+async function probe(
+  probing: Probing,
+  candidates: readonly Series[],
+): Promise<{ series: Series | undefined; findings: ProbeFindings }> {
+  const { feed, job, clock } = probing;
+  const today = Temporal.Instant.fromEpochMilliseconds(clock.now()).toZonedDateTimeISO('UTC').toPlainDate();
+  const ask = asker(probing);
+  const limit = job?.service.pageSize ?? defaultServiceSettings.pageSize;
+  // They end at the day before yesterday, which is over in every time zone.
+  const [start, end] = [today.subtract({ days: 15 }).toString(), today.subtract({ days: 2 }).toString()];
+  const recent = await recentRecords(ask, candidates, { start, end, limit });
+  const { series } = recent;
+  if (recent.reason !== undefined) return { series, findings: nothing(recent.reason) };
+
+  const ranges = [recent.answered];
+  // A day and two days in the middle of what is known: the answers to inclusive and exclusive differ by a day.
+  for (const days of pickDays(recent.answered.answer.times)) {
+    const range = { ...days, limit };
+    const reply = await ask.range(recent.series, range);
+    if (reply.kind === 'answered') ranges.push({ range, answer: reply.answer });
+  }
+  const live = feed.live && (await ask.live(recent.series, limit));
+  const history_limit = await searchHistoryLimit(today, start, (asked) => ask.range(recent.series, asked));
+  return {
+    series,
+    findings: {
+      ...inferDays(ranges, live?.kind === 'answered' ? live.answer.times : []),
+      time_rounding: inferRounding(recent.answered.answer),
+      history_limit,
+    },
+  };
+}
+
+/** Requests two weeks of the first series, or of the next one if the first has no news. They answer all further questions. */
+async function recentRecords(
+  ask: Asker,
+  candidates: readonly Series[],
+  range: Range,
+): Promise<
+  | { readonly series: Series; readonly answered: AnsweredRange; readonly reason?: undefined }
+  | { readonly series: Series | undefined; readonly reason: string }
+> {
+  for (const series of candidates) {
+    const reply = await ask.range(series, range);
+    if (reply.kind === 'refused') return { series, reason: `refused with ${reply.status}: ${reply.words}` };
+    if (reply.kind === 'failed') return { series, reason: reply.reason };
+    if (reply.answer.times.length > 0) return { series, answered: { range, answer: reply.answer } };
+  }
+  const series = candidates.at(-1);
+  const reason = series
+    ? 'no readable records came; name a busy series with --job'
+    : 'there is no series to ask for';
+  return { series, reason };
+}
+
+function nothing(reason: string): ProbeFindings {
+  return Object.fromEntries(factNames.map((fact) => [fact, { reason }])) as unknown as ProbeFindings;
 }
