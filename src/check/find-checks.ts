@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { readInFolder } from '../config/read-in-folder.ts';
-import { utf8Text } from '../config/utf8-text.ts';
+import { readInFolder, utf8Text } from '../config/read-in-folder.ts';
 import { ConfigError } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { inPackage } from '../package.ts';

@@ -1,8 +1,8 @@
 import { type Session, today } from '../compose.ts';
-import { describeFeed } from '../config/describe-feed.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
+import { describeFeed } from '../feeds/feed.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { count, tableOf } from '../terminal/table.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError } from '../errors.ts';
-import { utf8Text } from './utf8-text.ts';
+import { utf8Text } from './read-in-folder.ts';
 
 /**
  * Returns the values of a `.env` file; none if there is no file. Node.js ignores a line that it cannot read, and an open quote

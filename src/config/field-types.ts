@@ -78,6 +78,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   return z.int({ error: expected }).min(least, { error: expected }).max(most, { error: expected });
 }
 
+/** Accepts one of some words. */
+export function choice<const Words extends readonly [string, ...string[]]>(...words: Words) {
+  return z.enum(words, { error: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}` });
+}
+
+/** Accepts a text that is not empty. */
+export function name(expected: string) {
+  return z.string({ error: expected }).min(1, { error: expected });
+}
+
 /** Accepts a cron expression of five fields: minute, hour, day of month, month, day of week. */
 export function cronExpression() {
   const expected = 'a cron expression of five fields, such as "15 * * * *"';

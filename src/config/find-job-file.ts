@@ -5,9 +5,8 @@ import { ConfigError, systemReason } from '../errors.ts';
 import { knownNames } from '../nearest.ts';
 import { oneName } from '../one-name.ts';
 import { inPackage } from '../package.ts';
-import { readInFolder } from './read-in-folder.ts';
+import { readInFolder, utf8Text } from './read-in-folder.ts';
 import { typed } from './typed.ts';
-import { utf8Text } from './utf8-text.ts';
 
 const endings = ['.yaml', '.yml'];
 /** The job files that come with the package. */

@@ -1,9 +1,18 @@
 import { posix, win32 } from 'node:path';
 import { z } from 'zod';
 import { catalog } from '../feeds/catalog.ts';
+import { describeFeed } from '../feeds/feed.ts';
 import { Secret } from '../secret.ts';
-import { describeFeed } from './describe-feed.ts';
-import { cronExpression, day, dayOrReach, timeZone, wholeDays, wholeNumber } from './field-types.ts';
+import {
+  choice,
+  cronExpression,
+  day,
+  dayOrReach,
+  name,
+  timeZone,
+  wholeDays,
+  wholeNumber,
+} from './field-types.ts';
 import { serviceSection } from './service-schema.ts';
 
 /**
@@ -17,10 +26,9 @@ const selection = (one: string, example: string) =>
   });
 
 const selected = (one: string) =>
-  z
-    .string({ error: `a ${one}, as text` })
-    .min(1, { error: `a ${one}, as text` })
-    .refine((name) => name !== 'all', { error: `a ${one}; all stands alone, not in a list` });
+  name(`a ${one}, as text`).refine((text) => text !== 'all', {
+    error: `a ${one}; all stands alone, not in a list`,
+  });
 
 /** Our best guess of the requests a key may send in a calendar month (docs/service.md, "Limits"). */
 export const likelyQuota = 250_000;
@@ -85,12 +93,11 @@ const schedule = z.strictObject(
 
 const oneName = 'the name of a field of the service';
 const wireNames = `${oneName}, or a list of such names`;
-const wireName = z.string({ error: oneName }).min(1, { error: oneName });
 
 const fields = z
   .record(
     z.string(),
-    z.union([wireName.transform((name) => [name]), z.array(wireName).min(1, { error: wireNames })], {
+    z.union([name(oneName).transform((one) => [one]), z.array(name(oneName)).min(1, { error: wireNames })], {
       error: wireNames,
     }),
     { error: 'a map of columns to names of fields of the service' },
@@ -135,12 +142,8 @@ const oneExport = z
     {
       // Absolute, because any worker may write it, and workers start in different folders.
       to: z.string({ error: place }).refine(isPlace, { error: place }).describe(`Target: ${place}.`),
-      format: z
-        .enum(['parquet', 'csv'], { error: 'parquet or csv' })
-        .default('parquet')
-        .describe('File format.'),
-      rollup: z
-        .enum(['hourly', 'daily'], { error: 'hourly or daily' })
+      format: choice('parquet', 'csv').default('parquet').describe('File format.'),
+      rollup: choice('hourly', 'daily')
         .exactOptional()
         .describe('Sums by hour or day instead of the headlines; only for feed gmsi-headlines.'),
       versions: z
@@ -253,8 +256,7 @@ export const jobFileKeys = z.strictObject(
     step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service accepts no longer range' })
       .prefault('P90D')
       .describe('The length of a window, at most P90D. Shorter windows cost more requests.'),
-    order: z
-      .enum(['newest-first', 'oldest-first'], { error: 'newest-first or oldest-first' })
+    order: choice('newest-first', 'oldest-first')
       .default('newest-first')
       .describe('Which missing days a backfill loads first.'),
     lookback: wholeDays({ example: 'P3D', least: 0, most: 366, because: 'every sync loads these days again' })
@@ -266,8 +268,7 @@ export const jobFileKeys = z.strictObject(
     exports: exportsSection,
     alerts: alertsSection,
     fields,
-    unknown_fields: z
-      .enum(['keep', 'alert', 'fail'], { error: 'keep, alert or fail' })
+    unknown_fields: choice('keep', 'alert', 'fail')
       .default('keep')
       .describe(
         'What to do about a field that no load of the feed has stored yet. keep: store it in extra · alert: also post an alert, and when a field is gone · fail: also fail each window with such a field, before anything of that page is stored.',

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
@@ -20,4 +21,13 @@ export async function readInFolder(path: string, name: string): Promise<Buffer> 
   const is = await file.stat();
   if (!is.isFile()) throw refused(is.isDirectory() ? 'it is a folder' : 'it is not a regular file');
   return await file.readFile();
+}
+
+/**
+ * Returns the text of a file that a person has written, without a byte order mark.
+ * @throws ConfigError if it is not UTF-8: its names would be read with U+FFFD in them
+ */
+export function utf8Text(path: string, bytes: Buffer): string {
+  if (isUtf8(bytes) && !bytes.includes(0)) return bytes.toString().replace(/^\uFEFF/, '');
+  throw new ConfigError(`${path} is not UTF-8 text.`, { hint: 'Save it as UTF-8.' });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { camelCased } from './camel-cased.ts';
-import { timeLimit, wholeNumber } from './field-types.ts';
+import { choice, name, timeLimit, wholeNumber } from './field-types.ts';
 
 const percent = 'a share in percent, 0 to 100';
 const requestRate = 'requests a second, more than 0, or unlimited';
@@ -8,9 +8,7 @@ const requestRate = 'requests a second, more than 0, or unlimited';
 const noDataWords = 'words of the service, such as No data found';
 
 const parameterName = (usual: string) =>
-  z
-    .string({ error: `the name of a query parameter, such as ${usual}` })
-    .min(1, { error: `the name of a query parameter, such as ${usual}` })
+  name(`the name of a query parameter, such as ${usual}`)
     .exactOptional()
     .describe(`The query parameter usually called ${usual}.`);
 
@@ -34,10 +32,7 @@ export const serviceSection = z
       burst: wholeNumber(1).default(50).describe('Requests that may go out at once after a pause.'),
       concurrency: wholeNumber(1).default(8).describe('Windows drained in parallel.'),
       page_size: wholeNumber(1, 1000).default(1000).describe('Records requested per page.'),
-      end_date: z
-        .enum(['unknown', 'inclusive', 'exclusive', 'ignored'], {
-          error: 'unknown, inclusive, exclusive or ignored',
-        })
+      end_date: choice('unknown', 'inclusive', 'exclusive', 'ignored')
         .default('unknown')
         .describe(
           'Whether the service returns the day named by end_date. Under unknown, each window requests one extra day, so that none is lost. Under ignored, no end_date is sent, and one window for each series lasts from its first missing day to today.',
