@@ -221,41 +221,33 @@ function hash(...texts: readonly string[]): string {
 /** Sends an error as JSON: what is wrong, and what to do. Internal errors are logged and not sent. */
 const errorAnswer =
   (log: WebOptions['log']) => (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    if (error.validation) {
-      const problems = error.validation.map(({ instancePath, message }) => {
+    const refuse = (status: number, error: string, hint?: string) => reply.code(status).send({ error, hint });
+    const { validation, statusCode, message } = error;
+    const code: string = error.code;
+    if (validation) {
+      const problems = validation.map(({ instancePath, message }) => {
         const name = instancePath?.split('/').filter(Boolean).join('.');
         return `${name ? `${name}: ` : ''}${message}`;
       });
-      return reply
-        .code(400)
-        .send({ error: problems.join(' '), hint: '/api/openapi.json says what each address takes.' });
+      return refuse(400, problems.join(' '), '/api/openapi.json says what each address takes.');
     }
-    if ((error as { code?: string }).code === '57014') {
-      return reply.code(504).send({
-        error: `The answer took longer than ${longest} seconds.`,
-        hint: 'Choose a shorter period or fewer series.',
-      });
-    }
+    if (code === '57014')
+      return refuse(
+        504,
+        `The answer took longer than ${longest} seconds.`,
+        'Choose a shorter period or fewer series.',
+      );
     // gmsi.moment() knows no such name.
-    if ((error as { code?: string }).code === 'P0002')
-      return reply
-        .code(400)
-        .send({ error: `as_of: ${error.message}`, hint: 'gmsi snapshot lists the names.' });
-    if ((error as { code?: string }).code === '42501')
-      return reply
-        .code(403)
-        .send({ error: `The database user of gmsi serve may not see ${request.routeOptions.url}.` });
-    if (error.statusCode !== undefined && error.statusCode < 500)
-      return reply.code(error.statusCode).send({ error: error.message });
+    if (code === 'P0002') return refuse(400, `as_of: ${message}`, 'gmsi snapshot lists the names.');
+    if (code === '42501')
+      return refuse(403, `The database user of gmsi serve may not see ${request.routeOptions.url}.`);
+    if (statusCode !== undefined && statusCode < 500) return refuse(statusCode, message);
     // Logs the route, because an address can contain anything.
     log.error({ err: error, path: request.routeOptions.url }, 'the page cannot answer a question');
-    const isNamed = namedDatabaseError(error) instanceof GmsiError;
-    return reply.code(isNamed ? 503 : 500).send({
-      error: isNamed
-        ? 'The warehouse does not answer.'
-        : 'The query failed because of an error in the program.',
-      hint: 'The log of gmsi serve says why.',
-    });
+    const why = 'The log of gmsi serve says why.';
+    if (namedDatabaseError(error) instanceof GmsiError)
+      return refuse(503, 'The warehouse does not answer.', why);
+    return refuse(500, 'The query failed because of an error in the program.', why);
   };
 
 function isAsset(path: string): boolean {
