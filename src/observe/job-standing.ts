@@ -50,19 +50,12 @@ const day = 24 * 3600 * 1000;
 /** Milliseconds for which the computed cost of a schedule is kept: computing it takes a while, and it hardly changes. */
 const costKeepsFor = 3_600_000;
 
+/** @param of without a key, no budgets are read */
 export function standingsReader(
   warehouse: Warehouse,
-  {
-    apiKey,
-    clock,
-    leaseSeconds,
-  }: {
-    /** Without one, no budgets are read. */
-    readonly apiKey: Secret | undefined;
-    readonly clock: () => Date;
-    readonly leaseSeconds: number;
-  },
+  of: { readonly apiKey: Secret | undefined; readonly clock: () => Date; readonly leaseSeconds: number },
 ): ReadStandings {
+  const { apiKey, clock, leaseSeconds } = of;
   const costs = new Map<string, { readonly at: number; readonly perDay: number }>();
 
   async function requestsPerDay(job: Job, scope: WindowScope | undefined, today: Temporal.PlainDate) {
@@ -135,11 +128,7 @@ export function lateness({
       : `all series are covered up to ${newestCovered}`;
   return {
     message: `Job ${job.name} is ${days.toFixed(1)} days late: ${since}; ${count(maxLag, 'day')} are allowed.`,
-    details: {
-      lag_seconds: Math.round(lagSeconds),
-      max_lag_days: maxLag,
-      newest_covered_day: newestCovered,
-    },
+    details: { lag_seconds: Math.round(lagSeconds), max_lag_days: maxLag, newest_covered_day: newestCovered },
   };
 }
 

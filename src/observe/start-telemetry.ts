@@ -2,10 +2,11 @@ import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
 import { shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
+import type { ClientEvent } from '../service/client.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { checkAlerts, watchKey } from './alerts.ts';
 import { standingsReader } from './job-standing.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { readinessReader, serveTelemetry } from './server.ts';
 import { createWarehouseGauges } from './warehouse-gauges.ts';
 
@@ -30,19 +31,11 @@ export interface TelemetryOptions {
 /** Milliseconds between two checks for alerts. */
 const checkEvery = 60_000;
 
-/** The metrics, health and alerts of a long-running process. */
-export interface Telemetry extends AsyncDisposable, Pick<Metrics, 'onClientEvent'> {
-  /** The address of `/metrics`, `/healthz` and `/readyz`. */
-  readonly url: string;
-  /** Checks for alerts now, instead of within the minute. */
-  checkAlerts(): Promise<void>;
-}
-
 /**
  * Serves metrics and health, and posts alerts, until disposed of. Close it after the work and before the warehouse.
  * @throws ConfigError if the port is taken
  */
-export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
+export async function startTelemetry(options: TelemetryOptions) {
   const { config, warehouse, runBy, log, jobs, unreadable, stop, clock } = options;
   const metrics = createMetrics();
   const { registry, onClientEvent } = metrics;
@@ -81,11 +74,13 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const timer = setInterval(check, checkEvery);
 
   return {
+    /** The address of `/metrics`, `/healthz` and `/readyz`. */
     url: server.url,
-    onClientEvent(event) {
+    onClientEvent(event: ClientEvent): void {
       key.onClientEvent(event);
       onClientEvent(event);
     },
+    /** Checks for alerts now, instead of within the minute. */
     checkAlerts: check,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
@@ -101,3 +96,5 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     },
   };
 }
+
+export type Telemetry = Awaited<ReturnType<typeof startTelemetry>>;

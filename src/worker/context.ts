@@ -7,14 +7,6 @@ import type { JobCommand } from '../warehouse/database.ts';
 import type { KeptProcess } from '../warehouse/keep-process.ts';
 import type { JobFiles } from './job-files.ts';
 
-/** A connection to the service for one load. */
-export interface Service extends AsyncDisposable {
-  readonly client: Client;
-}
-
-/** The usual `longestRound`. */
-export const usualRound = 1_000;
-
 /** What all loads and exports of a worker share. */
 export interface WorkerContext {
   readonly process: KeptProcess;
@@ -23,7 +15,7 @@ export interface WorkerContext {
   readonly clock: () => Date;
   /** The time by the database's clock: schedules, pauses and exports are due by it, whatever a worker's own machine shows. */
   readonly databaseClock: () => Promise<Date>;
-  /** The longest time between two rounds, in milliseconds; shorter in tests. */
+  /** The longest time between two rounds, in milliseconds: 1,000; shorter in tests. */
   readonly longestRound?: number;
   /** Fires when the worker is to stop; pages in flight are still committed. */
   readonly stop: AbortSignal;

@@ -11,25 +11,7 @@ import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
 import { forgetJob, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
 
 /** The job files of a worker: those that it names, or those of the folder `jobs/`. */
-export interface JobFiles {
-  /** The last version of each file that could be read, by job. */
-  readonly jobs: ReadonlyMap<string, Job>;
-  /** The jobs whose files cannot be read now. */
-  readonly unreadable: readonly string[];
-  /** The jobs that the worker runs; `null` if it has never had a job file: every job that others have stored. */
-  readonly running: readonly string[] | null;
-  /** True once a minute, and after `readSoon`. */
-  isDue(): boolean;
-  /** Makes the next reading due. */
-  readSoon(): void;
-  /** Stores all jobs and their schedules, as when a worker starts. */
-  register(warehouse: Warehouse): Promise<void>;
-  /**
-   * Reads the files again. Stores jobs that are new or have changed, and removes those whose files are gone. A file that cannot be
-   * read is an alert, and the job stays as it was.
-   */
-  readAgain(warehouse: Warehouse, process: KeptProcess): Promise<void>;
-}
+export type JobFiles = Awaited<ReturnType<typeof openJobFiles>>;
 
 interface File {
   /** The last version that could be read. */
@@ -54,7 +36,7 @@ export async function openJobFiles(
     readonly log: Log;
     readonly readEvery?: number;
   },
-): Promise<JobFiles> {
+) {
   const { cwd, today, by, log, readEvery = 60_000 } = given;
   const files = new Map<string, File>();
   const found = await Promise.all(
@@ -131,20 +113,26 @@ export async function openJobFiles(
   }
 
   return {
-    get jobs() {
+    /** The last version of each file that could be read, by job. */
+    get jobs(): ReadonlyMap<string, Job> {
       return new Map(goodJobs().map((job) => [job.name, job]));
     },
-    get unreadable() {
+    /** The jobs whose files cannot be read now. */
+    get unreadable(): readonly string[] {
       return [...files].flatMap(([path, { problem }]) => (problem === undefined ? [] : jobNameOf(path)));
     },
-    get running() {
+    /** The jobs that the worker runs; `null` if it has never had a job file: every job that others have stored. */
+    get running(): readonly string[] | null {
       return running();
     },
-    isDue: () => performance.now() - readAt >= readEvery,
-    readSoon() {
+    /** Returns true once a minute, and after `readSoon`. */
+    isDue: (): boolean => performance.now() - readAt >= readEvery,
+    /** Makes the next reading due. */
+    readSoon(): void {
       readAt = Number.NEGATIVE_INFINITY;
     },
-    async register(warehouse) {
+    /** Stores all jobs and their schedules, as when a worker starts. */
+    async register(warehouse: Warehouse): Promise<void> {
       for (const { good, problem } of files.values()) {
         if (!good) continue;
         const about = await store(warehouse, good.job);
@@ -153,7 +141,11 @@ export async function openJobFiles(
         if (good.job.schedule) log.info(about, 'scheduled');
       }
     },
-    async readAgain(warehouse, process) {
+    /**
+     * Reads the files again. Stores jobs that are new or have changed, and removes those whose files are gone. A file that
+     * cannot be read is an alert, and the job stays as it was.
+     */
+    async readAgain(warehouse: Warehouse, process: KeptProcess): Promise<void> {
       readAt = performance.now();
       const paths = names.length > 0 ? [] : await jobFilesIn('jobs', cwd);
       for (const path of new Set([...paths, ...files.keys()])) await readOne(path, warehouse, process);

@@ -6,7 +6,7 @@ import { forLog } from '../warehouse/errors.ts';
 import { keepProcess } from '../warehouse/keep-process.ts';
 import type { ProcessIdentity } from '../warehouse/tables/processes.ts';
 import { type DueJob, takeDueJobs } from '../warehouse/tables/schedules.ts';
-import { usualRound, type WorkerContext } from './context.ts';
+import type { WorkerContext } from './context.ts';
 import { createExporter } from './export.ts';
 import { loadDue } from './load-due.ts';
 import { createDueMarker } from './mark-due.ts';
@@ -23,13 +23,13 @@ const nameOf = ({ job, command }: Pick<DueJob, 'job' | 'command'>) => JSON.strin
  * Loads and exports what is due until it is stopped. Then commits the pages in flight, leaves its jobs to other workers, and
  * returns.
  *
- * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has: only those that its
- * job files name, or all if it has none. One worker
- * loads a job at a time; if it dies, another one continues at the checkpoints.
+ * Each round sends a heartbeat, looks for schedules that are due, and takes due jobs that no living worker has: only those that
+ * its job files name, or all if it has none. One worker loads a job at a time; if it dies, another one continues at the
+ * checkpoints.
  * @throws if it cannot continue: the key is refused, or the warehouse no longer answers
  */
 export async function runWorker(setting: WorkerSetting): Promise<void> {
-  const { log, leaseSeconds, jobFiles, longestRound = usualRound } = setting;
+  const { log, leaseSeconds, jobFiles, longestRound = 1_000 } = setting;
   const failing = new AbortController();
   let failure: { readonly error: unknown } | undefined;
   const stop = AbortSignal.any([setting.stop, failing.signal]);
@@ -49,7 +49,8 @@ export async function runWorker(setting: WorkerSetting): Promise<void> {
     warehouse,
     stop,
     fail(error) {
-      // Once stopped, it repeats nothing, so that a connection that breaks is no reason to fail: what it has is free with its end.
+      // Once stopped, it repeats nothing, so that a connection that breaks is no reason to fail: what it has is free with its
+      // end.
       if (setting.stop.aborted)
         return log.debug(forLog(error), 'the worker was stopped while it asked the warehouse');
       failure ??= { error };
