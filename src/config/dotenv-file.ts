@@ -36,7 +36,10 @@ function readText(path: string): string {
   return utf8Text(path, bytes);
 }
 
-/** Returns the value that a person means by a line; `undefined` if the line does not set the name, or has a quote that is not closed. */
+/**
+ * Returns the value that a person means by a line; `undefined` if the line does not set the name, or has a quote that is not
+ * closed.
+ */
 function meantBy(line: string, name: string): string | undefined {
   const [, written] = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=\\s*(.*?)\\s*$`).exec(line) ?? [];
   if (written === undefined || !/^["'`]/.test(written)) return written?.replace(/(^|\s+)#.*$/, '');

@@ -104,13 +104,12 @@ export function overruled(dotenv: Environment, processEnvironment: Environment =
  * key and other addresses stay out, because psql passes its environment to the programs that it starts.
  */
 export function environmentForPsql(processEnvironment: Environment = process.env): Record<string, string> {
-  const names =
-    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|NO_COLOR|PG\w+|PSQL_\w+|PAGER|LESS|EDITOR|VISUAL|KRB5\w+|SSL_CERT_\w+|OPENSSL_CONF)$/;
-  return Object.fromEntries(
-    Object.entries(processEnvironment).flatMap(([name, value]) =>
-      value !== undefined && names.test(name) ? [[name, value]] : [],
-    ),
-  );
+  const names = [
+    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|NO_COLOR)$/,
+    /^(PG\w+|PSQL_\w+|PAGER|LESS|EDITOR|VISUAL|KRB5\w+|SSL_CERT_\w+|OPENSSL_CONF)$/,
+  ];
+  const passed = Object.entries(processEnvironment).filter(([name]) => names.some((some) => some.test(name)));
+  return Object.fromEntries(passed) as Record<string, string>;
 }
 
 /** Every variable `GMSI_*`; docker-compose.yml reads the last two. */
@@ -257,18 +256,12 @@ function readAccount(text: string | undefined, key: string): string | undefined 
 /** Reads an address of the service and drops `/v1`. @throws ConfigError if it is not an address */
 export function readBaseUrl(name: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
-  if (!URL.canParse(text.trim())) {
-    throw new ConfigError(`${name} is not an address.`, {
-      hint: 'It looks like https://api.example.com (with or without /v1).',
-    });
-  }
+  const hint = 'It looks like https://api.example.com (with or without /v1).';
+  if (!URL.canParse(text.trim())) throw new ConfigError(`${name} is not an address.`, { hint });
   const url = new URL(text.trim());
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    // Not shown: of a key with a colon, the protocol would be the first half.
-    throw new ConfigError(`${name} does not begin with https:// (or http://).`, {
-      hint: 'It looks like https://api.example.com (with or without /v1).',
-    });
-  }
+  // Not shown: of a key with a colon, the protocol would be the first half.
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw new ConfigError(`${name} does not begin with https:// (or http://).`, { hint });
   if (url.username || url.password || url.search || url.hash) {
     throw new ConfigError(`${name} must not contain a user, password, query or fragment.`, {
       hint: 'The key goes into GMSI_API_KEY.',

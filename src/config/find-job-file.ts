@@ -80,7 +80,10 @@ async function readIfThere(absolute: string, path: string): Promise<string | und
   }
 }
 
-/** Refuses a file beside one of the same name with the other ending: a job is known by its name, so each would replace the other. */
+/**
+ * Refuses a file beside one of the same name with the other ending: a job is known by its name, so each would replace the
+ * other.
+ */
 function refuseTwin(absolute: string, path: string): void {
   const ending = extname(path);
   const other = endings.find((one) => one !== ending);

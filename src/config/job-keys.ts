@@ -130,7 +130,8 @@ const parameters = z
   )
   .prefault({})
   .describe(
-    'Further query parameters, such as event_type: Combined. A list requests each value; each combination is stored as its own series.',
+    'Further query parameters, such as event_type: Combined. A list requests each value; each combination is stored as ' +
+      'its own series.',
   );
 
 const place = 's3://bucket/folder, or the absolute path of a folder';
@@ -174,7 +175,8 @@ const exportsSection = z
   })
   .prefault([])
   .describe(
-    'Exports that `gmsi work` writes after each run of this job: only months that have changed, as `gmsi export --changed-since` does.',
+    'Exports that `gmsi work` writes after each run of this job: only months that have changed, as `gmsi export ' +
+      '--changed-since` does.',
   );
 
 const expectedAddress = 'the https:// address of a webhook';
@@ -191,12 +193,14 @@ const alertsSection = z
         .transform((url) => new Secret(url))
         .exactOptional()
         .describe(
-          'Address for alerts, as JSON that Slack understands. It is a secret, so prefer GMSI_ALERT_WEBHOOK_URL, which is the default.',
+          'Address for alerts, as JSON that Slack understands. It is a secret, so prefer GMSI_ALERT_WEBHOOK_URL, which is ' +
+            'the default.',
         ),
       max_lag: wholeDays({ example: 'P5D', least: 2, most: 366, because: 'a year late is too late' })
         .exactOptional()
         .describe(
-          "Alert when any series' newest covered day is older than this. Must be at least 2 days longer than lookback. Default: no alert.",
+          "Alert when any series' newest covered day is older than this. Must be at least 2 days longer than lookback. " +
+            'Default: no alert.',
         ),
     },
     { error: 'a map such as { max_lag: P5D }' },
@@ -232,14 +236,16 @@ export const jobFileKeys = z.strictObject(
       .string({ error: 'a match type, as text' })
       .exactOptional()
       .describe(
-        'Which news counts: COMBINED (the default), DOMESTIC or INTERNATIONAL for a country, EXPLICIT or IMPLICIT for a ticker. Sent to an index as index_type.',
+        'Which news counts: COMBINED (the default), DOMESTIC or INTERNATIONAL for a country, EXPLICIT or IMPLICIT for a ' +
+          'ticker. Sent to an index as index_type.',
       ),
     parameters,
     body: z
       .record(z.string(), z.unknown(), { error: 'a map, sent as JSON' })
       .exactOptional()
       .describe(
-        'The JSON body for the feeds whose names end in -query; gmsi adds the dates, the page size and the cursor. Another body is a new series.',
+        'The JSON body for the feeds whose names end in -query; gmsi adds the dates, the page size and the cursor. ' +
+          'Another body is a new series.',
       ),
     start_date: day('a calendar day such as 2016-01-01').describe(
       'The first day wanted, such as 2016-01-01.',
@@ -251,7 +257,8 @@ export const jobFileKeys = z.strictObject(
     history_limit: dayOrReach()
       .exactOptional()
       .describe(
-        'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Earlier days are not requested. Takes precedence over what a probe has learned.',
+        'How far back the service answers: a day such as 2020-01-01, or how long before today, such as P5Y. Earlier days ' +
+          'are not requested. Takes precedence over what a probe has learned.',
       ),
     step: wholeDays({ example: 'P90D', least: 1, most: 90, because: 'the service accepts no longer range' })
       .prefault('P90D')
@@ -271,7 +278,9 @@ export const jobFileKeys = z.strictObject(
     unknown_fields: choice('keep', 'alert', 'fail')
       .default('keep')
       .describe(
-        'What to do about a field that no load of the feed has stored yet. keep: store it in extra · alert: also post an alert, and when a field is gone · fail: also fail each window with such a field, before anything of that page is stored.',
+        'What to do about a field that no load of the feed has stored yet. keep: store it in extra · alert: also post an ' +
+          'alert, and when a field is gone · fail: also fail each window with such a field, before anything of that page is ' +
+          'stored.',
       ),
     service: serviceSection,
   },

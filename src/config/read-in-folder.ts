@@ -5,9 +5,9 @@ import { dirname, join, sep } from 'node:path';
 import { ConfigError } from '../errors.ts';
 
 /**
- * Reads a file of a folder to which others may write. To open a pipe would block a thread until somebody writes to it, and with it
- * the end of the process; and errors quote what a file contains, so a link to any file that this user may read would show it.
- * Links within the folder are followed, because Kubernetes mounts files as such.
+ * Reads a file of a folder to which others may write. To open a pipe would block a thread until somebody writes to it, and with
+ * it the end of the process; and errors quote what a file contains, so a link to any file that this user may read would show
+ * it. Links within the folder are followed, because Kubernetes mounts files as such.
  * @param name what the file is called in an error
  * @throws ConfigError if it is no regular file, or a link out of its folder; the error of the file system
  */

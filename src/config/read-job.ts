@@ -93,8 +93,9 @@ export async function readJob(
 }
 
 /**
- * Removes what only a job file may say. Used when a job is stored and when it is read: a stored job may have been written by anybody
- * who can write to the database, and workers would post to its webhook. (They follow `exports` only of their own files.)
+ * Removes what only a job file may say. Used when a job is stored and when it is read: a stored job may have been written by
+ * anybody who can write to the database, and workers would post to its webhook. (They follow `exports` only of their own
+ * files.)
  */
 function storable(file: JobDefinition): JobDefinition {
   if (!isMap(file) || !isMap(file.alerts)) return file;

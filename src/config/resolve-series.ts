@@ -33,8 +33,8 @@ interface Listed {
 
 /**
  * Returns every series of a job: every combination of its countries, topics, tickers and variants, in the job's order. `all` and
- * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service, in any normal form. A name that is no
- * longer listed still belongs to the job if the job names it, or if `all` or a glob has loaded it.
+ * globs follow the lookup's order; there are no duplicates. Codes and topics match exactly, as in the service, in any normal
+ * form. A name that is no longer listed still belongs to the job if the job names it, or if `all` or a glob has loaded it.
  * @throws JobFileError with all names that are not in the lookups and all globs that match nothing; ConfigError for a name to
  * which a command limits the job, and which the job does not have
  */

@@ -35,7 +35,9 @@ export const serviceSection = z
       end_date: choice('unknown', 'inclusive', 'exclusive', 'ignored')
         .default('unknown')
         .describe(
-          'Whether the service returns the day named by end_date. Under unknown, each window requests one extra day, so that none is lost. Under ignored, no end_date is sent, and one window for each series lasts from its first missing day to today.',
+          'Whether the service returns the day named by end_date. Under unknown, each window requests one extra day, so ' +
+            'that none is lost. Under ignored, no end_date is sent, and one window for each series lasts from its first ' +
+            'missing day to today.',
         ),
       match_types: z
         .array(z.string({ error: 'a match type, as text' }), { error: 'a list of match types' })
@@ -47,7 +49,8 @@ export const serviceSection = z
         })
         .default([])
         .describe(
-          'Words of the service that mean that there is no data, such as No data found. A refusal, or a note without records, that contains one of them counts as an answer without records; any other fails its window.',
+          'Words of the service that mean that there is no data, such as No data found. A refusal, or a note without ' +
+            'records, that contains one of them counts as an answer without records; any other fails its window.',
         ),
       parameters: z
         .strictObject(
@@ -69,7 +72,8 @@ export const serviceSection = z
       max_body_bytes: wholeNumber(1024)
         .default(16 * 1024 * 1024)
         .describe(
-          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. A page takes about ten times as much memory.',
+          'The largest page that is read, as received and as unpacked, in bytes. A larger one fails its window. A page ' +
+            'takes about ten times as much memory.',
         ),
       max_attempts: wholeNumber(1).default(8).describe('Attempts for one request, including the first.'),
       max_pages_without_news: wholeNumber(1)
@@ -83,7 +87,8 @@ export const serviceSection = z
         .max(100, { error: percent })
         .default(1)
         .describe(
-          'A window fails, and its days do not count as covered, if more than this share of its records cannot be read, and more than five.',
+          'A window fails, and its days do not count as covered, if more than this share of its records cannot be read, ' +
+            'and more than five.',
         ),
     },
     { error: 'a map of settings, such as { rate: 25, burst: 50 }' },

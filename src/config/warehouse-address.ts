@@ -44,8 +44,8 @@ export const pgVariables = [
 ];
 
 /**
- * Reads an address as libpq does, and returns it in the one form that the rest of the program knows: the place in front, without a
- * parameter that stands for a part of it.
+ * Reads an address as libpq does, and returns it in the one form that the rest of the program knows: the place in front,
+ * without a parameter that stands for a part of it.
  * @param name where the text comes from
  */
 export function readAddress(
@@ -89,7 +89,9 @@ export function readAddress(
 
 function noAddress(name: string): ConfigError {
   return new ConfigError(`${name} is not the address of a PostgreSQL database.`, {
-    hint: 'It looks like postgres://user:password@host:5432/database. In user and password, write / ? # @ : as %2F %3F %23 %40 %3A.',
+    hint:
+      'It looks like postgres://user:password@host:5432/database. In user and password, write / ? # @ : as %2F %3F %23 %40 ' +
+      '%3A.',
   });
 }
 

@@ -8,7 +8,9 @@ const scores = {
   bullish_probability: ['double precision', 'bullish_probability'],
 } as const;
 
-/** What headlines with the scores of one model have in common. Their fields are our best guess (docs/service.md, "Asset feeds"). */
+/**
+ * What headlines with the scores of one model have in common. Their fields are our best guess (docs/service.md, "Asset feeds").
+ */
 export const modelHeadlines = {
   ...headlines,
   parameters: { matchType: 'match_type' },

@@ -161,8 +161,8 @@ async function postToWebhook(
 }
 
 /**
- * Returns the body that is posted. Slack, and services that read Slack's messages, show `text`; escaped, because a message quotes the
- * service and the database, and Slack reads <!channel> and <address|link>.
+ * Returns the body that is posted. Slack, and services that read Slack's messages, show `text`; escaped, because a message
+ * quotes the service and the database, and Slack reads <!channel> and <address|link>.
  */
 function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAlert) {
   const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
@@ -202,7 +202,9 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
 /** Returns the finding of a job about its key: whether the service accepts it. */
 function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
   if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
-  const message = `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key may read the feed, then start gmsi again.`;
+  const message =
+    `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key ` +
+    'may read the feed, then start gmsi again.';
   return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
 }
 
@@ -216,7 +218,8 @@ function failedWindows(
     ...(notListed ? [`Job ${job.name} is not loaded whole. ${notListed.message} ${notListed.hint}`] : []),
     ...(first
       ? [
-          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} The next run tries again. To list them: gmsi status ${typed(job.name)}`,
+          `${count(windows, 'window')} of job ${job.name} failed: ${sentence(first.reason)} The next run tries again. To ` +
+            `list them: gmsi status ${typed(job.name)}`,
         ]
       : []),
   ];
@@ -229,12 +232,17 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   const { used, limit, projected, spentBy } = outlook;
   const details = { used, limit, projected, spent_by: spentBy };
   if (used >= limit) {
-    const message = `The request budget of job ${job} is spent: ${ofLimit(used, limit)} this month. Nothing is loaded until the first of the next month (UTC).`;
+    const message =
+      `The request budget of job ${job} is spent: ${ofLimit(used, limit)} this month. Nothing is loaded until the first of ` +
+      'the next month (UTC).';
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   if (spentBy !== null) {
     const day = spentBy.toISOString().slice(0, 10);
-    const message = `The request budget of job ${job} will not last the month: ${ofLimit(used, limit)} are used, and the schedule needs at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ${typed(job)}`;
+    const message =
+      `The request budget of job ${job} will not last the month: ${ofLimit(used, limit)} are used, and the schedule needs ` +
+      `at least ${number(projected)} in total; the budget is spent about ${day}. How to save requests: gmsi plan ` +
+      `${typed(job)}`;
     return [{ job, kind: 'budget', trouble: { message, details } }];
   }
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
@@ -245,7 +253,9 @@ function checkFinding({ name }: Job, failed: readonly FailedCheck[]): AlertFindi
   if (!first) return { job: name, kind: 'check failed', trouble: null };
   const more =
     failed.length > 1 ? ` ${count(failed.length - 1, 'other check', 'other checks')} failed, too.` : '';
-  const message = `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} To see them: gmsi check ${typed(name)}`;
+  const message =
+    `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} To ` +
+    `see them: gmsi check ${typed(name)}`;
   return { job: name, kind: 'check failed', trouble: { message, details: { checks: failed } } };
 }
 

@@ -25,19 +25,26 @@ export function createMetrics() {
 
   const requests = new Counter({
     name: 'gmsi_requests_total',
-    help: 'Requests sent to the service by this process, including retries, by outcome. ok: a good answer; malformed: a good status with an unexpected body; network: no answer; aborted: given up because the process was shutting down.',
+    help:
+      'Requests sent to the service by this process, including retries, by outcome. ok: a good answer; malformed: a good ' +
+      'status with an unexpected body; network: no answer; aborted: given up because the process was shutting down.',
     labelNames: ['feed', 'outcome'] as const,
     registers,
   });
   const records = new Counter({
     name: 'gmsi_records_total',
-    help: 'Records committed by this process, by result: inserted (a new row), changed (a new version of a row), unchanged (the row exists already), rejected (unreadable, stored in gmsi.rejected_records), outside (of days that were not requested, not loaded); and retracted: rows that the service no longer returns.',
+    help:
+      'Records committed by this process, by result: inserted (a new row), changed (a new version of a row), unchanged (the ' +
+      'row exists already), rejected (unreadable, stored in gmsi.rejected_records), outside (of days that were not ' +
+      'requested, not loaded); and retracted: rows that the service no longer returns.',
     labelNames: ['feed', 'outcome'] as const,
     registers,
   });
   const stageSeconds = new Histogram({
     name: 'gmsi_stage_duration_seconds',
-    help: 'Time that a page or live answer takes at each stage: fetch (including waits for the rate limit and between tries), read (records to rows), commit (its transaction).',
+    help:
+      'Time that a page or live answer takes at each stage: fetch (including waits for the rate limit and between tries), ' +
+      'read (records to rows), commit (its transaction).',
     labelNames: ['stage'] as const,
     buckets,
     registers,
@@ -88,8 +95,6 @@ export function createMetrics() {
     },
   };
 }
-
-export type Metrics = ReturnType<typeof createMetrics>;
 
 /** Subscribes to a channel. @returns a function that ends the subscription */
 function hear<Message>(

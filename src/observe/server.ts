@@ -20,8 +20,8 @@ import { migrationStatus } from '../warehouse/migrate.ts';
 const usualPort = 9464;
 
 /**
- * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work). If a token is set, or if other
- * machines can connect, `/metrics` requires the token; the other two say nothing that is worth one.
+ * Serves `/metrics`, `/healthz` (the process is alive) and `/readyz` (503 if it should get no work). If a token is set, or if
+ * other machines can connect, `/metrics` requires the token; the other two say nothing that is worth one.
  * @param port 0 for any; `undefined` for the usual one, or any if that is taken, for example by another worker on the
  * machine
  * @returns its address, such as `http://127.0.0.1:9464`

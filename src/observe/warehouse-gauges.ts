@@ -37,7 +37,9 @@ export function createWarehouseGauges(
   // The label is not `job`, because Prometheus uses that name for the scraped target.
   const lag = gauge(
     'gmsi_job_lag_seconds',
-    "Time since the end (24:00 UTC) of the newest covered day of the job's series that is furthest behind. Counts from start_date if a series has no covered day, and at most up to end_date. Days within lookback are never covered, so a job that is up to date lags by lookback to lookback + 1 days, plus the time until its next run.",
+    "Time since the end (24:00 UTC) of the newest covered day of the job's series that is furthest behind. Counts from " +
+      'start_date if a series has no covered day, and at most up to end_date. Days within lookback are never covered, so a ' +
+      'job that is up to date lags by lookback to lookback + 1 days, plus the time until its next run.',
     'job_name',
   );
   const maxLag = gauge(
@@ -52,7 +54,8 @@ export function createWarehouseGauges(
   );
   const budgetProjected = gauge(
     'gmsi_job_budget_projected_left_requests',
-    'gmsi_job_budget_left_requests minus the fewest requests that the schedules of all jobs still need this month. Below 0, the budget will not last.',
+    'gmsi_job_budget_left_requests minus the fewest requests that the schedules of all jobs still need this month. Below ' +
+      '0, the budget will not last.',
     'job_name',
   );
   const workers = gauge('gmsi_workers', 'Processes of gmsi work with a heartbeat within the lease.');

@@ -64,8 +64,8 @@ function firstDayOf(reach: HistoryLimit['reach'], today: Temporal.PlainDate): Te
 }
 
 /**
- * Returns the first unsettled day, which does not count as covered even after a drain. Today is not over, and the `lookbackDays` days
- * before it may still change, so the next sync drains them again.
+ * Returns the first unsettled day, which does not count as covered even after a drain. Today is not over, and the
+ * `lookbackDays` days before it may still change, so the next sync drains them again.
  */
 export function firstUnsettledDay(today: Temporal.PlainDate, lookbackDays: number): Temporal.PlainDate {
   return today.subtract({ days: lookbackDays });

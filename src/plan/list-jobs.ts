@@ -36,8 +36,8 @@ export async function readJobsApart(names: readonly string[], cwd: string, today
 }
 
 /**
- * Returns the jobs whose files are known here, and those that others have stored for workers. A stored job of another version of the
- * program is omitted, because nobody here can read it.
+ * Returns the jobs whose files are known here, and those that others have stored for workers. A stored job of another version
+ * of the program is omitted, because nobody here can read it.
  */
 export async function withStoredJobs(
   db: Warehouse,

@@ -11,7 +11,9 @@ export class NotListed extends JobMismatch {
   constructor(names: readonly string[]) {
     const whose = names.length === 1 ? 'its' : 'their';
     super(`The service no longer lists ${names.join(', ')}, so ${whose} missing days are not loaded.`, {
-      hint: 'gmsi lookups reads the lists again. If a name has gone for good, remove it from the job file; instead of all or a glob, list the names.',
+      hint:
+        'gmsi lookups reads the lists again. If a name has gone for good, remove it from the job file; instead of all or a ' +
+        'glob, list the names.',
     });
     this.names = names;
   }

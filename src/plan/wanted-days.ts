@@ -16,8 +16,8 @@ import { missingLists, scopeOf } from './scope.ts';
 export type WantedByJobs = { readonly wanted: readonly WantedScope[] } | { readonly unknown: string };
 
 /**
- * Returns the days of all jobs: those of the folder, and those that others have stored for workers. If workers run another version of
- * a file, both count. Nothing is known if the folder has no job, or if one of the jobs cannot be read or resolved.
+ * Returns the days of all jobs: those of the folder, and those that others have stored for workers. If workers run another
+ * version of a file, both count. Nothing is known if the folder has no job, or if one of the jobs cannot be read or resolved.
  */
 export async function wantedByJobs(
   db: Warehouse,

@@ -6,8 +6,8 @@ const every = 1_000;
 const looksBetweenSigns = 15;
 
 /**
- * Streams server-sent events: `state` at first and when the warehouse has changed, `lost` when it does not answer. Looks at the warehouse once a
- * second for all listeners together; never without listeners.
+ * Streams server-sent events: `state` at first and when the warehouse has changed, `lost` when it does not answer. Looks at the
+ * warehouse once a second for all listeners together; never without listeners.
  */
 export function liveStates(look: () => Promise<string>) {
   const news = new EventEmitter();

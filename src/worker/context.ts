@@ -26,7 +26,10 @@ export interface WorkerContext {
   readonly jobFiles: JobFiles;
   /** For exports to S3. */
   readonly storage: StorageSettings;
-  readonly openService: (job: Job, command: JobCommand) => Promise<Service>;
+  readonly openService: (
+    job: Job,
+    command: JobCommand,
+  ) => Promise<AsyncDisposable & { readonly client: Client }>;
   /** @throws JobFileError if the definition is of another version */
   readonly readDefinition: (job: string, definition: JobDefinition) => Job;
   /** Requests booked this month with the worker's key. */

@@ -41,7 +41,8 @@ export const changeRow = z.object({
   headlines_before: z.int(),
   change: score,
   contribution: score.describe(
-    'Part of the change of all series together, which is the sum of all parts: the share of all headlines times the distance of their mean from the earlier mean of all, for the later period minus the same for the earlier one.',
+    'Part of the change of all series together, which is the sum of all parts: the share of all headlines times the ' +
+      'distance of their mean from the earlier mean of all, for the later period minus the same for the earlier one.',
   ),
   z: score.describe(
     'The change in standard errors, which follow from how daily means scatter; null for fewer than 7 days with headlines.',
@@ -94,8 +95,8 @@ function aboutMove({ model, from, to, against }: MoveAsked): string {
 }
 
 /**
- * Part of the move: the share of all headlines times the distance of their mean from the earlier mean of all, for the later period
- * minus the same for the earlier one. The parts of any groups that make up all headlines add up to the move.
+ * Part of the move: the share of all headlines times the distance of their mean from the earlier mean of all, for the later
+ * period minus the same for the earlier one. The parts of any groups that make up all headlines add up to the move.
  * @param part a table of SQL with the counts and sums of both periods: `n` and `s` now, `n0` and `s0` before
  * @param total the same of all headlines
  */
@@ -206,8 +207,8 @@ export const storyOfMoveRow = z.object({
 const mostStories = 50;
 
 /**
- * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods has
- * no headlines.
+ * Returns the stories that moved a mean most, up or down, and the others summed up in a last row. No row if one of the periods
+ * has no headlines.
  */
 export function storiesOfMove(asked: MoveAsked) {
   const { rows, first, last, beforeFirst, beforeLast } = periodsOf(asked);

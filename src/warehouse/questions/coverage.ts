@@ -162,7 +162,8 @@ const ownCause = sql`replace(w.last_error, ${sql.lit(skippedFor)}, '')`;
 
 /**
  * Returns failed and refused windows by cause, failed and most windows first; those that were skipped because others were refused
- * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are statuses.
+ * have the same cause. Messages have the same cause if they differ only in paths and numbers; numbers of three digits are
+ * statuses.
  * @param scopes only windows of these jobs
  * @param wanted the days of all jobs; without them, all windows count as wanted
  */
@@ -222,7 +223,8 @@ function wasDrained(asOf: Moment): RawBuilder<boolean> {
  * `coveredDays`.
  */
 export function daysThen(asOf: Moment): RawBuilder<unknown> {
-  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = '' and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
+  const isIt = sql`feed = 'gmsi-headlines' and ticker = '' and variant = ''
+            and (country, topic, match_type) = (asked.country, asked.topic, asked.match_type)`;
   return sql`(
           select coalesce((select days from gmsi.coverage where ${isIt})
                           * range_agg(w.days * daterange(null, w.first_unsettled)), '{}') as covered,
@@ -234,14 +236,14 @@ export function daysThen(asOf: Moment): RawBuilder<unknown> {
 }
 
 /**
- * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. At a past moment, a
- * window that was drained again counts only from its last drain: an extra gap is better than a gap that looks like calm.
+ * Returns the covered days of a period as ranges. On other days, a lack of headlines does not mean a lack of news. At a past
+ * moment, a window that was drained again counts only from its last drain: an extra gap is better than a gap that looks like
+ * calm.
  */
 export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: CoveredDaysAsked) {
   const drainedThen =
     asOf &&
-    sql`
-               * coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
+    sql`* coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w
                            where ${sameSeries('w', 'c')} and ${wasDrained(asOf)}), '{}')`;
   const isAsked = Object.entries(lists).map(
     ([column, of]) => sql`${sql.ref(column)} = any(${[...of]}::text[])`,
@@ -252,7 +254,8 @@ export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: CoveredDa
     sql`
       select country, topic, ticker, variant, match_type, lower(part) as first_day, upper(part) - 1 as last_day
       from gmsi.coverage c
-      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))${drainedThen ?? sql``}) as part
+      cross join lateral unnest(c.days * datemultirange(daterange(${from}::date, ${to}::date, '[]'))
+        ${drainedThen ?? sql``}) as part
       where feed = ${feed} and ${sql.join(isAsked, sql` and `)}
       order by 1, 2, 3, 4, 5, 6`,
   );

@@ -18,8 +18,8 @@ export interface EmptiedDays {
 }
 
 /**
- * Looks for rows that are gone where that costs little: months without a row of the job, and series without any row, such as after a
- * truncated table or a dropped partition. The check lost-rows counts every row.
+ * Looks for rows that are gone where that costs little: months without a row of the job, and series without any row, such as
+ * after a truncated table or a dropped partition. The check lost-rows counts every row.
  * @returns `undefined` if there are none
  */
 export async function emptiedDays(

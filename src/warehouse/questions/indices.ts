@@ -110,7 +110,9 @@ export const indexRow = z.object({
   count: z.int().describe('Headlines or events.'),
 });
 
-/** Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither. */
+/**
+ * Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither.
+ */
 export function indexOverTime({ feed, subject, from, to, by }: IndexAsked) {
   const of = parts[feed];
   const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);

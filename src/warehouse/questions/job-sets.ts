@@ -106,9 +106,8 @@ function numbersOf(table: FeedTable, window: WindowScope): RawBuilder<unknown> {
     const range = ranges.find(([name]) => name.test(column));
     if (!range || !/^(double precision|bigint)$/.test(table.columns[column] ?? '')) return [];
     const [, lowest, highest] = range;
-    return [
-      sql`(${sql.lit(column)}, ${kept(column)}, ${sql.lit(`${lowest}`)}::double precision, ${sql.lit(`${highest}`)}::double precision)`,
-    ];
+    const [least, most] = [lowest, highest].map((bound) => sql`${sql.lit(`${bound}`)}::double precision`);
+    return [sql`(${sql.lit(column)}, ${kept(column)}, ${least}, ${most})`];
   });
   return ofEach(table, window, ['"column"', 'value', 'lowest', 'highest'], numbers);
 }
@@ -173,12 +172,15 @@ function filledOf(table: FeedTable, fields: CheckScope['fields']): RawBuilder<un
     (column, at) => sql`(${sql.lit(column)}, ${sql.ref(`months.c${at}`)}, ${sql.ref(`months.u${at}`)})`,
   );
   return sql`select month, rows, "column", filled, unread
-    from (select date_trunc('month', ${kept(table.key[0]!)} at time zone 'UTC')::date as month, count(*) as rows, ${sql.join(counts)}
+    from (select date_trunc('month', ${kept(table.key[0]!)} at time zone 'UTC')::date as month, count(*) as rows,
+                 ${sql.join(counts)}
           from ${sql.ref(`job_${table.name}`)} as kept group by 1) as months
     cross join lateral (values ${sql.join(pairs)}) as filled ("column", filled, unread)`;
 }
 
-/** True if `extra` has a value for a column under one of these names. An object is none if other names are of fields within it. */
+/**
+ * True if `extra` has a value for a column under one of these names. An object is none if other names are of fields within it.
+ */
 function isUnread(column: string, names: readonly string[]): RawBuilder<unknown> {
   const has = names.map((name) => {
     const path = sql`array[${sql.join(name.split('.').map((part) => sql.lit(part)))}]::text[]`;
@@ -222,6 +224,6 @@ function countedDays(table: FeedTable, window: WindowScope): RawBuilder<unknown>
     ) as counted
     where not exists (
       select from gmsi.windows later
-      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.finished_at > coalesce(w.ended_at, w.planned_at) and later.window_id <> w.window_id
-        and counted.day between later.first_day and later.last_day)`;
+      where ${sameSeries('later', 'w')} and later.state = 'drained' and later.window_id <> w.window_id
+        and later.finished_at > coalesce(w.ended_at, w.planned_at) and counted.day between later.first_day and later.last_day)`;
 }

@@ -48,7 +48,8 @@ export async function provenanceOf(
   const replaced =
     table.name === 'headlines'
       ? sql`select to_jsonb(r), known_from, known_to, reason from gmsi.headline_revisions r where ${isIt}`
-      : sql`select version, known_from, known_to, reason from gmsi.revisions where table_name = ${table.name} and row_id = ${id}::uuid`;
+      : sql`select version, known_from, known_to, reason from gmsi.revisions
+            where table_name = ${table.name} and row_id = ${id}::uuid`;
   const row = [...table.series, ...table.key].map((column) => sql`version -> ${column}`);
   const { rows } = await sql<Explanation>`
     with versions as (
@@ -57,8 +58,8 @@ export async function provenanceOf(
       union all ${replaced}
     )
     select version, ${exactTime('known_from')} as known_from, ${exactTime('known_to')} as known_to, replaced_because,
-           (version ->> 'load_id')::bigint as load_id, l.command, l.job, ${exactTime('l.started_at')} as load_started_at, l.reason, l.run_by, w.window_id, w.first_day, w.last_day,
-           w.request_start, w.request_end, w.page_size,
+           (version ->> 'load_id')::bigint as load_id, l.command, l.job, ${exactTime('l.started_at')} as load_started_at,
+           l.reason, l.run_by, w.window_id, w.first_day, w.last_day, w.request_start, w.request_end, w.page_size,
            case when w.window_id is not null then jsonb_build_object('feed', w.feed, 'country', w.country, 'topic', w.topic,
              'ticker', w.ticker, 'match_type', w.match_type, 'variant', w.variant) end as series
     from versions

@@ -71,7 +71,10 @@ export const text = z.string().nullable();
 export const timeText = z.string().describe('To the microsecond.');
 export const score = z.number().nullable();
 
-/** Line breaks, marks of direction and other control characters, which a terminal, psql or a spreadsheet may obey instead of showing. */
+/**
+ * Line breaks, marks of direction and other control characters, which a terminal, psql or a spreadsheet may obey instead of
+ * showing.
+ */
 export const controls = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 /** Returns the SQL of a question for a person to copy. Nothing in its values ends a line, or is a control character. */

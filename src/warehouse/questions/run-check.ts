@@ -28,7 +28,10 @@ export class CheckStopped extends GmsiError {
   override readonly kind = 'skippable';
 }
 
-/** Runs a check's query, which returns a row for each finding, over a job. @throws SqlRefused, CheckStopped; after the latter, the transaction still works */
+/**
+ * Runs a check's query, which returns a row for each finding, over a job.
+ * @throws SqlRefused, CheckStopped; after the latter, the transaction still works
+ */
 export async function findingsOfCheck(
   snapshot: Snapshot,
   query: string,

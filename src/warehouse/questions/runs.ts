@@ -49,7 +49,8 @@ export function lastLoads(leaseSeconds: number, atMost: number, jobs?: readonly 
       select load_id, job, command, feed,
              ${stateOfLoad(leaseSeconds)} as state,
              ${exactTime('started_at')} as started_at, ${exactTime('ended_at')} as ended_at, requests,
-             windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed, rows_retracted, records_rejected, error, run_by
+             windows_planned, windows_drained, windows_failed, records, rows_inserted, rows_changed, rows_retracted,
+             records_rejected, error, run_by
       from gmsi.loads cross join lateral (select coalesce(finished_at, updated_at) as ended_at) as ended
       where ${jobs ? sql`job = any(${[...jobs]}::text[])` : sql`true`}
       order by ${stateOfLoad(leaseSeconds)} = 'running' desc, load_id desc

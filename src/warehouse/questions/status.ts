@@ -57,7 +57,8 @@ export interface UncoveredDays extends Series {
 export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): Promise<UncoveredDays[]> {
   const { rows } = await sql<UncoveredDays>`
     with requested as materialized (
-      select ${seriesOf('asked')}, daterange(g.from_day, g.to_day, '[]') * ${period(scope)} as range, g.state, g.last_error as cause
+      select ${seriesOf('asked')}, daterange(g.from_day, g.to_day, '[]') * ${period(scope)} as range, g.state,
+             g.last_error as cause
       from ${askedSeries(scope)} join gmsi.coverage_gaps g on ${sameSeries('g', 'asked')}
       where daterange(g.from_day, g.to_day, '[]') && ${period(scope)}
     ), other as (
@@ -66,7 +67,8 @@ export async function uncoveredDays(db: Kysely<Database>, scope: WindowScope): P
         'not loaded', null
       from ${askedSeries(scope)} left join gmsi.coverage c on ${sameSeries('c', 'asked')}
     )
-    select ${seriesColumns}, lower(range)::text as from, (upper(range) - 1)::text as to, upper(range) - lower(range) as days, state, cause
+    select ${seriesColumns}, lower(range)::text as from, (upper(range) - 1)::text as to,
+           upper(range) - lower(range) as days, state, cause
     from (select * from requested union all select * from other) as gaps
     order by ${seriesColumns}, range
   `.execute(db);
@@ -199,7 +201,8 @@ export async function completenessOf(
     sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
   const { rows } = await sql<Completeness>`
     with standing as (
-      select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'refused') as refused,
+      select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed,
+             count(*) filter (where state = 'refused') as refused,
              -- A day is not over before the day after it.
              max(least(last_day, (finished_at at time zone 'UTC')::date - 1)) filter (where state = 'drained') as last
       from gmsi.windows w where ${inScope(scope)} and ${isUncovered} group by ${seriesOf('w')}
