@@ -13,8 +13,7 @@ import {
   type WantedScope,
   type WindowScope,
 } from '../tables/series.ts';
-import { type Moment, momentSql } from './moment.ts';
-import { question, type RowOf, text, timeText } from './reading.ts';
+import { type Moment, momentSql, question, type RowOf, text, timeText } from './reading.ts';
 
 /** Days of a feed, for all series of a match type. */
 export interface CoverageAsked {

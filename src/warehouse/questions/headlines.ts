@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { exactTime } from '../exact-time.ts';
-import { type Moment, momentSql } from './moment.ts';
-import { question, score, text, timeText } from './reading.ts';
+import { type Moment, momentSql, question, score, text, timeText } from './reading.ts';
 
 /** Headlines of a series in a period. */
 interface Within {

@@ -108,3 +108,10 @@ function unindented(text: string): string {
   const least = Math.min(...lines.map((line) => line.search(/\S/)).filter((indent) => indent > 0));
   return lines.map((line, index) => (index === 0 ? line.trim() : line.slice(least))).join('\n');
 }
+
+/** A past moment: a time as text with its zone, or the name of one (`gmsi.moments`), which begins with a letter. */
+export type Moment = string;
+
+export function momentSql(moment: Moment): RawBuilder<Date> {
+  return /^\d/.test(moment) ? sql`${moment}::timestamptz` : sql`gmsi.moment(${moment})`;
+}

@@ -2,8 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { daysThen } from './coverage.ts';
-import { type Moment, momentSql } from './moment.ts';
-import { question, type RowOf, score } from './reading.ts';
+import { type Moment, momentSql, question, type RowOf, score } from './reading.ts';
 
 /** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
 export type Bucket = 'hour' | 'day' | 'week' | 'month';
