@@ -17,13 +17,18 @@ import { variantsOf } from './resolve-series.ts';
  */
 export function parseJob({ path, name, text }: JobFileText, today: Temporal.PlainDate): Job {
   const { value, locate } = parseYaml(path, text);
-  const refuse = (key: string, message: string): never => {
+  const refuse: Refuse = (key, message) => {
     throw new JobFileError(path, [{ position: locate([key]), field: [key], message }]);
   };
-  refuseRetired(value, refuse);
+  // Reported alone, because the rest of such a file may not be valid for any other feed.
+  const named = isMap(value) ? value.feed : undefined;
+  const instead = typeof named === 'string' ? retired.get(named) : undefined;
+  if (instead !== undefined) refuse('feed', `found "${named}", which is retired. ${instead}`);
   const { data: file, error } = jobFileSchema.safeParse(value);
   if (error) throw new JobFileError(path, describeProblems(error.issues, value, jobFileJsonSchema(), locate));
-  refuseFutureStart(file, today, refuse);
+  // Otherwise a year mistyped as 2106 would look like a job with nothing left to do.
+  if (Temporal.PlainDate.compare(file.start_date, today) > 0)
+    refuse('start_date', `found "${file.start_date}", expected a day no later than today, ${today}`);
   refuseLimitAfterEnd(file, today, refuse);
   const feed = catalog.get(file.feed)!;
   const { countries, topics, tickers, match_type, history_limit, step, lookback, ...rest } = file;
@@ -48,19 +53,6 @@ export function parseJob({ path, name, text }: JobFileText, today: Temporal.Plai
 }
 
 type Refuse = (key: string, message: string) => never;
-
-/** Reports a retired feed alone, because the rest of such a file may not be valid for any other feed. */
-function refuseRetired(file: unknown, refuse: Refuse): void {
-  const name = isMap(file) ? file.feed : undefined;
-  const instead = typeof name === 'string' ? retired.get(name) : undefined;
-  if (instead !== undefined) refuse('feed', `found "${name}", which is retired. ${instead}`);
-}
-
-/** Refuses a start in the future: without this, a year mistyped as 2106 would look like a job with nothing left to do. */
-function refuseFutureStart({ start_date }: JobFile, today: Temporal.PlainDate, refuse: Refuse): void {
-  if (Temporal.PlainDate.compare(start_date, today) <= 0) return;
-  refuse('start_date', `found "${start_date}", expected a day no later than today, ${today}`);
-}
 
 /** Refuses a history limit after the last day: without this, such a job would request nothing and report success. */
 function refuseLimitAfterEnd(
