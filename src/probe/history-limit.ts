@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { z } from 'zod';
 import type { Range, Reply } from './ask.ts';
 import { daysBetween, type ProbeFinding } from './fact.ts';
 
@@ -62,16 +63,9 @@ function nextDay(
   if (refused === null) return near >= farthest ? undefined : back(farthest);
   const far = daysBetween(refused, today.toString());
   if (far - near <= 1) return undefined;
-  if (hint !== undefined && hint > refused && hint < answered && isDay(hint)) return hint;
+  if (hint !== undefined && hint > refused && hint < answered && z.iso.date().safeParse(hint).success)
+    return hint;
   // The named day was answered; the day before it shows whether it is the first one.
   if (hint === answered) return back(near + 1);
   return back(Math.min(far - 1, Math.max(near + 1, Math.round(Math.sqrt(near * far)))));
-}
-
-function isDay(text: string): boolean {
-  try {
-    return Temporal.PlainDate.from(text, { overflow: 'reject' }).toString() === text;
-  } catch {
-    return false;
-  }
 }
