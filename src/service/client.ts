@@ -1,34 +1,18 @@
-import { isMap } from '../config/field-types.ts';
 import type { ServiceSettings } from '../config/job.ts';
 import type { ProxyFor } from '../config/proxies.ts';
-import { kindOf } from '../errors.ts';
-import { feedNamed } from '../feeds/catalog.ts';
 import { sayIfSlow } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
-import { checkStatus, longestWait, noteIn, serviceWords } from './check-status.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
-import {
-  type AddressFault,
-  CursorBroken,
-  KeyRefused,
-  MalformedPage,
-  NoteInstead,
-  NotSent,
-  outcomeOf,
-  PageTooLarge,
-  ProxyRefused,
-  type RequestOutcome,
-  RequestRefused,
-} from './errors.ts';
+import { CursorBroken, KeyRefused, outcomeOf, type RequestOutcome, RequestRefused } from './errors.ts';
 import { type AnsweredAddresses, firstContact } from './first-contact.ts';
-import { type Http, type HttpAnswer, openHttp } from './http.ts';
-import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
+import { type HttpAnswer, openHttp } from './http.ts';
+import { keyJudge } from './judge-key.ts';
 import { createPace } from './pace.ts';
 import { type EnvelopeOptions, type Page, readEnvelope, type ServiceRequest } from './page.ts';
 import type { Permits } from './permits.ts';
+import { answerReader, type Wanted } from './read-answer.ts';
 import { redactorOf } from './redact.ts';
-import { remarkGuard } from './remarks.ts';
 import { defaultPatience, type Patience, withRetries } from './retry.ts';
 
 /** The client's events, for logs and metrics. */
@@ -84,26 +68,6 @@ export interface ClientOptions {
   readonly random?: () => number;
 }
 
-function noJson(status: number, words: string): AddressFault {
-  const hint =
-    "Is it the address of the API, not of a web site? A network's login page or a proxy may also stand in between.";
-  return { what: `it answers ${status} without JSON: ${words}`, hint };
-}
-
-/** So many notes in place of data, without a good answer between them, are not about one window: the quota is probably spent. */
-const notesInARow = 3;
-
-const noRecords = { data: [], has_more: false };
-
-/** A list that whoever may read any series of the feed may read. */
-function listFor({ feed }: ServiceRequest): ServiceRequest {
-  const isOfTickers = feed !== undefined && feedNamed(feed).dimensions.includes('ticker');
-  return { path: isOfTickers ? '/ticker' : '/countries', query: {} };
-}
-
-/** Refusals in a row, of what was asked, after which the key is tried again. */
-const refusalsInARow = 10;
-
 export type Client = ReturnType<typeof createClient>;
 
 /**
@@ -111,36 +75,29 @@ export type Client = ReturnType<typeof createClient>;
  * each request. One client serves all requests with a key.
  */
 export function createClient(options: ClientOptions) {
-  const { settings, permits, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
+  const { settings, clock = systemClock, random = Math.random, onEvent = () => {} } = options;
   const patience = { ...defaultPatience, ...options.patience };
   const redactor = redactorOf(options.apiKey);
-  const redact = redactor.text;
-  const heed = remarkGuard(redact, noteInstead);
+  const closing = new AbortController();
+  const serviceTime = keepServiceTime();
+  const answeredAt = new Set<string>();
+  let servedBy: 'sandbox' | 'service' | undefined;
+  let saidWaiting = false;
   const pace = createPace({
-    permits,
+    permits: options.permits,
     concurrency: settings.concurrency,
     patience,
     clock,
     random,
     onSlowed: (pauseMs, concurrency) => onEvent({ type: 'slowed', pauseMs, concurrency }),
   });
-  let saidWaiting = false;
-  let saidEcho = false;
-  const closing = new AbortController();
-  let requests = 0;
-  let notes = 0;
-  let refusals = 0;
-  let answeredLast: ServiceRequest | undefined;
-  let keyTrial:
-    | {
-        readonly request: ServiceRequest;
-        readonly since: ServiceRequest | undefined;
-        readonly end: Promise<unknown>;
-      }
-    | undefined;
-  let servedBy: 'sandbox' | 'service' | undefined;
-  const answeredAt = new Set<string>();
-  const serviceTime = keepServiceTime();
+  const answers = answerReader({
+    redactor,
+    noData: settings.noData,
+    now: () => clock.now(),
+    onEcho: () => onEvent({ type: 'key echoed' }),
+  });
+  const keys = keyJudge((request) => getJson(request, closing.signal));
 
   const lookup = {
     path: '/countries',
@@ -156,13 +113,14 @@ export function createClient(options: ClientOptions) {
       headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
     });
     const { answered, recall } = options;
+    const { maxAttempts } = settings;
     const contact = firstContact({
       answered,
       recall,
       address: `${origin}${prefix}`,
       setting,
       lookup: known,
-      maxAttempts: settings.maxAttempts,
+      maxAttempts,
     });
     return { address, http, contact };
   };
@@ -173,7 +131,7 @@ export function createClient(options: ClientOptions) {
   /** `read` is part of each attempt, because an unreadable body is tried again even with a good status. */
   function get<T>(
     request: ServiceRequest,
-    wanted: 'page' | 'list' | 'document',
+    wanted: Wanted,
     read: (json: unknown) => T,
     signal: AbortSignal,
   ): Promise<T> {
@@ -181,49 +139,56 @@ export function createClient(options: ClientOptions) {
     const target = requestTarget(address, request);
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
-    const { feed } = request;
-    let reason: Error | undefined;
     const doubted = new Set<string>();
+    let reason: Error | undefined;
 
-    const jsonIn = (answer: HttpAnswer) => {
+    const understand = (answer: HttpAnswer): T => {
+      const result = read(answers.read(answer, request, { wanted, path, doubted }));
+      servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
+      answeredAt.add(contact.address);
+      contact.succeeded();
+      answers.succeeded();
+      keys.succeeded(request);
+      return result;
+    };
+
+    /** Sends the request and reports its outcome; an unreadable answer counts as a failure. */
+    const send = async (): Promise<T> => {
+      const sentAt = clock.now();
+      let answer: HttpAnswer | undefined;
+      let ms: number | undefined;
+      const tell = (failure?: unknown) => {
+        const [status, took] = [answer?.status, ms ?? clock.now() - sentAt];
+        const outcome = outcomeOf(status, failure, signal);
+        onEvent({ type: 'request', feed: request.feed, path, outcome, status, ms: took });
+      };
       try {
-        const isPage = wanted === 'page';
-        checkStatus(answer, { path, redact, now: clock.now(), isPage });
-        const json = jsonOf(answer);
-        if (wanted !== 'document') heed(json, request, { isPage, doubted });
-        return json;
-      } catch (error) {
-        // A later page's cursor may have expired: then the same words do not mean that the pages have ended.
-        if (wanted === 'page' && !request.isContinued && meansNoData(error)) return noRecords;
+        answer = await http.send(target, json, signal);
+        ms = clock.now() - sentAt;
+        const result = understand(answer);
+        serviceTime.note(answer.headers, ms);
+        tell();
+        return result;
+      } catch (caught) {
+        // Last safeguard: removes the key from any text in this error.
+        const error = redactor.error(caught);
+        tell(error);
         throw error;
       }
     };
 
-    const understand = (answer: HttpAnswer) => {
-      const result = read(jsonIn(answer));
-      servedBy ??= answer.headers.server === 'gmsi-sandbox' ? 'sandbox' : 'service';
-      contact.succeeded();
-      answeredAt.add(contact.address);
-      notes = 0;
-      refusals = 0;
-      answeredLast = request;
-      return result;
-    };
-
-    const attempt = async (number: number) => {
+    const attempt = async (number: number): Promise<T> => {
       // Last safeguard: an address or a body may come from the warehouse, where an older version stored it.
       if (redactor.isIn(target) || redactor.isIn(json ?? ''))
         throw new CursorBroken('The request contains the API key, so it was not sent.');
       try {
-        return await pace.run(() => send(http, { target, json, feed, path }, understand, signal), signal);
+        return await pace.run(send, signal);
       } catch (error) {
-        if (error instanceof NotSent || error instanceof ProxyRefused) requests -= 1;
         const judged =
           error instanceof RequestRefused && error.isOfKey
-            ? await judgeKey(error, request)
+            ? await keys.judge(error, request)
             : await contact.judge(error, request.path, number);
-        // What a trial of the key means, the request that it is for decides.
-        if (judged instanceof KeyRefused && request !== keyTrial?.request)
+        if (judged instanceof KeyRefused && !keys.isTrial(request))
           onEvent({ type: 'key refused', status: judged.status });
         throw judged;
       }
@@ -246,112 +211,6 @@ export function createClient(options: ClientOptions) {
     return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
   }
 
-  /**
-   * Tells a key that is refused for everything from one that may not read what was asked: tries it with the request that was
-   * answered last, else with a list that the feed needs.
-   */
-  async function judgeKey(error: RequestRefused, request: ServiceRequest): Promise<unknown> {
-    const known = answeredLast ?? listFor(request);
-    if (request === keyTrial?.request || (!answeredLast && request.path === known.path))
-      return new KeyRefused(error.status, error.words);
-    if (!keyTrial || ++refusals % refusalsInARow === 0) {
-      const again = { ...known };
-      const end = getJson(again, closing.signal).catch((refused: unknown) => refused);
-      keyTrial = { request: again, since: answeredLast, end };
-    }
-    const { since, end } = keyTrial;
-    const kind = kindOf(await end);
-    // An answer to another request, meanwhile, shows that the key is not refused for everything.
-    return kind === 'budget' || (kind === 'fatal' && answeredLast === since) ? end : error;
-  }
-
-  /** Sends a request and reports its outcome; an unreadable answer counts as a failure. */
-  async function send<T>(
-    to: Http,
-    {
-      target,
-      json,
-      ...of
-    }: { target: string; json: string | undefined; feed: string | undefined; path: string },
-    understand: (answer: HttpAnswer) => T,
-    signal: AbortSignal,
-  ): Promise<T> {
-    requests += 1;
-    const sentAt = clock.now();
-    let answer: HttpAnswer | undefined;
-    let ms: number | undefined;
-
-    const tell = (failure?: unknown) => {
-      const outcome = outcomeOf(answer?.status, failure, signal);
-      const status = answer?.status;
-      onEvent({ type: 'request', ...of, outcome, status, ms: ms ?? clock.now() - sentAt });
-    };
-
-    try {
-      answer = await to.send(target, json, signal);
-      ms = clock.now() - sentAt;
-      const result = understand(answer);
-      serviceTime.note(answer.headers, ms);
-      tell();
-      return result;
-    } catch (caught) {
-      // Last safeguard: removes the key from any text in this error.
-      const error = redactor.error(caught);
-      tell(error);
-      throw error;
-    }
-  }
-
-  function jsonOf({ status, content }: HttpAnswer): unknown {
-    if (isSprawling(content))
-      throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
-    const text = content.toString();
-    const json = withoutKey(parsed(text));
-    const note = noteIn(text, json, redact);
-    if (json !== undefined && note === undefined) return json;
-    const words = note ?? serviceWords(text, redact);
-    const addressFault = json === undefined ? noJson(status, words) : undefined;
-    if (note !== undefined)
-      throw noteInstead(`The service answered ${status} with a note in place of data`, note, addressFault);
-    throw new MalformedPage(`The service answered ${status} without JSON: ${words}`, { addressFault });
-  }
-
-  function noteInstead(what: string, words: string, addressFault?: AddressFault): NoteInstead {
-    notes += 1;
-    const retryAfterMs = notes < notesInARow ? undefined : longestWait;
-    return new NoteInstead(what, words, { addressFault, retryAfterMs });
-  }
-
-  /** Returns true if the job says that these words mean that there are no data. */
-  function meansNoData(error: unknown): boolean {
-    if (!(error instanceof NoteInstead || error instanceof RequestRefused)) return false;
-    const words = error.words.toLowerCase();
-    return settings.noData.some((one) => words.includes(one.toLowerCase()));
-  }
-
-  /** @throws CursorBroken if its cursor contains the key */
-  function withoutKey(from: unknown): unknown {
-    if (isMap(from) && typeof from.next_token === 'string' && redactor.isInToken(from.next_token)) {
-      throw new CursorBroken('The service sent a next_token that contains the API key, so it was not used.', {
-        hint: 'Tell the vendor: a cursor must not contain a key. A smaller step in the job file may make one unnecessary.',
-      });
-    }
-    const { json, isEchoed } = redactor.json(from);
-    if (isEchoed && !saidEcho) onEvent({ type: 'key echoed' });
-    saidEcho ||= isEchoed;
-    return json;
-  }
-
-  /** Drops the parser's error: its message quotes the body, and the body could echo the key. */
-  function parsed(text: string): unknown {
-    try {
-      return parseJson(text);
-    } catch (error) {
-      if (error instanceof NotJson) return undefined;
-      throw error;
-    }
-  }
-
   function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {
     return get(request, 'page', (json) => readEnvelope(json, options), signal);
   }
@@ -372,7 +231,7 @@ export function createClient(options: ClientOptions) {
     getJson,
     /** How many requests have been sent since the client was created, including retries. */
     get requests() {
-      return requests;
+      return pace.sent;
     },
     /** Who answers; `undefined` until the first good answer. */
     get servedBy() {

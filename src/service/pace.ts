@@ -29,6 +29,8 @@ export interface Pace {
   run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Requests that may currently be under way at a time. */
   readonly concurrency: number;
+  /** Requests that have been sent, retries included. */
+  readonly sent: number;
   /** Makes waiting requests fail. */
   close(): Promise<void>;
 }
@@ -40,6 +42,7 @@ export function createPace(options: PaceOptions): Pace {
   let pausedUntil = 0;
   let pausedBecause = '';
   let successes = 0;
+  let sent = 0;
   /** Counts reductions, so that several 429s for requests sent together reduce the concurrency only once. */
   let era = 0;
   let closing: Promise<void> | undefined;
@@ -47,7 +50,7 @@ export function createPace(options: PaceOptions): Pace {
   async function run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (;;) {
       await pauseOver(signal);
-      const sent = await inSlot(async () => {
+      const done = await inSlot(async () => {
         // A pause may begin while a request waits for its slot or its permit; it then gives them back and waits again.
         if (isPaused()) return undefined;
         const permit = await permits.take(signal);
@@ -55,7 +58,7 @@ export function createPace(options: PaceOptions): Pace {
         await permit.cancel();
         return undefined;
       }, signal);
-      if (sent) return sent.answer;
+      if (done) return done.answer;
     }
   }
 
@@ -91,13 +94,17 @@ export function createPace(options: PaceOptions): Pace {
 
   async function watched<T>(send: () => Promise<T>, permit: Permit): Promise<T> {
     const sentIn = era;
+    sent += 1;
     try {
       const answer = await send();
       await speedUp();
       return answer;
     } catch (error) {
       if (error instanceof RateLimited) await slowDown(error, sentIn);
-      if (error instanceof NotSent || error instanceof ProxyRefused) await permit.cancel();
+      if (error instanceof NotSent || error instanceof ProxyRefused) {
+        sent -= 1;
+        await permit.cancel();
+      }
       throw error;
     }
   }
@@ -129,6 +136,9 @@ export function createPace(options: PaceOptions): Pace {
     run,
     get concurrency() {
       return concurrency;
+    },
+    get sent() {
+      return sent;
     },
     close() {
       closing ??= slots.stop({ dropWaitingJobs: true });

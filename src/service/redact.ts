@@ -12,6 +12,8 @@ export function isHidden(key: Secret): boolean {
   return key.reveal().length >= shortestHidden;
 }
 
+export type Redactor = ReturnType<typeof redactorOf>;
+
 /**
  * Removes the API key from the service's answers, which could echo it: as it is, in base64, and either of them escaped as in JSON,
  * URLs and HTML. JSON is redacted after it is parsed, so that no other way to escape a text in it matters, and every error
