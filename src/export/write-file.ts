@@ -10,18 +10,19 @@ import type { WrittenFile } from './manifest.ts';
 import type { Staged } from './stage-rows.ts';
 import { writable } from './target.ts';
 
-/** What writing a file needs. */
-export interface FileWriter {
-  readonly duckdb: DuckDB;
-  readonly columns: readonly ExportColumn[];
-  readonly format: FileFormat;
-  /** The folder of the export. */
-  readonly root: string;
-}
-
-/** Writes staged rows into a file of the export, and removes them. */
+/** Writes staged rows into a file of the export, whose folder is `root`, and removes them. */
 export async function writeFile(
-  { duckdb, columns, format, root }: FileWriter,
+  {
+    duckdb,
+    columns,
+    format,
+    root,
+  }: {
+    duckdb: DuckDB;
+    columns: readonly ExportColumn[];
+    format: FileFormat;
+    root: string;
+  },
   path: string,
   { path: from, rows, longest }: Staged,
 ): Promise<WrittenFile> {
