@@ -58,7 +58,8 @@ export function readCsv(
     .join(', ');
   // An empty text is written as "", and a null as nothing. The line ending is set, too: even without auto_detect, DuckDB would
   // take it from the first line break that it finds, which may be within a text.
-  const dialect = `auto_detect = false, header = ${header}, delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false`;
+  const quoting = `delim = ',', quote = '"', escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false`;
+  const dialect = `auto_detect = false, header = ${header}, ${quoting}`;
   const line = Math.max(longest, usualLine);
   const sizes = `max_line_size = ${line}, buffer_size = ${Math.max(line, 16 * usualLine)}`;
   return `read_csv(${[listOf(files), dialect, sizes, `columns = {${declared}}`, ...(more ? [more] : [])].join(', ')})`;

@@ -25,8 +25,8 @@ export function refuseTooLong(rows: number): void {
 const sheetName = 'sheet.csv';
 
 /**
- * Merges CSV files into one that Excel opens correctly: a byte-order mark, without which Excel does not read UTF-8; times (UTC) in a
- * form that Excel recognizes; no formulas in texts and column names.
+ * Merges CSV files into one that Excel opens correctly: a byte-order mark, without which Excel does not read UTF-8; times (UTC)
+ * in a form that Excel recognizes; no formulas in texts and column names.
  * @param root the folder of the target, which gets the file
  * @throws ExportDiffers unless it has this many rows
  */

@@ -42,8 +42,8 @@ const manifest = z.object({
   months: z.array(z.object({ month: text, rows: number, fingerprint: text })),
   files: z.array(z.object({ path: text.regex(filePath), ...file })),
   /**
-   * Files that are not as in the export that this one continued, with what they were there; `before` is `null` for a new one. Those
-   * that are missing in `files` were removed.
+   * Files that are not as in the export that this one continued, with what they were there; `before` is `null` for a new one.
+   * Those that are missing in `files` were removed.
    */
   changed: z.array(z.object({ path: text, before: z.object(file).nullable() })).default([]),
 });

@@ -107,8 +107,8 @@ function earlier(...days: (string | null | undefined)[]): string {
 }
 
 /**
- * Returns the moment since which changed months are written even if the manifest matches: the requested one, but no later than the
- * moment of an export that began with only changed months, because its manifest lacks the others.
+ * Returns the moment since which changed months are written even if the manifest matches: the requested one, but no later than
+ * the moment of an export that began with only changed months, because its manifest lacks the others.
  */
 function changesFrom(held: Manifest | undefined, since: string | undefined): string | undefined {
   const moments = [since, held?.changed_since ? held.exported_at : undefined].filter(

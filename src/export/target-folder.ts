@@ -47,8 +47,8 @@ export async function openFolder(out: string, mode: OpenMode): Promise<ExportTar
 }
 
 /**
- * Creates a folder beside the final place, with its mode, or else only for the user. When disposed, removes it and the parents that
- * were created for it, unless they are in use by then.
+ * Creates a folder beside the final place, with its mode, or else only for the user. When disposed, removes it and the parents
+ * that were created for it, unless they are in use by then.
  * @param out the place, as the user named it
  */
 export async function makeBeside(target: string, out: string) {

@@ -49,8 +49,8 @@ interface Setting {
 }
 
 /**
- * Begins an export to an S3 storage. A storage replaces one object at a time, so the manifest says `complete: false` before the first
- * object, and `true` only after the last. After an interrupted export, the next one writes the unfinished months again.
+ * Begins an export to an S3 storage. A storage replaces one object at a time, so the manifest says `complete: false` before the
+ * first object, and `true` only after the last. After an interrupted export, the next one writes the unfinished months again.
  * @throws ConfigError if the bucket or the credentials are wrong, or other files are there; StorageUnavailable
  */
 export async function openS3({ out, mode, storage, stop }: Setting): Promise<ExportTarget> {

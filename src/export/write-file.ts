@@ -36,8 +36,8 @@ export async function writeFile(
 }
 
 /**
- * Creates an empty file, and the folders for it, which can be read by those who may read the folder of the export: an export contains
- * licensed data.
+ * Creates an empty file, and the folders for it, which can be read by those who may read the folder of the export: an export
+ * contains licensed data.
  */
 export async function makeFile(root: string, path: string): Promise<string> {
   const mode = (await stat(root)).mode & 0o777;

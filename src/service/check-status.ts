@@ -132,8 +132,8 @@ export function serviceWords(sent: string, redact: (text: string) => string = (t
 }
 
 /**
- * Returns the words of a 200 that is a text, or an object such as `{"message": "quota exceeded"}` without a list that could be the
- * records; `undefined` for any other body. `remarksOf` reads what is beside a list.
+ * Returns the words of a 200 that is a text, or an object such as `{"message": "quota exceeded"}` without a list that could be
+ * the records; `undefined` for any other body. `remarksOf` reads what is beside a list.
  * @param json the parsed body; `undefined` if it is not JSON
  */
 export function noteIn(body: string, json: unknown, redact: (text: string) => string): string | undefined {

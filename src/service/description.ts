@@ -67,7 +67,10 @@ function schemaReader(document: Readonly<Record<string, unknown>>) {
   };
 }
 
-/** Follows a reference within the document, such as `#/components/schemas/MatchType`; only one, so that none can lead in a circle. */
+/**
+ * Follows a reference within the document, such as `#/components/schemas/MatchType`; only one, so that none can lead in a
+ * circle.
+ */
 function target(document: Readonly<Record<string, unknown>>, sent: unknown): unknown {
   const reference = mapIn(sent).$ref;
   if (typeof reference !== 'string' || !reference.startsWith('#/')) return sent;

@@ -38,8 +38,8 @@ interface FirstContactOptions {
 
 /**
  * Tells a wrong address from a service that is down. Before the first good answer of an address to any process, an error may
- * mean that the address is wrong. After it, the same error is temporary: a gateway's page, a name server or a redirect must not end a long
- * load.
+ * mean that the address is wrong. After it, the same error is temporary: a gateway's page, a name server or a redirect must not
+ * end a long load.
  */
 export function firstContact(options: FirstContactOptions) {
   const { answered, recall, address, setting, maxAttempts, lookup } = options;

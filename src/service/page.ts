@@ -85,7 +85,10 @@ function readBareArray(records: readonly unknown[], options: EnvelopeOptions): P
   return { records, nextToken: null };
 }
 
-/** Limits that a service sets by itself are round: 100 without a limit in the request (docs/service.md, "Paging"), 50, 250 or 500. */
+/**
+ * Limits that a service sets by itself are round: 100 without a limit in the request (docs/service.md, "Paging"), 50, 250 or
+ * 500.
+ */
 function isRound(records: number): boolean {
   return records > 0 && records % 50 === 0;
 }

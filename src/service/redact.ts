@@ -15,10 +15,10 @@ export function isHidden(key: Secret): boolean {
 export type Redactor = ReturnType<typeof redactorOf>;
 
 /**
- * Removes the API key from the service's answers, which could echo it: as it is, in base64, and either of them escaped as in JSON,
- * URLs and HTML. JSON is redacted after it is parsed, so that no other way to escape a text in it matters, and every error
- * before it is reported, so that the key reaches no message, log, row or other request. A key shorter than `shortestHidden` is
- * not removed.
+ * Removes the API key from the service's answers, which could echo it: as it is, in base64, and either of them escaped as in
+ * JSON, URLs and HTML. JSON is redacted after it is parsed, so that no other way to escape a text in it matters, and every
+ * error before it is reported, so that the key reaches no message, log, row or other request. A key shorter than
+ * `shortestHidden` is not removed.
  */
 export function redactorOf(secret: Secret) {
   const { length } = secret.reveal();
