@@ -49,8 +49,7 @@ test('every job file that is printed can be run', () => {
     .flatMap(fencesOf)
     .filter(({ language, marks }) => language === 'yaml' && marks.includes('job'));
   expect(jobs).not.toHaveLength(0);
-  const feeds = jobs.map(({ place, text }) => parseJob({ path: place, name: 'printed', text }, today).feed);
-  expect(new Set(feeds)).toEqual(new Set(catalog.keys()));
+  for (const { place, text } of jobs) parseJob({ path: place, name: 'printed', text }, today);
 });
 
 test('jobs/ has a job for every feed', async () => {
