@@ -80,14 +80,22 @@ const forAnalysts = [
 /** docs/data-dictionary.md, as the comments in the database have it. */
 export function renderDataDictionary(relations: readonly Relation[], columns: readonly Column[]): string {
   const meanings = new Map<string, string>();
-  const sections = forAnalysts.map((name) => {
-    const { kind, signature, comment } = relations.find((relation) => relation.name === name)!;
-    const title = `## gmsi.${name}`;
-    if (kind === 'function')
-      return `${title}\n\n\`${name}${shortTypes(signature)}\`\n\n${firstSentence(comment)}`;
-    const own = columns.filter(({ relation }) => relation === name);
-    return `${title}\n\n${comment}\n\n| column | type | meaning |\n|---|---|---|\n${describeColumns(own, meanings)}`;
-  });
+  const used = forAnalysts.map((name) => relations.find((relation) => relation.name === name)!);
+  const sections = used
+    .filter(({ kind }) => kind !== 'function')
+    .map(({ name, comment }) => {
+      const rows = describeColumns(
+        columns.filter(({ relation }) => relation === name),
+        meanings,
+      );
+      return `## gmsi.${name}\n\n${comment}\n\n| column | type | meaning |\n|---|---|---|\n${rows}`;
+    });
+  const calls = used
+    .filter(({ kind }) => kind === 'function')
+    .map(
+      ({ name, signature, comment }) => `| \`${name}${shortTypes(signature)}\` | ${firstSentence(comment)} |`,
+    );
+  sections.push(`${headOfFunctions}\n${calls.join('\n')}`);
   const feeds = [...catalog.values()].map(describeFeed);
   const others = relations.filter(({ name }) => !forAnalysts.includes(name) && !/_as_of$/.test(name));
   const functions = others.filter(({ kind }) => kind === 'function').map(({ name }) => `\`${name}\``);
@@ -105,7 +113,7 @@ What analysts read in the schema \`gmsi\`, as the comments in the database say i
 [dbt/sources.yml](dbt/sources.yml) has those of every table for analysts. Written by \`npm run dictionary\`; do not edit
 it by hand.
 
-**key**: part of the primary key. **?**: may be null. Functions are explained in [analysis.md](analysis.md#what-was-known-when).
+**key**: part of the primary key. **?**: may be null.
 
 ## Feeds
 
@@ -114,9 +122,16 @@ Where each table comes from; paths are below \`/v1\`, and [loading.md](loading.m
 | feed | table | historical path | live path |
 |---|---|---|---|`;
 
+const headOfFunctions = `## Functions
+
+[analysis.md](analysis.md#what-was-known-when) explains their arguments.
+
+| function | returns |
+|---|---|`;
+
 const headOfRest = `## Everything else
 
-Each feed's table \`t\` also has a function \`t_as_of(moment)\`, like [\`headlines_as_of\`](#gmsiheadlines_as_of). \`\\d+\` and
+Each feed's table \`t\` also has a function \`t_as_of(moment)\`, like [\`headlines_as_of\`](#functions). \`\\d+\` and
 \`\\df+\` show the full comments.
 
 | name | what it is |
