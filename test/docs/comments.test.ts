@@ -1,13 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
 import { type Column, type Relation, readColumns, readRelations } from '../../scripts/data-dictionary.ts';
-import { jobFileJsonSchema } from '../../src/config/job-schema.ts';
 import { factNames } from '../../src/probe/fact.ts';
-import { buildProgram, commandNames } from '../../src/program.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { root } from './pages.ts';
 
 const { db } = await aWarehouseForAll();
 let relations: readonly Relation[];
@@ -33,22 +28,6 @@ function missing(pattern: RegExp, isThere: (...groups: string[]) => boolean): st
   return found.filter(({ groups }) => !isThere(...groups)).map(({ about, text }) => `${about}: ${text}`);
 }
 
-/** The names of all keys of a job file, at any depth. */
-function keysOf(schema: unknown): string[] {
-  if (typeof schema !== 'object' || schema === null) return [];
-  const own = 'properties' in schema ? Object.keys(schema.properties as object) : [];
-  return [...own, ...Object.values(schema).flatMap(keysOf)];
-}
-
-/** The names that the service uses, as the feeds and their imitations spell them. */
-function serviceWords(): string[] {
-  return ['src/feeds', 'packages/sandbox/src/feeds'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
-      .flatMap((file) => readFileSync(join(root, folder, file), 'utf8').match(/\b[a-z]\w*_\w+\b/g) ?? []),
-  );
-}
-
 test('a comment names tables, views, functions and columns that are there', async () => {
   const { rows: types } = await sql<{ name: string }>`
     select typname as name from pg_type where typnamespace = 'gmsi'::regnamespace`.execute(db);
@@ -59,32 +38,6 @@ test('a comment names tables, views, functions and columns that are there', asyn
       column === undefined ? named.has(name) : parts.has(`${name}.${column}`),
     ),
   ).toEqual([]);
-});
-
-test('a comment names nothing else in code style that is not there', () => {
-  const known = new Set<string | undefined>([
-    ...relations.flatMap(({ name, signature }) => [name, ...(signature.match(/\w+/g) ?? [])]),
-    ...columns.map(({ column }) => column),
-    ...factNames,
-    ...keysOf(jobFileJsonSchema()),
-    ...serviceWords(),
-    'gmsi_reader',
-    'gmsi_loader',
-  ]);
-  expect(missing(/\b([a-z][a-z\d]*(?:_[a-z\d]+)+)\b/g, (name) => known.has(name))).toEqual([]);
-});
-
-test('a comment names commands and options that are there', async () => {
-  const program = await buildProgram(commandNames, async () => {});
-  const optionsOf = ({ options }: Pick<typeof program, 'options'>) => options.map(({ long }) => long);
-  const all = new Set(program.commands.flatMap(optionsOf));
-  expect(
-    missing(/\bgmsi ([a-z]+)(?: (--[a-z-]+))?/g, (name, option) => {
-      const command = program.commands.find((one) => one.name() === name);
-      return command !== undefined && (option === undefined || optionsOf(command).includes(option));
-    }),
-  ).toEqual([]);
-  expect(missing(/(--[a-z-]+)/g, (option) => all.has(option))).toEqual([]);
 });
 
 test('the comment of a fact names the facts that a probe tests, and no other', () => {

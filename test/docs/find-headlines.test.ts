@@ -45,9 +45,8 @@ beforeAll(async () => {
   await upsert(db, [
     aRow({ headline_id: idOf(2), headline: 'Food prices rise', published_at: '2026-09-03T00:00:00Z' }),
   ]);
-  await sql`update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp() where headline_id = ${idOf(4)}`.execute(
-    db,
-  );
+  await sql`update gmsi.headlines set retracted_at = now(), changed_at = clock_timestamp()
+    where headline_id = ${idOf(4)}`.execute(db);
   const { rows } = await sql<{
     reason: string;
   }>`select reason from gmsi.headline_revisions order by 1`.execute(db);

@@ -52,9 +52,7 @@ test('the documented privileges of a loader are enough to load and to work', asy
   expect(await forgetJob(loader.db, 'gone', { processId: 'w', leaseSeconds: 30 })).toBe(true);
 });
 
-test('what forbids to fill the disk forbids it to a reader, and lets a loader load', async ({
-  warehouse,
-}) => {
+test('what forbids a reader to fill the disk lets a loader load', async ({ warehouse }) => {
   await using reader = await aUser(warehouse, 'reader');
   await using loader = await aUser(warehouse, 'loader');
   const filling = ['create temporary table t ()', 'select lo_create(0)', `select lo_from_bytea(0, 'x')`];
