@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 
 /**
- * What depends on a day, if anything does. Not what breaks connections or waits for a time limit of the server: a PostgreSQL server
- * under faketime sleeps through signals, and may never wake up.
+ * What depends on a day, if anything does. Not what breaks connections or waits for a time limit of the server: under faketime,
+ * PostgreSQL sleeps through signals, and may never wake up.
  */
 const dated = [
   'test/plan',

@@ -51,29 +51,26 @@ test.for([
     (records: Iterable<unknown>) =>
       [...records].map((record) => ({ ...(record as object), id: `new ${(record as { id: string }).id}` })),
   ],
-] as const)(
-  'days are found for which the service sent %s, once that is accepted',
-  async ([_, records], { warehouse, db }) => {
-    await using sandbox = await startSandbox(ordinary);
-    const short = aJob({ ...busy, end_date: '2024-01-03', service: { page_size: 50 } });
-    const run = { job: short, db, sandbox };
-    await runBackfill(run);
-    const { totals } = await runBackfill({
-      ...run,
-      acceptRetractions: true,
-      plan: { fullRefresh: true, retryRefused: false },
-      async aroundPage(ask) {
-        const page = await ask();
-        return { ...page, records: records(page.records) };
-      },
-    });
-    expect(totals.pages).toBeGreaterThan(2);
-    const found = await checkOne(warehouse, short, 'retraction-bursts');
-    expect(found).toMatchObject({ result: 'failed', findings: 1 });
-    const all = totals.rows_retracted;
-    expect(found.rows).toMatchObject([{ days: 3, retracted: all, of_rows: all }]);
-  },
-);
+] as const)('days of which the service sent %s are found', async ([_, records], { warehouse, db }) => {
+  await using sandbox = await startSandbox(ordinary);
+  const short = aJob({ ...busy, end_date: '2024-01-03', service: { page_size: 50 } });
+  const run = { job: short, db, sandbox };
+  await runBackfill(run);
+  const { totals } = await runBackfill({
+    ...run,
+    acceptRetractions: true,
+    plan: { fullRefresh: true, retryRefused: false },
+    async aroundPage(ask) {
+      const page = await ask();
+      return { ...page, records: records(page.records) };
+    },
+  });
+  expect(totals.pages).toBeGreaterThan(2);
+  const found = await checkOne(warehouse, short, 'retraction-bursts');
+  expect(found).toMatchObject({ result: 'failed', findings: 1 });
+  const all = totals.rows_retracted;
+  expect(found.rows).toMatchObject([{ days: 3, retracted: all, of_rows: all }]);
+});
 
 test('a job of which nothing is loaded passes no check of headlines', async () => {
   const { feed, scope } = await checkedJob(source.db, job);
@@ -103,7 +100,7 @@ const emptyHours = `insert into gmsi.gmsi_index (country, topic, match_type, var
 const columns = `country, topic, match_type, published_at, headline, language, source, url, topic_probability,
   directional_positive, directional_neutral, directional_negative, directional_score, is_backfilled, load_id, window_id`;
 
-/** Each breaks one thing in what is loaded. What the check of its name must then report: one finding that fails, if it says no other. */
+/** Each breaks one thing in what is loaded, and says what the check of its name reports: one failed finding, or what it says. */
 const ofHeadlines: Record<string, Break> = {
   'score-ranges finds a probability in percent, and one that is not a number': [
     `update gmsi.headlines set topic_probability = 91, semantic_score = 'NaN' where headline_id = ${some}`,
@@ -307,21 +304,14 @@ describe('every feed', () => {
   const wrong = feeds.flatMap(({ wrong, ...one }) =>
     wrong.map(([check, set, findings]) => ({ ...one, check, set, findings })),
   );
-  test.for(wrong)(
-    '$check of $name finds a row that is made wrong',
-    async ({ job, table, key, check, set, findings }) => {
-      const first = `(select tableoid, ctid from ${table} order by ${key} limit 1)`;
-      await whileChanged(
-        all,
-        `update ${table} set ${set} where (tableoid, ctid) = ${first}`,
-        async (rows) => {
-          expect(rows).toBe(1);
-          expect(await checkOne(all, job, check)).toMatchObject({
-            result: /differ/.test(check) ? 'warned' : 'failed',
-            findings,
-          });
-        },
-      );
-    },
-  );
+  test.for(wrong)('$check of $name finds a wrong row', async ({ job, table, key, check, set, findings }) => {
+    const first = `(select tableoid, ctid from ${table} order by ${key} limit 1)`;
+    await whileChanged(all, `update ${table} set ${set} where (tableoid, ctid) = ${first}`, async (rows) => {
+      expect(rows).toBe(1);
+      expect(await checkOne(all, job, check)).toMatchObject({
+        result: /differ/.test(check) ? 'warned' : 'failed',
+        findings,
+      });
+    });
+  });
 });

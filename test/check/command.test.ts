@@ -104,7 +104,8 @@ test('checks in jobs/checks of the working directory count, and replace those of
 
 const bad = cases`
   a check that there is not | check month --only rollup | no check "rollup"\.\n {2}→ Did you mean rollups\?
-  a number that is none | check month --rows all | '--rows <number>' argument 'all' is invalid\. It must be a whole number.*\n {2}→ 
+  a number that is none | check month --rows all | '--rows <number>' argument 'all' is invalid\. It must be a whole number.*\n
+      {2}→ 
   a broken file | check month --only bad | bad\.sql:4: column "nothing" does not exist\n {2}→ 
 `;
 

@@ -55,8 +55,10 @@ describe('without counting, rows that are gone are found', () => {
     await change(
       warehouse,
       `
-      insert into gmsi.imported_files (feed, country, topic, ticker, match_type, variant, content, name, archive, made_at, load_id, records_by_day, finished_at)
-      select feed, country, topic, ticker, match_type, variant, 'c', 'n', '', now(), 1, '{"2024-03-05": 7}', now() from gmsi.windows limit 1`,
+      insert into gmsi.imported_files (feed, country, topic, ticker, match_type, variant, content, name, archive, made_at,
+        load_id, records_by_day, finished_at)
+      select feed, country, topic, ticker, match_type, variant, 'c', 'n', '', now(), 1, '{"2024-03-05": 7}', now()
+      from gmsi.windows limit 1`,
     );
     expect(await emptied(db)).toEqual({ from: '2024-03-05', to: '2024-03-05' });
   });

@@ -86,8 +86,8 @@ test("job_headlines holds the current headlines of the job's series and days, an
 });
 
 test('job_series, job_days and job_period say what the job asks for, and what of it is covered', async () => {
-  const query = `select p.*, s.*, (select count(*) from job_days) as days, (select count(*) from job_days where is_covered) as covered
-    from job_period p cross join job_series s`;
+  const query = `select p.*, s.*, d.* from job_period p cross join job_series s cross join (
+    select count(*) as days, count(*) filter (where is_covered) as covered from job_days) as d`;
   const period = { first_day: '2024-01-01', last_day: '2024-01-31', first_unsettled: '2026-11-17' };
   expect((await outcomeOf(aCheck(query))).rows).toEqual([{ ...period, ...series, days: 31, covered: 31 }]);
 });
@@ -103,7 +103,8 @@ test('a check whose needs are not met is skipped, and so is one for another feed
 });
 
 const broken = cases`
-  names a column that there is not | select 1\nfrom job_headlines\nwhere sentimant > 1 | ^team\/own\.sql:5: column "sentimant" does not exist
+  names a column that there is not | select 1\nfrom job_headlines\nwhere sentimant > 1
+      | ^team\/own\.sql:5: column "sentimant" does not exist
   has a typing error | select é\n\nfrom from | ^team\/own\.sql:5: syntax error at or near "from"
   is two queries | select 1; select 2 | ^team\/own\.sql:3: syntax error at or near ";"
   divides by zero | select 1 / (count(*) - count(*)) as a from job_headlines | ^team\/own\.sql: division by zero
@@ -158,9 +159,11 @@ const escapes = cases`
   calls a function that writes | select trap.write() as x | read-write mode|permission denied
   lets the transaction write | select set_config('transaction_read_only', 'off', true) | read-write mode
   ends the query and begins another | select 1) select 2; reset role; select (1 | syntax error
-  closes the parenthesis around it | select 1 as a) select to_json(1) as row from pg_read_file('/etc/passwd') as (x text | permission denied|syntax error|column definition
+  closes the parenthesis around it | select 1 as a) select to_json(1) as row from pg_read_file('/etc/passwd') as (x text
+      | permission denied|syntax error|column definition
   reads a file | select pg_read_file('/etc/passwd') as x | permission denied for function pg_read_file
-  reads it by a text | select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')::text as x | permission denied for function pg_read_file
+  reads it by a text | select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')::text as x
+      | permission denied for function pg_read_file
   lists a folder | select pg_ls_dir('.') as x | permission denied for function pg_ls_dir
   reads passwords | select rolpassword from pg_authid | permission denied for table pg_authid
   reads what is not for readers | select * from gmsi.api_usage | permission denied for table api_usage

@@ -26,22 +26,36 @@ test.each([...catalog.values()].filter(({ dimensions }) => dimensions.includes('
 
 /** A feed, the keys of a job for it, one a line, and what the refusal says. */
 const refused = cases`
-  gmsi-index | countries: all & topics: all & tickers: [BTC_CRY] | 4:10 tickers found a list, expected nothing here: feed gmsi-index is by country and topic
-  event-metrics-query | body: { a: 1 } & tickers: [BTC_CRY] | 3:10 tickers found a list, expected nothing here: feed event-metrics-query is requested as a whole
-  ticker-events | tickers: all & match_type: COMBINED | 3:13 match_type found "COMBINED", expected nothing here: feed ticker-events has no match type
-  ticker-index | tickers: all & match_type: EXPLICT | 3:13 match_type found "EXPLICT"; did you mean "EXPLICIT"? Expected one of COMBINED, EXPLICIT, IMPLICIT (service.match_types adds others)
-  gmsi-index | countries: all & topics: all & match_type: Domestic | 4:13 match_type found "Domestic"; did you mean "DOMESTIC"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others)
-  ticker-index | tickers: all & parameters: { limit: x } | 3:22 parameters.limit found "x", expected no limit here: the job's other keys already set it
-  ticker-index | tickers: all & parameters: { index_type: x } | 3:27 parameters.index_type found "x", expected no index_type here: the job's other keys already set it
-  ticker-events | tickers: all & service: { parameters: { next_token: after } } & parameters: { after: x } | 4:22 parameters.after found "x", expected no after here: the job's other keys already set it
-  gmsi-headlines | countries: all & topics: all & parameters: { language_preset: ALL } | 4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines have no column for it
+  gmsi-index | countries: all & topics: all & tickers: [BTC_CRY]
+      | 4:10 tickers found a list, expected nothing here: feed gmsi-index is by country and topic
+  event-metrics-query | body: { a: 1 } & tickers: [BTC_CRY] | 3:10 tickers found a list, expected nothing here: feed
+      event-metrics-query is requested as a whole
+  ticker-events | tickers: all & match_type: COMBINED | 3:13 match_type found "COMBINED", expected nothing here: feed
+      ticker-events has no match type
+  ticker-index | tickers: all & match_type: EXPLICT | 3:13 match_type found "EXPLICT"; did you mean "EXPLICIT"? Expected one of
+      COMBINED, EXPLICIT, IMPLICIT (service.match_types adds others)
+  gmsi-index | countries: all & topics: all & match_type: Domestic
+      | 4:13 match_type found "Domestic"; did you mean "DOMESTIC"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL
+      (service.match_types adds others)
+  ticker-index | tickers: all & parameters: { limit: x } | 3:22 parameters.limit found "x", expected no limit here: the job's
+      other keys already set it
+  ticker-index | tickers: all & parameters: { index_type: x }
+      | 3:27 parameters.index_type found "x", expected no index_type here: the job's other keys already set it
+  ticker-events | tickers: all & service: { parameters: { next_token: after } } & parameters: { after: x }
+      | 4:22 parameters.after found "x", expected no after here: the job's other keys already set it
+  gmsi-headlines | countries: all & topics: all & parameters: { language_preset: ALL }
+      | 4:32 parameters.language_preset found "ALL", expected no language_preset here: rows of gmsi.headlines have no column for
+      it
   event-metrics-query | | 1:1 body missing, expected the body that feed event-metrics-query sends, a map
   event-metrics-query | body: BTC_CRY | 2:7 body found "BTC_CRY", expected a map, sent as JSON
-  event-metrics-query | body: { limit: 10 } | 2:16 body.limit found 10, expected no limit here: the job's other keys already set it
-  event-metrics-query | body: { a: 1 } & parameters: { event_type: x } | 3:27 parameters.event_type found "x", expected no event_type here: feed event-metrics-query takes it in its body
+  event-metrics-query | body: { limit: 10 } | 2:16 body.limit found 10, expected no limit here: the job's other keys already set
+      it
+  event-metrics-query | body: { a: 1 } & parameters: { event_type: x }
+      | 3:27 parameters.event_type found "x", expected no event_type here: feed event-metrics-query takes it in its body
   ticker-events | tickers: all & body: { a: 1 } | 3:7 body found a map, expected nothing here: feed ticker-events sends no body
   ticker-events | tickers: all & fields: { impct: x } | 3:11 fields.impct unknown; did you mean "impact"?
-  asset-headlines | tickers: [BTC_CRY] & sources: [x] | 1:7 feed found "asset-headlines", which is retired. The service removed it on 2026-05-01. Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live feed.
+  asset-headlines | tickers: [BTC_CRY] & sources: [x] | 1:7 feed found "asset-headlines", which is retired. The service removed
+      it on 2026-05-01. Load "feed: ticker-headlines" with the same tickers; gmsi sync reads its live feed.
 `;
 
 test.each(refused)('a job for %s with the keys "%s" is refused: %s', (feed, keys, line) => {

@@ -58,7 +58,8 @@ describe('the address of the warehouse', () => {
     an IPv6 address as a parameter | postgres://u@/db?host=::1 | postgres://u@[::1]/db
     a password with an @ | postgres://u:p@ss@h/db | postgres://u:p%40ss@h/db
     a parameter twice: the last one counts | postgres://h/db?sslmode=disable&sslmode=require | postgres://h/db?sslmode=require
-    what needs no obeying | postgres://h/db?connect_timeout=3&client_encoding=UTF8&options=-c%20a%3Db | postgres://h/db?options=-c%20a%3Db
+    what needs no obeying | postgres://h/db?connect_timeout=3&client_encoding=UTF8&options=-c%20a%3Db
+        | postgres://h/db?options=-c%20a%3Db
   `)('is read as libpq reads it: %s', (_, address, read) => {
     expect(addressOf({ DATABASE_URL: address! })).toBe(read);
   });

@@ -40,14 +40,11 @@ describe('what a job file says', () => {
     expect(job.definition.alerts).toEqual({ max_lag: 'P8D' });
   });
 
-  test.each(['', '%YAML 1.1\n---\n', '%YAML 1.2\n---\n'])(
-    'NO is Norway and a date is a date under %j',
-    (head) => {
-      const job = jobFromText(`${head}${jobText({ countries: '[NO, no, "NO"]', end_date: '2016-01-02' })}`);
-      expect(job.selections.country).toEqual(['NO', 'no', 'NO']);
-      expect(job.endDate.toString()).toBe('2016-01-02');
-    },
-  );
+  test.each(['', '%YAML 1.1\n---\n', '%YAML 1.2\n---\n'])('NO is Norway, a date a date under %j', (head) => {
+    const job = jobFromText(`${head}${jobText({ countries: '[NO, no, "NO"]', end_date: '2016-01-02' })}`);
+    expect(job.selections.country).toEqual(['NO', 'no', 'NO']);
+    expect(job.endDate.toString()).toBe('2016-01-02');
+  });
 
   test('a job of one day is a job', () => {
     expect(aJob({ start_date: '2024-02-29', end_date: '2024-02-29' }).endDate.toString()).toBe('2024-02-29');
@@ -75,13 +72,16 @@ describe('what is refused', () => {
     countries: [] | 1:12 countries found an empty list, expected all, or at least one country
     countries: [US, 12] | 1:17 countries[1] found 12, expected a country, as text
     topics: [all] | 2:10 topics[0] found "all", expected a topic; all stands alone, not in a list
-    feed: gmsi-headline | 4:7 feed found "gmsi-headline"; did you mean "gmsi-headlines"? Expected a feed: ${[...catalog.keys()].join(', ')}
-    match_type: combined | 4:13 match_type found "combined"; did you mean "COMBINED"? Expected one of COMBINED, DOMESTIC, INTERNATIONAL (service.match_types adds others)
+    feed: gmsi-headline | 4:7 feed found "gmsi-headline"; did you mean "gmsi-headlines"? Expected a feed:
+        ${[...catalog.keys()].join(', ')}
+    match_type: combined | 4:13 match_type found "combined"; did you mean "COMBINED"? Expected one of COMBINED, DOMESTIC,
+        INTERNATIONAL (service.match_types adds others)
     start_date: 2023-02-29 | 3:13 start_date found "2023-02-29", expected a calendar day such as 2016-01-01
     start_date: 20160101 | 3:13 start_date found 20160101, expected a calendar day such as 2016-01-01
     start_date: 0216-01-01 | 3:13 start_date found "0216-01-01", expected a calendar day such as 2016-01-01
     start_date: 2026-11-03 | 3:13 start_date found "2026-11-03", expected a day no later than today, 2026-11-02
-    start_date: 2020-01-02 & end_date: 2020-01-01 | 3:13 start_date found "2020-01-02", expected a day no later than end_date, 2020-01-01
+    start_date: 2020-01-02 & end_date: 2020-01-01 | 3:13 start_date found "2020-01-02", expected a day no later than end_date,
+        2020-01-01
     start_date:  | 3:13 start_date found nothing, expected a calendar day such as 2016-01-01
     end_date: tody | 4:11 end_date found "tody"; did you mean "today"? Expected a calendar day such as 2025-12-31, or today
     step: P91D | 4:7 step found "P91D", expected at most P90D: the service accepts no longer range
@@ -91,34 +91,49 @@ describe('what is refused', () => {
     step: PT48H | 4:7 step found "PT48H", expected whole days or weeks, such as P90D
     step: 90 | 4:7 step found 90, expected whole days or weeks, such as P90D
     history_limit: 2106-01-01 | 4:16 history_limit found "2106-01-01", expected a day no later than today, 2026-11-02
-    end_date: 2025-06-30 & history_limit: 2025-07-01 | 5:16 history_limit found "2025-07-01", expected a day no later than end_date, 2025-06-30
-    end_date: 2025-06-30 & history_limit: P1Y | 5:16 history_limit found "P1Y", which is 2025-11-02, expected a day no later than end_date, 2025-06-30
+    end_date: 2025-06-30 & history_limit: 2025-07-01 | 5:16 history_limit found "2025-07-01", expected a day no later than
+        end_date, 2025-06-30
+    end_date: 2025-06-30 & history_limit: P1Y | 5:16 history_limit found "P1Y", which is 2025-11-02, expected a day no later than
+        end_date, 2025-06-30
     lookback: -P3D | 4:11 lookback found "-P3D", expected at least P0D
     lookback: P9999999D | 4:11 lookback found "P9999999D", expected at most P366D: every sync loads these days again
     order: newest | 4:8 order found "newest"; did you mean "newest-first"? Expected newest-first or oldest-first
     budget: { requests_per_month: 0 } | 4:31 budget.requests_per_month found 0, expected a whole number of at least 1
-    budget: { requests_per_month: 10, reserve: 10 } | 4:44 budget.reserve found 10, expected a reserve smaller than requests_per_month: a backfill could not send any request
+    budget: { requests_per_month: 10, reserve: 10 } | 4:44 budget.reserve found 10, expected a reserve smaller than
+        requests_per_month: a backfill could not send any request
     budget: { refresh_percent: 0 } | 4:28 budget.refresh_percent found 0, expected a share in percent, more than 0 and at most 100
-    schedule: { sync: "every hour" } | 4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as "15 * * * *"
+    schedule: { sync: "every hour" } | 4:19 schedule.sync found "every hour", expected a cron expression of five fields, such as
+        "15 * * * *"
     schedule: { sync: "0 0 30 2 *" } | 4:19 schedule.sync found "0 0 30 2 *", expected a cron expression that comes due
-    schedule: { sync: "99 * * * *" } | 4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as "15 * * * *"
+    schedule: { sync: "99 * * * *" } | 4:19 schedule.sync found "99 * * * *", expected a cron expression of five fields, such as
+        "15 * * * *"
     cadence: { adaptive: maybe } | 4:22 cadence.adaptive found "maybe", expected true or false
-    alerts: { max_lag: P4D } | 4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered yet
-    cadence: { adaptive: true } & alerts: { max_lag: P10D } | 5:20 alerts.max_lag found "P10D", expected at least P11D: cadence leaves quiet series uncovered for P10D
-    alerts: { webhook_url: hooks.test/T0/token } | 4:24 alerts.webhook_url found a secret, expected the https:// address of a webhook
+    alerts: { max_lag: P4D } | 4:20 alerts.max_lag found "P4D", expected at least P5D: days within lookback, P3D, are not covered
+        yet
+    cadence: { adaptive: true } & alerts: { max_lag: P10D } | 5:20 alerts.max_lag found "P10D", expected at least P11D: cadence
+        leaves quiet series uncovered for P10D
+    alerts: { webhook_url: hooks.test/T0/token } | 4:24 alerts.webhook_url found a secret, expected the https:// address of a
+        webhook
     alerts: https://hooks.test/T0/token | 4:9 alerts found a secret, expected a map such as { max_lag: P5D }
     alerts: { https://hooks.test/T0/token } | 4:11 alerts unknown, expected one of webhook_url, max_lag
-    exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a folder
-    exports: [{ to: "s3://b/x" }, { to: "s3://b/x" }] | 4:37 exports[1].to found "s3://b/x", expected a different target for each export
-    exports: [{ to: "s3://b/x", rollup: daily, versions: true }] | 4:54 exports[0].versions found true, expected no versions: a rollup has none
-    feed: gmsi-index & exports: [{ to: "s3://b/x", rollup: daily }] | 5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up
-    schedule: { timezone: Europe/Olso } | 4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time zone such as UTC or Europe/Oslo
+    exports: [{ to: exports/g7 }] | 4:17 exports[0].to found "exports/g7", expected s3://bucket/folder, or the absolute path of a
+        folder
+    exports: [{ to: "s3://b/x" }, { to: "s3://b/x" }] | 4:37 exports[1].to found "s3://b/x", expected a different target for each
+        export
+    exports: [{ to: "s3://b/x", rollup: daily, versions: true }]
+        | 4:54 exports[0].versions found true, expected no versions: a rollup has none
+    feed: gmsi-index & exports: [{ to: "s3://b/x", rollup: daily }]
+        | 5:37 exports[0].rollup found "daily", expected no rollup: only headlines of gmsi-headlines are summed up
+    schedule: { timezone: Europe/Olso } | 4:23 schedule.timezone found "Europe/Olso"; did you mean "Europe/Oslo"? Expected a time
+        zone such as UTC or Europe/Oslo
     fields: { headline: [1] } | 4:22 fields.headline[0] found 1, expected the name of a field of the service
     fields: { headline: '' } | 4:21 fields.headline found "", expected the name of a field of the service
     service: { rate: 0 } | 4:18 service.rate found 0, expected requests a second, more than 0, or unlimited
     service: { page_size: 1001 } | 4:23 service.page_size found 1001, expected a whole number from 1 to 1000
-    service: { body_timeout: PT2H } | 4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up to PT1H
-    service: { connect_timeout: 0 } | 4:29 service.connect_timeout found 0, expected seconds, or a duration such as PT10S, up to PT1H
+    service: { body_timeout: PT2H } | 4:26 service.body_timeout found "PT2H", expected seconds, or a duration such as PT10S, up
+        to PT1H
+    service: { connect_timeout: 0 } | 4:29 service.connect_timeout found 0, expected seconds, or a duration such as PT10S, up to
+        PT1H
   `)('%s', (keys, line) => {
     const written = keys!
       .split(' & ')
@@ -131,7 +146,8 @@ describe('what is refused', () => {
     (value) => {
       const found = value.startsWith('[') ? 'a list' : `"${value}"`;
       expect(refusal({ history_limit: value })).toEqual([
-        `jobs/test.yaml:4:16 history_limit found ${found}, expected a day such as 2020-01-01, or how long before today, such as P5Y`,
+        `jobs/test.yaml:4:16 history_limit found ${found}, ` +
+          'expected a day such as 2020-01-01, or how long before today, such as P5Y',
       ]);
     },
   );

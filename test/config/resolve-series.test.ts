@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { resolveSeries } from '../../src/config/resolve-series.ts';
+import { resolveSeries, variantsOf } from '../../src/config/resolve-series.ts';
+import { eventMetricsQuery } from '../../src/feeds/event-metrics.ts';
+import { tickerEvents } from '../../src/feeds/ticker-events.ts';
 import { aJob, jobFromText, refusalOf } from './job-text.ts';
 
 const lookups = {
@@ -139,7 +141,8 @@ describe('what no lookup lists', () => {
     ['N0', 'NO'],
   ])('%s is refused for %s', (found, meant) => {
     expect(refusal({ countries: `[US, ${found}]` })).toEqual([
-      `jobs/test.yaml:1:17  countries[1]  found "${found}"; did you mean "${meant}"? Expected a country code that the service lists`,
+      `jobs/test.yaml:1:17  countries[1]  found "${found}"; did you mean "${meant}"? ` +
+        'Expected a country code that the service lists',
     ]);
   });
 
@@ -167,5 +170,31 @@ describe('what no lookup lists', () => {
       'jobs/test.yaml:5:10  topics[0]     found "Tariffs", expected a topic that the service lists',
       'jobs/test.yaml:5:30  topics[2]     found "Wars", expected a topic that the service lists',
     ]);
+  });
+});
+
+describe('variants of a job', () => {
+  test('are the same in whatever order the parameters are written', () => {
+    const one = variantsOf(tickerEvents, { parameters: { b: ['1'], a: ['2', '3'] } });
+    expect(one).toEqual(['a=2&b=1', 'a=3&b=1']);
+    expect(variantsOf(tickerEvents, { parameters: { a: ['2', '3'], b: ['1'] } })).toEqual(one);
+  });
+
+  test('a value that is written twice is asked for once', () => {
+    expect(variantsOf(tickerEvents, { parameters: { a: ['1', '1'] } })).toEqual(['a=1']);
+  });
+
+  test('values that hold separators stay apart', () => {
+    const variants = variantsOf(tickerEvents, { parameters: { a: ['x&b=1', 'x'], b: ['1'] } });
+    expect(new Set(variants).size).toBe(2);
+    expect(Object.fromEntries(new URLSearchParams(variants[0]))).toEqual({ a: 'x&b=1', b: '1' });
+  });
+
+  test('a body is one by its content, not by the order of its keys', () => {
+    const of = (body: Record<string, unknown>) => variantsOf(eventMetricsQuery, { parameters: {}, body });
+    expect(of({ tickers: ['A', 'B'], deep: { x: 1, y: 2 } })).toEqual(
+      of({ deep: { y: 2, x: 1 }, tickers: ['A', 'B'] }),
+    );
+    expect(of({ tickers: ['A', 'B'] })).not.toEqual(of({ tickers: ['B', 'A'] }));
   });
 });

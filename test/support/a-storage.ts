@@ -19,9 +19,7 @@ const S3rver = createRequire(import.meta.url)('@20minutes/s3rver') as new (optio
 
 export const bucket = 'exports';
 
-/**
- * A storage that speaks S3's protocol, with one empty bucket. It checks the signature of each request; its only key is S3RVER.
- */
+/** A storage that speaks S3's protocol, with one empty bucket. It checks signatures; its only key is S3RVER. */
 export interface Storage extends AsyncDisposable {
   readonly endpoint: string;
   /** What a process needs in its environment, and what it makes of that. */

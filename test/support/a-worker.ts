@@ -138,13 +138,12 @@ export async function registered(
 export async function aRound(db: Warehouse): Promise<void> {
   const beats = async () => {
     const { rows } = await sql<{ worker: string; at: string }>`
-      select process_id as worker, heartbeat_at::text as at from gmsi.processes where command = 'work' and stopped_at is null order by 1`.execute(
-      db,
-    );
+      select process_id as worker, heartbeat_at::text as at from gmsi.processes
+      where command = 'work' and stopped_at is null order by 1`.execute(db);
     return rows;
   };
   await vi.waitFor(async () => expect(await beats(), 'a worker is registered').not.toEqual([]), 20_000);
-  // The second heartbeat of a round from now on comes after the round that the first one begins; another one may be sent meanwhile.
+  // The second heartbeat from now on comes after the round that the first one begins; another one may be sent meanwhile.
   for (let beat = 0; beat < 3; beat++) {
     const before = await beats();
     await vi.waitFor(

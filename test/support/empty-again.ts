@@ -75,7 +75,7 @@ const empty = `
       where pg_sequence_last_value(seqrelid) is not null;
   end $$`;
 
-/** The first object id that is not PostgreSQL's own. A parameter, because statements with one are prepared: this one plans for long. */
+/** The first object id that is not PostgreSQL's own. A parameter, because statements with one are prepared. */
 const firstOid = 16384;
 
 /** Whatever a test can make of a database besides filling its tables and partitions, in one line. */

@@ -6,7 +6,7 @@ import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 
-/** Expects that windows have counted rows, and that the check `lost-rows` finds every one of them, in all feeds that are there. */
+/** Expects that windows have counted rows, and that the check `lost-rows` finds every one of them, in all feeds. */
 export async function expectNothingLost(db: Warehouse): Promise<void> {
   expect(await lostRows(db)).toEqual([]);
   const { rows } = await sql<{ counted: number }>`

@@ -2,7 +2,7 @@ import { childEnvironment } from '../../src/warehouse/embedded/account.ts';
 
 const { LD_PRELOAD, FAKETIME, FAKETIME_DONT_FAKE_MONOTONIC } = process.env;
 
-/** True if `faketime` gives the tests another day. A PostgreSQL server under it starts no timers, so its time limits do not work. */
+/** True if `faketime` gives the tests another day. PostgreSQL starts no timers under it, so its time limits do not work. */
 export const isMoved = FAKETIME !== undefined;
 
 /** What a process needs to have the time that `faketime` gives the tests, if it does. */

@@ -88,7 +88,7 @@ export interface Certificate {
 /** Certificates of one name would be taken for one another by whoever trusts both. */
 let made = 0;
 
-/** A certificate that signs itself. @param days until it expires, less than none for one that has; @param host that it is made out for, such as `IP:127.0.0.1` */
+/** A certificate that signs itself. @param days until it expires; negative if it has @param host such as `IP:127.0.0.1` */
 export async function aCertificate({ days = 1, host = 'IP:127.0.0.1' } = {}): Promise<Certificate> {
   const folder = await mkdtemp(join(tmpdir(), 'gmsi certificate '));
   try {

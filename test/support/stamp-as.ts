@@ -2,8 +2,7 @@ import { sql } from 'kysely';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 
 /**
- * Stamps what a load has written since `begunAt`, by the database's clock, as if it had been written at another instant, so that a
- * warehouse has a past.
+ * Stamps what a load has written since `begunAt`, by the database's clock, as if it had been written at another instant: a past.
  */
 export async function stampAs(db: Warehouse, instant: string, begunAt: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
@@ -16,7 +15,8 @@ export async function stampAs(db: Warehouse, instant: string, begunAt: string): 
       trx,
     );
     // A day that was not over then is not loaded completely, though it is over by the database's clock.
-    await sql`update gmsi.watched set watched_from = case when day < ${instant}::timestamptz::date then ${instant}::timestamptz end
+    await sql`update gmsi.watched
+      set watched_from = case when day < ${instant}::timestamptz::date then ${instant}::timestamptz end
       where watched_from >= ${begunAt}`.execute(trx);
   });
 }

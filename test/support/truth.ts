@@ -15,41 +15,24 @@ export interface TruthScope {
 /** One headline in a form in which what the sandbox served and what the warehouse holds can be compared exactly. */
 export type Held = readonly (string | number | null)[];
 
+const parts = ['positive', 'neutral', 'negative'] as const;
+
 /** What the sandbox would serve now for days of series, in the order of its key. */
 export function servedBy(sandbox: Sandbox, scope: TruthScope): Held[] {
-  const held: Held[] = [];
-  for (const country of scope.countries) {
-    for (const topic of scope.topics) {
-      const records = sandbox.truth({
-        country,
-        topic,
-        matchType: scope.matchType ?? 'COMBINED',
-        from: scope.from,
-        to: scope.to,
-      });
-      for (const r of records) {
+  const { matchType = 'COMBINED', from, to } = scope;
+  const series = scope.countries.flatMap((country) => scope.topics.map((topic) => ({ country, topic })));
+  return sorted(
+    series.flatMap(({ country, topic }) =>
+      sandbox.truth({ country, topic, matchType, from, to }).map((r) => {
         const at = new Date(r.publishedAt).toISOString();
-        held.push([
-          country,
-          topic,
-          at,
-          r.id,
-          r.headline,
-          r.language,
-          r.source,
-          r.url,
-          r.topicProbability,
-          r.directional.positive,
-          r.directional.neutral,
-          r.directional.negative,
-          r.semantic.positive,
-          r.semantic.neutral,
-          r.semantic.negative,
-        ]);
-      }
-    }
-  }
-  return sorted(held);
+        const about = [country, topic, at, r.id, r.headline, r.language, r.source, r.url, r.topicProbability];
+        return [
+          ...about,
+          ...[r.directional, r.semantic].flatMap((scores) => parts.map((part) => scores[part])),
+        ];
+      }),
+    ),
+  );
 }
 
 /** What the warehouse holds for the same days, in the same form. */
@@ -61,23 +44,13 @@ export async function heldBy(db: Warehouse, scope: TruthScope): Promise<Held[]> 
       and (published_at at time zone 'UTC')::date between ${scope.from}::date and ${scope.to}::date
   `.execute(db);
   return sorted(
-    rows.map((r) => [
-      r.country!,
-      r.topic!,
-      r.published_at.toISOString(),
-      scope.ids === false ? null : r.headline_id!,
-      r.headline!,
-      r.language!,
-      r.source!,
-      r.url!,
-      r.topic_probability!,
-      r.directional_positive!,
-      r.directional_neutral!,
-      r.directional_negative!,
-      r.semantic_positive!,
-      r.semantic_neutral!,
-      r.semantic_negative!,
-    ]),
+    rows.map((r) => {
+      const id = scope.ids === false ? null : r.headline_id!;
+      const about = [r.country!, r.topic!, r.published_at.toISOString(), id];
+      const told = ['headline', 'language', 'source', 'url', 'topic_probability'].map((name) => r[name]!);
+      const models = ['directional', 'semantic'];
+      return [...about, ...told, ...models.flatMap((model) => parts.map((part) => r[`${model}_${part}`]!))];
+    }),
   );
 }
 

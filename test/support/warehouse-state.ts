@@ -38,6 +38,18 @@ export async function coverIn(db: Warehouse, days: string, values: object = {}):
     .execute();
 }
 
+/** Lets a field `mood` have appeared in the last of two loads of headlines. */
+export async function aNewField(db: Warehouse): Promise<void> {
+  await sql`
+    with loads as (
+      insert into gmsi.loads (command, job, feed, run_by, started_at)
+      select 'sync', 'j', 'gmsi-headlines', 'test', now() - days * interval '1 day' from unnest(array[30, 0]) as days
+      returning load_id)
+    insert into gmsi.wire_fields (feed, field, first_load_id, last_load_id, kept_in)
+    select 'gmsi-headlines', field, case field when 'id' then min(load_id) else max(load_id) end, max(load_id), 'extra'
+    from loads cross join unnest(array['id', 'mood']) as field group by field`.execute(db);
+}
+
 /** The rows of a table of the warehouse. */
 export async function countRows(db: Warehouse, table: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) from ${sql.table(`gmsi.${table}`)}`.execute(

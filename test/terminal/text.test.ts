@@ -57,27 +57,24 @@ it('keeps a name with line breaks in its cell, and the columns aligned beside na
   expect(withoutMarks(facts([['a\nb', 'c\r\nd\ufdd2']]))).toBe('a b  c d');
 });
 
-it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])(
-  'writes an entry of the log in one line, whatever it holds (%j)',
-  (end) => {
-    const forged = `US${end}WARN: forged${hostile}`;
-    const lines = { person: '', machine: '' };
-    for (const readable of [true, false]) {
-      const write = (line: string) => {
-        lines[readable ? 'person' : 'machine'] += withoutMarks(line);
-      };
-      createLog({ level: 'info', readable, to: { write } }).warn(
-        { [forged]: forged, err: new Error(forged) },
-        forged,
-      );
-    }
-    expect(lines.person).toMatch(/^WARN: US .*\n$/);
-    for (const line of Object.values(lines)) {
-      expect(line.match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu)).toEqual(['\n']);
-    }
-    expect(JSON.parse(lines.machine)).toMatchObject({ msg: forged, [forged]: forged });
-  },
-);
+it.each(['\n', '\r\n', '\u2028', '\x85', '\x0b'])('writes an entry of the log in one line (%j)', (end) => {
+  const forged = `US${end}WARN: forged${hostile}`;
+  const lines = { person: '', machine: '' };
+  for (const readable of [true, false]) {
+    const write = (line: string) => {
+      lines[readable ? 'person' : 'machine'] += withoutMarks(line);
+    };
+    createLog({ level: 'info', readable, to: { write } }).warn(
+      { [forged]: forged, err: new Error(forged) },
+      forged,
+    );
+  }
+  expect(lines.person).toMatch(/^WARN: US .*\n$/);
+  for (const line of Object.values(lines)) {
+    expect(line.match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu)).toEqual(['\n']);
+  }
+  expect(JSON.parse(lines.machine)).toMatchObject({ msg: forged, [forged]: forged });
+});
 
 it('leaves out whole words and numbers if a line is too long', () => {
   expect(cutToFit('12 of 1,234 windows', 11)).toBe('12 of 1,234');
