@@ -318,25 +318,22 @@ describe('what can be retried', () => {
     [429, '1e999'.padStart(400, '9').replace(/\D/g, '9')],
     [429, 'Fri, 01 Jan 2100 00:00:00 GMT'],
     [503, '31536000'],
-  ])(
-    'asks again an hour after a %i, whatever Retry-After says, and says what it said: %s',
-    async (status, value) => {
-      const server = await rawServer(inTurn(json({}, status, { 'retry-after': value }), json(emptyPage)));
-      const { client, clock } = aClient(server.url);
-      const said = `(Retry-After: ${value.slice(0, 40)}; trying again after an hour)`;
+  ])('asks again an hour after a %i, and says what Retry-After said: %s', async (status, value) => {
+    const server = await rawServer(inTurn(json({}, status, { 'retry-after': value }), json(emptyPage)));
+    const { client, clock } = aClient(server.url);
+    const said = `(Retry-After: ${value.slice(0, 40)}; trying again after an hour)`;
+    await expect(client.getPage(request, never)).rejects.toThrow(said);
+    if (status === 429) {
+      await clock.sleep(3_299_000, never);
       await expect(client.getPage(request, never)).rejects.toThrow(said);
-      if (status === 429) {
-        await clock.sleep(3_299_000, never);
-        await expect(client.getPage(request, never)).rejects.toThrow(said);
-        expect(server.targets).toHaveLength(1);
-        // What is left of the hour is short enough to be waited for.
-        await clock.sleep(1_000, never);
-      }
-      await client.getPage(request, never);
-      expect(server.targets).toHaveLength(2);
-      if (status === 429) expect(clock.slept.at(-1)).toBe(300_000);
-    },
-  );
+      expect(server.targets).toHaveLength(1);
+      // What is left of the hour is short enough to be waited for.
+      await clock.sleep(1_000, never);
+    }
+    await client.getPage(request, never);
+    expect(server.targets).toHaveLength(2);
+    if (status === 429) expect(clock.slept.at(-1)).toBe(300_000);
+  });
 });
 
 describe('what cannot be retried', () => {
@@ -408,21 +405,18 @@ describe('what cannot be retried', () => {
     });
   });
 
-  test.each([400, 404, 410, 422, 451])(
-    'a %i fails the window with the words of the service',
-    async (status) => {
-      const detail = [{ loc: ['query', 'start_date'], msg: 'too old', type: 'value_error' }];
-      const server = await rawServer(json({ detail }, status));
-      const refused = aClient(server.url).client.getPage(request, never);
-      await expect(refused).rejects.toThrow(RequestRefused);
-      await expect(refused).rejects.toMatchObject({
-        kind: 'skippable',
-        status,
-        words: 'query.start_date: too old',
-      });
-      expect(server.targets).toHaveLength(1);
-    },
-  );
+  test.each([400, 404, 410, 422, 451])('a %i fails the window, in words of the service', async (status) => {
+    const detail = [{ loc: ['query', 'start_date'], msg: 'too old', type: 'value_error' }];
+    const server = await rawServer(json({ detail }, status));
+    const refused = aClient(server.url).client.getPage(request, never);
+    await expect(refused).rejects.toThrow(RequestRefused);
+    await expect(refused).rejects.toMatchObject({
+      kind: 'skippable',
+      status,
+      words: 'query.start_date: too old',
+    });
+    expect(server.targets).toHaveLength(1);
+  });
 
   test('a redirect is not followed, because the key would travel with it', async () => {
     const elsewhere = await rawServer(json(emptyPage));

@@ -8,7 +8,7 @@ test('the token that a drain resumed with counts as met', () => {
 });
 
 test.each(['a\0b', '\0', 'half \ud83d', '\udc00'])(
-  'a token that no text of PostgreSQL can hold breaks it: %j',
+  'a token that PostgreSQL cannot store breaks it: %j',
   (token) => {
     expect(() => cursorGuard(null)(token)).toThrow(CursorBroken);
   },

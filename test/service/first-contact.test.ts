@@ -62,20 +62,17 @@ test.each([
   [307, '/v1/headlines/feed/historical/gmsi/US/', 'slash'],
   [307, 'https://elsewhere.example/v1/headlines/feed/historical/gmsi/US/?limit=5', 'slash'],
   [308, 'https://elsewhere.example/v1/headlines/feed/historical/gmsi/US', 'GMSI_BASE_URL'],
-])(
-  'a redirect to the same path is not tried again, whoever has answered before: %i %s',
-  async (status, location, hint) => {
-    const server = await rawServer(inTurn(json(emptyPage), text('', status, { location })));
-    const { ask } = aClient(server.url);
-    await ask();
-    expect(await ask()).toMatchObject({
-      name: 'RedirectRefused',
-      kind: 'fatal',
-      hint: expect.stringContaining(hint),
-    });
-    expect(server.targets).toHaveLength(2);
-  },
-);
+])('a redirect to the same path is not tried again, ever: %i %s', async (status, location, hint) => {
+  const server = await rawServer(inTurn(json(emptyPage), text('', status, { location })));
+  const { ask } = aClient(server.url);
+  await ask();
+  expect(await ask()).toMatchObject({
+    name: 'RedirectRefused',
+    kind: 'fatal',
+    hint: expect.stringContaining(hint),
+  });
+  expect(server.targets).toHaveLength(2);
+});
 
 test('a 404 after a good answer is the refusal of a window, and nothing else is asked for', async () => {
   const server = await rawServer(inTurn(json(emptyPage), notFound));
@@ -112,16 +109,13 @@ test.each([
   ['a web page', html],
   ['a redirect', redirect],
   ['a connection that is reset', reset],
-])(
-  '%s is tried again if the address has answered another process, which is asked once',
-  async (_, answer) => {
-    const server = await rawServer(answer);
-    const recall = vi.fn(async () => true);
-    const { ask } = aClient(server.url, { recall });
-    expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
-    expect(recall.mock.calls).toEqual([[`${server.url}/v1`]]);
-  },
-);
+])('%s is tried again if the address has answered another process', async (_, answer) => {
+  const server = await rawServer(answer);
+  const recall = vi.fn(async () => true);
+  const { ask } = aClient(server.url, { recall });
+  expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+  expect(recall.mock.calls).toEqual([[`${server.url}/v1`]]);
+});
 
 test('a port that nobody listens on is tried as often as any, if the address has answered another process', async () => {
   const { ask } = aClient('http://127.0.0.1:1', { recall: async () => true });
