@@ -140,15 +140,6 @@ describe('the dashboard of what is loaded', () => {
     expect(new Set(used)).toEqual(known);
   });
 
-  it('reads rollups and the ledger of loads, never the headlines', () => {
-    const read = [...queries, ...variables.map(({ query }) => ({ text: query }))].flatMap(({ text }) => [
-      ...text.matchAll(/gmsi\.\w+/g),
-    ]);
-    const tables = new Set(read.map(([table]) => table));
-    expect(tables).toContain('gmsi.sentiment_daily');
-    expect([...tables].filter((table) => table.startsWith('gmsi.headline'))).toEqual([]);
-  });
-
   it('asks the data source that is chosen, at first the one that is provisioned for the loads', () => {
     const type = 'grafana-postgresql-datasource';
     const asked = [...panels, ...panels.flatMap(({ targets }) => targets), ...variables];
@@ -171,11 +162,5 @@ describe('its login', () => {
       await expect(grafana.query(statement)).rejects.toThrow('permission denied');
     await grafana.query('reset default_transaction_read_only');
     await expect(grafana.query('create temp table mine ()')).rejects.toThrow('read-only transaction');
-  });
-
-  it('has a password that is in no file', () => {
-    expect(textOf('login.sql')).toContain("password :'password'");
-    for (const { secureJsonData } of datasources)
-      expect(secureJsonData).toEqual({ password: '$READER_PASSWORD' });
   });
 });

@@ -33,7 +33,7 @@ it('/readyz says no if the schema is not this program’s, and what is wrong onl
   });
 });
 
-it('if the warehouse does not answer, /readyz says no, its words are only logged, without its password, and /healthz says that the process lives', async () => {
+it('without a warehouse, /readyz says no, and why only to the log; /healthz says that the process lives', async () => {
   const url = new Secret('postgres://nobody:secret@127.0.0.1:1/nowhere');
   await using away = connect({ kind: 'url', url }, 1);
   expect(await ask(away, '/readyz')).toEqual({

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { accessTo, startGmsi } from '../cli/gmsi.ts';
+import { accessTo } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aPlace } from '../cli/place.ts';
@@ -30,8 +30,7 @@ it('a key that is refused while gmsi work runs is reported to every webhook once
   const refusal = { kind: 'refuse', status: 403, detail: 'this key was revoked', times: 1_000 } as const;
   sandbox.script([{ ...refusal, match: () => sandbox.stats().pages >= 3 }]);
 
-  const worker = startGmsi(['work'], setting);
-  expect(await worker.ended).toMatchObject({
+  expect(await gmsiHere(['work'], setting)).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('The service refused the API key with 403'),
   });
@@ -58,9 +57,7 @@ it('a refused key is reported after a run by cron, too', async () => {
   expect(said(webhook)).toEqual(['key refused: job raised']);
 });
 
-it('a worker takes a refusal for its end, whatever else is still answered, and a good answer for the end of an older one', async ({
-  db,
-}) => {
+it('a worker takes a refusal for its end, and a good answer for the end of an older one', async ({ db }) => {
   await using webhook = await aWebhook();
   const config = { ...aConfig, alertWebhook: webhook.url };
   const request = { type: 'request', feed: undefined, path: '/v1/countries', ms: 1 } as const;

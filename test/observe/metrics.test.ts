@@ -97,8 +97,8 @@ describe('a scrape', () => {
   it('says how many workers live', async ({ db }) => {
     await sql`
       insert into gmsi.processes (command, process_id, run_by, version, concurrency, heartbeat_at, stopped_at)
-      values ('sync', 'no worker', '', '', 8, now(), null), ('work', 'alive', '', '', 8, now(), null), ('work', 'silent', '', '', 8, now() - interval '31 s', null),
-             ('work', 'stopped', '', '', 8, now(), now())
+      values ('sync', 'no worker', '', '', 8, now(), null), ('work', 'alive', '', '', 8, now(), null),
+        ('work', 'silent', '', '', 8, now() - interval '31 s', null), ('work', 'stopped', '', '', 8, now(), now())
     `.execute(db);
     await using telemetry = await aTelemetry(db, []);
     const samples = await scrape(telemetry);

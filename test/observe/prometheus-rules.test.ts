@@ -15,18 +15,15 @@ function promtool(...args: string[]): string {
 /** Debian has it in the package `prometheus`. */
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 
-describe.skipIf(!hasPromtool)(
-  'the rules for Prometheus, as its promtool reads them (Debian: prometheus)',
-  () => {
-    it('are valid', () => {
-      expect(promtool('check', 'rules', rules)).toContain('SUCCESS');
-    });
+describe.skipIf(!hasPromtool)('the rules for Prometheus, read by promtool (Debian: prometheus)', () => {
+  it('are valid', () => {
+    expect(promtool('check', 'rules', rules)).toContain('SUCCESS');
+  });
 
-    it('say what they are to say, and when, of made-up metrics', () => {
-      expect(promtool('test', 'rules', worlds)).toContain('SUCCESS');
-    });
-  },
-);
+  it('say what they are to say, and when, of made-up metrics', () => {
+    expect(promtool('test', 'rules', worlds)).toContain('SUCCESS');
+  });
+});
 
 it('each rule is made to say something by the made-up metrics, and to say nothing', () => {
   const { groups } = parse(readFileSync(rules, 'utf8')) as { groups: { rules: { alert: string }[] }[] };

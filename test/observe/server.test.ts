@@ -29,18 +29,15 @@ it.each([
   ['0.0.0.0', token, {}, 401],
   ['127.0.0.1', token, { authorization: 'Bearer wrong' }, 401],
   ['0.0.0.0', token, { authorization: `Bearer ${token}` }, 200],
-])(
-  'on %s with the token %s and the headers %j, metrics answer %s, and probes always',
-  async (host, set, headers, status) => {
-    const { log, lines } = aLog();
-    const secret = set === undefined ? undefined : new Secret(set);
-    await using server = await serveTelemetry({ ...anyPort, host }, { ...telling, token: secret, log });
-    const url = server.url.replace('0.0.0.0', '127.0.0.1');
-    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(status);
-    for (const path of ['/healthz', '/readyz']) expect((await fetch(`${url}${path}`)).status).toBe(200);
-    expect(lines).toHaveLength(JSON.stringify(headers).includes('wrong') ? 1 : 0);
-  },
-);
+])('on %s, token %s, headers %j: metrics answer %s', async (host, set, headers, status) => {
+  const { log, lines } = aLog();
+  const secret = set === undefined ? undefined : new Secret(set);
+  await using server = await serveTelemetry({ ...anyPort, host }, { ...telling, token: secret, log });
+  const url = server.url.replace('0.0.0.0', '127.0.0.1');
+  expect((await fetch(`${url}/metrics`, { headers })).status).toBe(status);
+  for (const path of ['/healthz', '/readyz']) expect((await fetch(`${url}${path}`)).status).toBe(200);
+  expect(lines).toHaveLength(JSON.stringify(headers).includes('wrong') ? 1 : 0);
+});
 
 it('the oldest connections of those who have not been admitted make room, by address and in total', () => {
   const server = new EventEmitter() as Server;
