@@ -41,34 +41,22 @@ async function everywhere(name: string) {
   });
   const { columns, rows } = await answerOf(db, endpoints.find(({ path }) => path === 'jobs')!, {});
   const page = rows.map((row) => Object.fromEntries(columns.map((column, at) => [column, row[at]])));
-  const of = (all: readonly { job: string }[]) =>
-    all.find(({ job }) => job === name) as Record<string, unknown>;
-  const onPage = of(page as { job: string }[]);
-  const said = [of(ofStatus), named].map((one) => [
-    one.series,
-    one.complete,
-    one.covered,
-    one.wanted,
-    one.is_scheduled,
-    one.workers,
-    one.next_run && [one.next_run.command, one.next_run.at],
-    one.other_version_by,
+  const of = (all: readonly object[]) =>
+    all.find((one) => (one as { job: string }).job === name) as Record<string, unknown>;
+  const { scheduled, next_run: at, next_command: command, ...rest } = of(page);
+  const onPage = {
+    ...rest,
+    is_scheduled: scheduled,
+    next_run: at && { command, at: (at as Date).toISOString() },
+  };
+  const same = 'series complete covered wanted is_scheduled workers other_version_by'.split(' ');
+  const told = (one: Record<string, unknown>) => {
+    const next = one.next_run as { command: string; at: string } | null;
     // Minutes pass between two answers.
-    String(one.late).replace(/\d+\.\d/, 'n'),
-  ]);
-  const nextRun = onPage.next_run as Date | null;
-  const pageSaid = [
-    onPage.series,
-    onPage.complete,
-    onPage.covered,
-    onPage.wanted,
-    onPage.scheduled,
-    onPage.workers,
-    nextRun && [onPage.next_command, nextRun.toISOString()],
-    onPage.other_version_by,
-    String(onPage.late).replace(/\d+\.\d/, 'n'),
-  ];
-  for (const one of said) expect(one).toEqual(pageSaid);
+    const late = String(one.late).replace(/\d+\.\d/, 'n');
+    return [...same.map((key) => one[key]), next && [next.command, next.at], late];
+  };
+  for (const one of [of(ofStatus), named]) expect(told(one)).toEqual(told(onPage));
   return of(ofStatus) as Record<string, never>;
 }
 
@@ -82,7 +70,7 @@ const job = {
   alerts: { max_lag: 'P5D' },
 };
 
-it('says the same of a job in status, the page and at the end of a sync: complete by its period, late, and who runs it', async () => {
+it('says the same of a job everywhere: complete by its period, late, and who runs it', async () => {
   await folder.write('jobs/desk.yaml', job);
   await run('lookups');
   const { json } = await run('sync', 'desk', '--json');

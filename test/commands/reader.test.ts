@@ -86,7 +86,7 @@ test('a new login is printed with all that a program asks for, and its password 
   expect((await reader.query('select current_user::text as name')).rows).toEqual([{ name: login.user }]);
 });
 
-test('the server stores the password as it would itself, and its sessions begin read-only, with time limits, in UTC, without JIT', async () => {
+test('its password is stored as the server would, and its sessions begin read-only, limited, in UTC, without JIT', async () => {
   const [kept] = await namesOf(
     `select rolpassword as name from pg_authid where rolname = '${made.login.user}'`,
   );
@@ -120,9 +120,7 @@ test('it has no power but that of gmsi_reader, also in a session that it has mad
     expect(await refusalOf(statement), statement).toMatch(/permission denied|admin option/);
 });
 
-test('doctor lists a login of somebody else that lacks jit = off (skipped if the server cannot compile)', async ({
-  skip,
-}) => {
+test('doctor lists a login that lacks jit = off (skipped without a compiler)', async ({ skip }) => {
   await reader.query('set jit = on');
   const { rows } = await reader.query('select pg_jit_available() as can');
   await reader.query('reset jit');
@@ -166,19 +164,8 @@ test('for a person, with the address that only then is shown', async () => {
 });
 
 test.for([
-  '',
-  'Analyst',
-  '1st',
-  'an analyst',
-  "x'; drop role gmsi_reader; --",
-  'x"y',
-  'pg_reader',
-  'gmsi',
-  'gmsi_reader',
-  'public',
-  'none',
-  'x'.repeat(64),
-  'ä',
+  ...["x'; drop role gmsi_reader; --", '', 'an analyst', 'x'.repeat(64)],
+  ...'Analyst 1st x"y pg_reader gmsi gmsi_reader public none ä'.split(' '),
 ])('no login is called %o', async (name) => {
   await expect(makeReader(name)).rejects.toThrow(/cannot be the name of a login/);
 });
@@ -212,7 +199,9 @@ describe('a user who is no superuser, as on a managed server', () => {
     const reader = aName();
     await expect(makeReader(reader, { url })).rejects.toMatchObject({
       message: expect.stringMatching(/^The login cannot be made: permission denied to create role/),
-      hint: `Let a user who may create roles run: create role ${reader} login password '…'; alter role ${reader} set jit = off; grant gmsi_reader to ${reader};`,
+      hint: expect.stringMatching(
+        `create role ${reader} login .*; alter role ${reader} set .*; grant gmsi_reader to ${reader};`,
+      ),
     });
     roles.pop();
   });

@@ -87,7 +87,8 @@ it('shows windows that no job wants as such, and deletes them with gmsi repair -
 });
 
 it('names a job that wants a window, though another one has last requested it', async () => {
-  await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value values (900, 'backfill', 'gone', 'gmsi-headlines', 'x');
+  await sql`insert into gmsi.loads (load_id, command, job, feed, run_by) overriding system value
+      values (900, 'backfill', 'gone', 'gmsi-headlines', 'x');
     update gmsi.windows set load_id = 900`.execute(db);
   const { failures } = JSON.parse((await run('status', '--json')).stdout);
   expect(failures).toMatchObject([

@@ -1,9 +1,11 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
-import { repairCommand } from '../../src/commands/repair.ts';
+import { type RepairOptions, repairCommand } from '../../src/commands/repair.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
 
 const job = 'countries: [US]\ntopics: [Inflation-Food]\nstart_date: 2026-10-01\nend_date: 2026-10-02\n';
@@ -77,4 +79,23 @@ test('repair of a job whose series the warehouse does not know is refused', asyn
   await expect(
     runCommand({ warehouse: empty, sandbox }, (session) => repairCommand(session, [path], {})),
   ).rejects.toThrow('has not been loaded yet');
+});
+
+test('repair computes the rollups again, and says how many rows were wrong', async () => {
+  await using own = await aWarehouse();
+  const { db } = own;
+  const run = (options: RepairOptions, names: string[] = []) =>
+    runCommand({ warehouse: own, sandbox }, (session) => repairCommand(session, names, options));
+  await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);
+  await sql`delete from gmsi.hourly_sums`.execute(db);
+  expect((await run({ rollups: true, to: '2026-08-31' })).output).toBe(
+    '0 series computed again: all were right.\n',
+  );
+  expect((await run({ rollups: true })).output).toBe(
+    '1 series computed again: 2 rows of the rollups were wrong.\n',
+  );
+  expect((await run({ rollups: true })).output).toBe('1 series computed again: all were right.\n');
+  await expect(run({ from: '2026-01-01' })).rejects.toThrow('--from and --to need --rollups.');
+  await expect(run({ rollups: true }, ['job'])).rejects.toThrow('--rollups takes no job.');
+  await expect(run({ rollups: true, from: '2026-02-02', to: '2026-02-01' })).rejects.toThrow('is after');
 });

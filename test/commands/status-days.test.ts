@@ -22,7 +22,8 @@ beforeAll(async () => {
   await sql`insert into gmsi.coverage (feed, country, topic, match_type, days) values
     ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-10-01,2026-10-29)}'),
     ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-10-03,2026-10-10)}')`.execute(db);
-  await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, last_error) values
+  await sql`insert into gmsi.windows
+      (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, last_error) values
     ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-10-25', '2026-10-31', 'drained', '2026-10-29', null),
     ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-03', '2026-10-09', 'drained', '2026-10-29', null),
     ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '2026-10-12', '2026-10-14', 'failed', null, '503 Service Unavailable'),
