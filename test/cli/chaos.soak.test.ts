@@ -28,7 +28,7 @@ const faults = {
   refuse: 0.005,
 };
 
-it('four workers, every fault, the one that loads killed every few seconds and the database restarted: the warehouse is the truth', async () => {
+it('the warehouse is the truth after every fault, with workers killed every few seconds and the database restarted', async () => {
   await using folder = await aFolder();
   await using server = await aRestartableServer();
   await using sandbox = await startSandbox({ volume: 0.25, faults: { random: faults } });

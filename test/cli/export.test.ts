@@ -64,7 +64,9 @@ describe('gmsi export', () => {
     expect(stdout).toMatch(/^files +1 CSV for Excel, [\d.]+ MB$/m);
     expect(await gmsiHere(excel, setting)).toMatchObject({
       code: 2,
-      stderr: `gmsi: The file export/gmsi-headlines.csv already exists.\n  → Name another file with --out, or add --overwrite to replace it.\n`,
+      stderr: expect.stringMatching(
+        /file export\/gmsi-headlines.csv already exists\.\n {2}→ .*--out, or add --overwrite/,
+      ),
     });
     const onlyUs = await gmsiHere([...excel, '--country', 'US', '--overwrite'], setting);
     expect(onlyUs).toMatchObject({ code: 0 });
@@ -98,8 +100,9 @@ describe('gmsi export', () => {
     expect(await gmsiHere(run, setting)).toMatchObject({ code: 0 });
     expect(await gmsiHere(run, setting)).toMatchObject({
       code: 2,
-      stderr:
-        'gmsi: The folder there is not empty.\n  → Name another place with --out, or add --overwrite to replace that export, or --changed-since to continue it.\n',
+      stderr: expect.stringMatching(
+        /folder there is not empty\.\n {2}→ .*--out, .*--overwrite .*, or --changed-since/,
+      ),
     });
     expect(
       await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),
@@ -215,8 +218,10 @@ const mistakes = cases`
   a topic that the service does not list | --topic Inflation-Fod | --topic is "Inflation-Fod" | Did you mean "Inflation-Food"\?
   a country besides a job | us --country US | cannot be used with a job | The job
   a load that there is not | --changed-since 999999 | there is no load 999999 | gmsi status
-  neither a load nor a moment | --changed-since yesterday | --changed-since "yesterday" is not valid | 2025-06-30T12:00:00Z, or the number of a load
-  to continue and to replace | --changed-since --overwrite | '--changed-since .*' cannot be used with option '--overwrite' | --help
+  neither a load nor a moment | --changed-since yesterday | --changed-since "yesterday" is not valid
+      | 2025-06-30T12:00:00Z, or the number of a load
+  to continue and to replace | --changed-since --overwrite | '--changed-since .*' cannot be used with option '--overwrite'
+      | --help
   versions of a rollup | --rollup daily --versions | '--versions' cannot be used with option '--rollup | --help
   versions as of a moment | --versions --as-of 2025-06-30T12:00:00Z | '--versions' cannot be used with option '--as-of | --help
   rollups since a moment | --rollup daily --changed-since 2025-06-30T12:00:00Z | and --rollup cannot | Without a value

@@ -27,7 +27,7 @@ function move(from: { readonly url: string }, to: string, ...options: string[]) 
   return gmsiHere(['move', '--to', to, ...options], { cwd, env: { DATABASE_URL: from.url } });
 }
 
-/** An empty database, and an ordinary user who may only create a schema in it: what a move has to migrate first, which takes a second. */
+/** An empty database, and a user who may only create a schema in it: a move has to migrate it first, which takes a second. */
 async function anOrdinaryTarget() {
   const database = await anEmptyDatabase();
   const login = await aLogin(database);
@@ -167,74 +167,66 @@ const done = { code: 0 };
 const ended = (what: RegExp, code = 2) => ({ code, stderr: expect.stringMatching(what) });
 
 describe('moving a warehouse', () => {
-  loading(
-    'brings every row of every table, and leaves them in the old one',
-    async ({ warehouse, db, sandbox }) => {
-      await using target = await anOrdinaryTarget();
-      await runBackfill({ job, db, sandbox });
-      await sql`update gmsi.headlines set directional_score = -0.5, changed_at = clock_timestamp()
+  loading('brings every row, and leaves it in the old one', async ({ warehouse, db, sandbox }) => {
+    await using target = await anOrdinaryTarget();
+    await runBackfill({ job, db, sandbox });
+    await sql`update gmsi.headlines set directional_score = -0.5, changed_at = clock_timestamp()
       where headline_id in (select headline_id from gmsi.headlines limit 5)`.execute(db);
-      await fill(db);
-      await setAsOfDelay(db, 42_000);
-      // The numbers of deleted windows are not used again, because rows name them.
-      const aWindow = sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
+    await fill(db);
+    await setAsOfDelay(db, 42_000);
+    // The numbers of deleted windows are not used again, because rows name them.
+    const aWindow = sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
       select 'f', 'c', 't', 'm', '2024-01-01', '2024-01-01' from generate_series(1, 5) returning window_id as id`;
-      const last = Math.max(...(await aWindow.execute(db)).rows.map((row) => (row as { id: number }).id));
-      await sql`delete from gmsi.windows where feed = 'f'`.execute(db);
-      const before = await everything(db);
-      expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
+    const last = Math.max(...(await aWindow.execute(db)).rows.map((row) => (row as { id: number }).id));
+    await sql`delete from gmsi.windows where feed = 'f'`.execute(db);
+    const before = await everything(db);
+    expect(Object.entries(before).filter(([, rows]) => rows.length === 0)).toEqual([]);
 
-      const { code, stdout } = await move(warehouse, target.url, '--json');
-      expect(code).toBe(0);
-      expect(await everything(db)).toEqual(before);
-      expect(await everything(target.db)).toEqual(before);
-      const { tables } = JSON.parse(stdout) as { tables: { table: string; rows: number }[] };
-      const counts = Object.entries(before).map(([table, rows]) => ({ table, rows: rows.length }));
-      expect(new Set(tables.map(({ table, rows }) => `${table} ${rows}`))).toEqual(
-        new Set(counts.map(({ table, rows }) => `${table} ${rows}`)),
-      );
-      expect([...Object.keys(before), ...Object.keys(notMoved)].toSorted()).toEqual(await tablesOf(db));
-      expect(Object.values(notMoved).every((reason) => reason.length > 10)).toBe(true);
+    const { code, stdout } = await move(warehouse, target.url, '--json');
+    expect(code).toBe(0);
+    expect(await everything(db)).toEqual(before);
+    expect(await everything(target.db)).toEqual(before);
+    const { tables } = JSON.parse(stdout) as { tables: { table: string; rows: number }[] };
+    const counts = Object.entries(before).map(([table, rows]) => ({ table, rows: rows.length }));
+    expect(new Set(tables.map(({ table, rows }) => `${table} ${rows}`))).toEqual(
+      new Set(counts.map(({ table, rows }) => `${table} ${rows}`)),
+    );
+    expect([...Object.keys(before), ...Object.keys(notMoved)].toSorted()).toEqual(await tablesOf(db));
+    expect(Object.values(notMoved).every((reason) => reason.length > 10)).toBe(true);
 
-      // Triggers work, and numbers go on.
-      const off = sql`select from pg_trigger where tgenabled <> 'O' and not tgisinternal`;
-      expect((await off.execute(target.db)).rows).toEqual([]);
-      expect((await aWindow.execute(target.db)).rows[0]).toEqual({ id: last + 1 });
-      const { rows: delay } = await sql`select gmsi.as_of_delay()::text as delay`.execute(target.db);
-      expect(delay).toEqual([{ delay: '00:00:42' }]);
-      const held = await countRows(target.db, 'headline_revisions');
-      await sql`update gmsi.headlines set url = 'x', changed_at = clock_timestamp()`.execute(target.db);
-      const revised = await countRows(target.db, 'headlines');
-      expect(await countRows(target.db, 'headline_revisions')).toBe(held + revised);
-    },
-  );
+    // Triggers work, and numbers go on.
+    const off = sql`select from pg_trigger where tgenabled <> 'O' and not tgisinternal`;
+    expect((await off.execute(target.db)).rows).toEqual([]);
+    expect((await aWindow.execute(target.db)).rows[0]).toEqual({ id: last + 1 });
+    const { rows: delay } = await sql`select gmsi.as_of_delay()::text as delay`.execute(target.db);
+    expect(delay).toEqual([{ delay: '00:00:42' }]);
+    const held = await countRows(target.db, 'headline_revisions');
+    await sql`update gmsi.headlines set url = 'x', changed_at = clock_timestamp()`.execute(target.db);
+    const revised = await countRows(target.db, 'headlines');
+    expect(await countRows(target.db, 'headline_revisions')).toBe(held + revised);
+  });
 
-  loading(
-    'in the middle of a load spends no request twice, and loses none',
-    async ({ warehouse, db, sandbox }) => {
-      await using target = await aWarehouse();
-      await using undisturbed = await aWarehouse();
-      const first = await runBackfill({ job, db, sandbox, ...stoppedAt(8) });
-      expect(first.outcome).toBe('interrupted');
-      const { code, stdout } = await move(warehouse, target.url);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(
-        /headlines +\d+[\s\S]*set DATABASE_URL to its address[\s\S]*Next: gmsi doctor\n$/,
-      );
-      expect(await runBackfill({ job, db: target.db, sandbox })).toMatchObject({ outcome: 'done' });
-      expect(sandbox.stats().pagesServedTwice).toBe(0);
-      const { requests } = sandbox.stats();
-      expect(await requestsBooked(target.db)).toBe(requests);
+  loading('in the middle of a load repeats no request', async ({ warehouse, db, sandbox }) => {
+    await using target = await aWarehouse();
+    await using undisturbed = await aWarehouse();
+    const first = await runBackfill({ job, db, sandbox, ...stoppedAt(8) });
+    expect(first.outcome).toBe('interrupted');
+    const { code, stdout } = await move(warehouse, target.url);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/headlines +\d+[\s\S]*set DATABASE_URL to its address[\s\S]*Next: gmsi doctor\n$/);
+    expect(await runBackfill({ job, db: target.db, sandbox })).toMatchObject({ outcome: 'done' });
+    expect(sandbox.stats().pagesServedTwice).toBe(0);
+    const { requests } = sandbox.stats();
+    expect(await requestsBooked(target.db)).toBe(requests);
 
-      await runBackfill({ job, db: undisturbed.db, sandbox });
-      expect(sandbox.stats().requests - requests).toBe(requests);
-      expect(await heldBy(target.db, scope)).toEqual(servedBy(sandbox, scope));
-      expect(await coverageOf(target.db)).toEqual(await coverageOf(undisturbed.db));
-      const [moved, usual] = [await everything(target.db), await everything(undisturbed.db)];
-      for (const sums of ['hourly_sums', 'daily_sums']) expect(moved[sums]).toEqual(usual[sums]);
-      expect(await runSync({ job, db: target.db, sandbox })).toMatchObject({ outcome: 'done' });
-    },
-  );
+    await runBackfill({ job, db: undisturbed.db, sandbox });
+    expect(sandbox.stats().requests - requests).toBe(requests);
+    expect(await heldBy(target.db, scope)).toEqual(servedBy(sandbox, scope));
+    expect(await coverageOf(target.db)).toEqual(await coverageOf(undisturbed.db));
+    const [moved, usual] = [await everything(target.db), await everything(undisturbed.db)];
+    for (const sums of ['hourly_sums', 'daily_sums']) expect(moved[sums]).toEqual(usual[sums]);
+    expect(await runSync({ job, db: target.db, sandbox })).toMatchObject({ outcome: 'done' });
+  });
 
   it('there and back leaves the same warehouse', async () => {
     await using pair = await aPair();
@@ -303,7 +295,7 @@ async function midway<T>({ warehouse, target }: Pair, then: (moving: Running) =>
   });
 }
 
-it('lets wait who writes meanwhile, also a process that slept, and refuses them in the end: nothing of theirs is lost', async () => {
+it('lets wait who writes meanwhile, also a process that slept, and refuses them then: nothing is lost', async () => {
   await using pair = await aPair();
   const { db, target } = pair;
   await silence(db, await aLoad(db));
@@ -328,22 +320,19 @@ describe('a move that is cut off', () => {
   it.each([
     ['killed', 'SIGKILL', null],
     ['interrupted', 'SIGINT', 130],
-  ] as const)(
-    'because it was %s leaves no row, and succeeds when it is run again',
-    async (_, signal, code) => {
-      await using pair = await aPair();
-      const { ended } = await midway(pair, async (running) => {
-        running.kill(signal);
-        return running.ended.then((ended) => ({ ended }));
-      });
-      expect(ended.code).toBe(code);
-      const sessions = sql`select ${inTransaction}`;
-      await vi.waitFor(async () => expect((await sessions.execute(pair.target.db)).rows).toEqual([]));
-      expect(await countRows(pair.target.db, 'headlines')).toBe(0);
-      expect(await pair.move()).toMatchObject(done);
-      await pair.expectAll();
-    },
-  );
+  ] as const)('because it was %s leaves no row, and succeeds when run again', async (_, signal, code) => {
+    await using pair = await aPair();
+    const { ended } = await midway(pair, async (running) => {
+      running.kill(signal);
+      return running.ended.then((ended) => ({ ended }));
+    });
+    expect(ended.code).toBe(code);
+    const sessions = sql`select ${inTransaction}`;
+    await vi.waitFor(async () => expect((await sessions.execute(pair.target.db)).rows).toEqual([]));
+    expect(await countRows(pair.target.db, 'headlines')).toBe(0);
+    expect(await pair.move()).toMatchObject(done);
+    await pair.expectAll();
+  });
 
   it('after the new warehouse was filled leaves the old one to use, and empties the new one when it is run again', async () => {
     await using pair = await aPair();

@@ -54,26 +54,15 @@ describe('a part of a job', () => {
 
   it('2: is loaded again by --full-refresh, and the reason is kept', async () => {
     const part = ['--country', 'NO', '--from', '2024-01-30'];
-    const refreshed = await gmsi(
-      'backfill',
-      'january',
-      '--full-refresh',
-      ...part,
-      '--reason',
-      'the vendor has corrected Norway',
-      '--json',
-    );
+    const reason = 'the vendor has corrected Norway';
+    const again = ['--full-refresh', '--reason', reason, '--json'];
+    const refreshed = await gmsi('backfill', 'january', ...part, ...again);
     expect(JSON.parse(refreshed.stdout).jobs[0].totals.windows_drained).toBe(2);
     const { rows } = await sql`
       select l.reason, w.country, w.first_day::text, w.last_day::text
       from gmsi.windows w join gmsi.loads l on l.load_id = (select max(load_id) from gmsi.loads)
       where w.window_id > (select max(window_id) - 2 from gmsi.windows)`.execute(warehouse.db);
-    const norway = {
-      reason: 'the vendor has corrected Norway',
-      country: 'NO',
-      first_day: '2024-01-30',
-      last_day: '2024-01-31',
-    };
+    const norway = { reason, country: 'NO', first_day: '2024-01-30', last_day: '2024-01-31' };
     expect(rows).toEqual([norway, norway]);
     expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
   });

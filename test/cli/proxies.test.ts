@@ -165,7 +165,7 @@ describe('a sandbox on this machine', () => {
     const refused = await gmsiHere(['lookups'], { cwd: folder.path, env });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(
-      `GMSI_BASE_URL is ${sandbox.url}: the key would be sent unencrypted to the proxy ${proxy.url} (HTTP_PROXY).\n  → Add 127.0.0.1 to NO_PROXY`,
+      `the key would be sent unencrypted to the proxy ${proxy.url} (HTTP_PROXY).\n  → Add 127.0.0.1 to NO_PROXY`,
     );
     const direct = { ...env, NO_PROXY: 'localhost,127.0.0.1' };
     expect(await gmsiHere(['lookups'], { cwd: folder.path, env: direct })).toMatchObject({ code: 0 });

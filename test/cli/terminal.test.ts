@@ -1,6 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
 import { accessTo } from './gmsi.ts';
-import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { hasScript, screenAfter, startOnTerminal } from './on-terminal.ts';
 import { aPlace } from './place.ts';
@@ -41,16 +40,4 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
       expect(terminal.written).not.toContain('\x1b[?');
     },
   );
-
-  it('says what it is counting while it plans', async () => {
-    await using place = await aPlace({ volume: 0.1 });
-    const { folder, sandbox, warehouse } = place;
-    const job = await folder.write('job.yaml', { ...jobFor(quarter), countries: 'all', topics: 'all' });
-    const setting = { cwd: folder.path, env: accessTo(warehouse, sandbox) };
-    expect(await gmsiHere(['lookups'], setting)).toMatchObject({ code: 0 });
-    const terminal = startOnTerminal(['plan', job], 80, setting);
-    expect(await terminal.ended).toBe(0);
-    expect(terminal.written).toContain('\rjob: counting days and windows, 6,790 series');
-    expect(screenAfter(terminal.written, 80).join('\n')).not.toContain('counting');
-  });
 });

@@ -11,7 +11,7 @@ import { aSetting, atWork, isLoaded } from './working.ts';
 /** Eight windows of some three pages. */
 const pages = { step: 'P16D', service: { concurrency: 4, page_size: 10 } };
 
-it('loads a job by one of two workers, of which only the other has the job file and makes its export, and all can be watched', async () => {
+it('loads a job by one of two workers, while the other has its file and makes its export, and can be watched', async () => {
   await using setting = await aSetting();
   const { warehouse, sandbox, cli, bare, folder } = setting;
   const exported = join(folder.path, 'exported');

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { backfillCommand } from '../../src/commands/load.ts';
-import { type RepairOptions, repairCommand } from '../../src/commands/repair.ts';
+import { repairCommand } from '../../src/commands/repair.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -84,7 +84,7 @@ test('repair of a job whose series the warehouse does not know is refused', asyn
 test('repair computes the rollups again, and says how many rows were wrong', async () => {
   await using own = await aWarehouse();
   const { db } = own;
-  const run = (options: RepairOptions, names: string[] = []) =>
+  const run = (options: Parameters<typeof repairCommand>[2], names: string[] = []) =>
     runCommand({ warehouse: own, sandbox }, (session) => repairCommand(session, names, options));
   await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);
   await sql`delete from gmsi.hourly_sums`.execute(db);
