@@ -87,15 +87,13 @@ it('75: the budget is spent, to the request, and a rerun with more goes on from 
 
 it('75: a backfill has sent its --max-requests, for all its jobs together, and a rerun goes on', async () => {
   await using bench = await aBench();
-  const { sandbox, warehouse, folder, setting } = bench;
+  const { sandbox, warehouse, folder, run } = bench;
   for (const country of january.countries)
     await folder.write(
       `jobs/${country}.yaml`,
       jobFor({ ...january, countries: [country] }, { step: 'P10D', service: { page_size: 10 } }),
     );
-  const backfill = () => gmsiHere(['backfill', ...january.countries, '--max-requests', '7'], { ...setting });
-
-  const first = await backfill();
+  const first = await run(['backfill', ...january.countries, '--max-requests', '7']);
   expect(first.code).toBe(75);
   expect(first.stdout).toContain(
     'gmsi: This run has reached its request limit: 7 of 7 sent.\n  → Run it again; it continues from here.',
@@ -103,12 +101,7 @@ it('75: a backfill has sent its --max-requests, for all its jobs together, and a
   expect(sandbox.stats().requests).toBe(7);
   expect(await requestsBooked(warehouse.db)).toBe(7);
 
-  let runs = 1;
-  for (let code: number | null = 75; code === 75; runs++) {
-    ({ code } = await backfill());
-    if (code === 75) expect(sandbox.stats().requests).toBe(7 * (runs + 1));
-    else expect(code).toBe(0);
-  }
+  expect(await run(['backfill', ...january.countries])).toMatchObject({ code: 0 });
   expect(sandbox.stats().pagesServedTwice).toBe(0);
   expect(await requestsBooked(warehouse.db)).toBe(sandbox.stats().requests);
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { type LoadSummary, nextAfter } from '../../src/commands/load-summary.ts';
 import { typedOptions } from '../../src/config/typed.ts';
 import { withoutMarks } from '../../src/terminal/style.ts';
-import { docPages, fencesOf } from '../docs/pages.ts';
+import { docPages, fencesOf, sourcePaths } from '../docs/pages.ts';
 import { commandNames, nextStepOf, parseTyped } from '../support/typed-commands.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

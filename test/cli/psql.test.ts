@@ -8,19 +8,24 @@ import { aFolder, gmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { hasScript, startOnTerminal } from './on-terminal.ts';
 
-it('runs statements and prints their results without psql on the machine', async ({ warehouse }) => {
+/** Runs `gmsi psql` on a machine without psql. */
+async function withoutPsql({ url }: { readonly url: string }, args: readonly string[], more: object = {}) {
   await using folder = await aFolder();
+  const env = { DATABASE_URL: url, PATH: join(folder.path, 'bin'), ...more };
+  return await gmsiHere(['psql', ...args], { cwd: folder.path, env });
+}
+
+it('runs statements and prints their results without psql on the machine', async ({ warehouse }) => {
   const statements = `
     create temp table t (i int, what text); insert into t values (1, e'a\nb'), (22, null); update t set what = 'd' where i > 1;
     select * from t order by i; select timestamptz '2024-02-29 23:59:59+00' as at; do $$ begin raise notice 'said'; end $$`;
   const PGOPTIONS = '-c TimeZone=Asia/Kolkata';
-  const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGOPTIONS };
   const printed = `CREATE\nINSERT 2\nUPDATE 1
  i  what\n 1  a b\n22  d\n(2 rows)\n
 at\n2024-03-01 05:29:59+05:30\n(1 row)\n
 DO\nn\n7\n(1 row)\n\n`;
-  const run = ['psql', '-c', statements, '-c', 'select 7 as n'];
-  expect(await gmsiHere(run, { cwd: folder.path, env })).toMatchObject({
+  const run = ['-c', statements, '-c', 'select 7 as n'];
+  expect(await withoutPsql(warehouse, run, { PGOPTIONS })).toMatchObject({
     code: 0,
     stdout: printed,
     stderr: 'NOTICE:  said\n',
@@ -28,25 +33,21 @@ DO\nn\n7\n(1 row)\n\n`;
 });
 
 it('calls nothing that others put into `public`, whatever the search_path', async ({ warehouse }) => {
-  await using folder = await aFolder();
   await sql
     .raw(`
     create function public.lower(datemultirange) returns date language plpgsql as 'begin raise exception ''trapped''; end';
     insert into gmsi.coverage (feed, country, topic, match_type, days) values ('f', 'US', 't', 'm', '{[2026-09-01,2026-09-02)}')`)
     .execute(warehouse.db);
   const PGOPTIONS = '-c search_path=public,pg_catalog';
-  const env = { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin'), PGOPTIONS };
-  const statement = 'select lower(days) from gmsi.coverage';
-  expect(await gmsiHere(['psql', '-c', statement], { cwd: folder.path, env })).toMatchObject({
+  const run = ['-c', 'select lower(days) from gmsi.coverage'];
+  expect(await withoutPsql(warehouse, run, { PGOPTIONS })).toMatchObject({
     code: 0,
     stdout: 'lower\n2026-09-01\n(1 row)\n\n',
   });
 });
 
 it('says what is wrong with a statement, without psql on the machine', async ({ warehouse }) => {
-  await using folder = await aFolder();
-  const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
-  const run = (statement: string) => gmsiHere(['psql', '-c', statement], setting);
+  const run = (statement: string) => withoutPsql(warehouse, ['-c', statement]);
 
   expect(await run("set timezone = 'Asia/Tokyo'; select 1 as one; select nonsense; select 2")).toMatchObject({
     code: 2,
@@ -62,19 +63,15 @@ it('says what is wrong with a statement, without psql on the machine', async ({ 
 });
 
 it('says that psql is missing, and prints the address only when asked', async ({ warehouse }) => {
-  await using folder = await aFolder();
-  const setting = { cwd: folder.path, env: { DATABASE_URL: warehouse.url, PATH: join(folder.path, 'bin') } };
-  expect(await gmsiHere(['psql'], setting)).toMatchObject({
+  expect(await withoutPsql(warehouse, [])).toMatchObject({
     code: 2,
     stdout: '',
     stderr: expect.stringMatching(
       /^gmsi: .* psql is not installed\.\n {2}→ Install psql .*: gmsi psql -c <sql>\. .*: gmsi psql --address\n$/,
     ),
   });
-  expect(await gmsiHere(['psql', '--address'], setting)).toMatchObject({
-    code: 0,
-    stdout: `${warehouse.url}\n`,
-  });
+  const shown = { code: 0, stdout: `${warehouse.url}\n` };
+  expect(await withoutPsql(warehouse, ['--address'])).toMatchObject(shown);
 });
 
 it('hands psql its address in the environment, and neither key nor other addresses', async ({

@@ -44,6 +44,15 @@ async function check(
   return lines;
 }
 
+/** Lets so many requests for the United States fail. */
+const failing = (times: number) =>
+  ({
+    kind: 'server-error',
+    status: 503,
+    times,
+    match: ({ path }: { path: string }) => path.includes('/gmsi/US'),
+  }) as const;
+
 const it = serving({ limits: null, volume: 0.1 });
 
 describe('a webhook gets', () => {
@@ -69,9 +78,7 @@ describe('a webhook gets', () => {
     await check(db, webhook);
     expect(webhook.tries).toBe(0);
 
-    sandbox.script([
-      { kind: 'server-error', status: 503, times: 1_000, match: ({ path }) => path.includes('/gmsi/US') },
-    ]);
+    sandbox.script([failing(1_000)]);
     for (let tries = 0; tries < 3; tries++) {
       await runBackfill({ job, db, sandbox });
       await Promise.all([check(db, webhook), check(db, webhook), check(db, webhook)]);
@@ -131,8 +138,7 @@ describe('a webhook gets', () => {
 
   it('not that windows are well again while they are only being tried again', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    const inUS = ({ path }: { path: string }) => path.includes('/gmsi/US');
-    sandbox.script([{ kind: 'server-error', times: 2, match: inUS }]);
+    sandbox.script([failing(2)]);
     await runBackfill({ job, db, sandbox });
     await check(db, webhook);
     await runBackfill({
@@ -173,7 +179,7 @@ describe('a webhook gets', () => {
 
   it('later, if it does not answer; the load goes on', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    sandbox.script([{ kind: 'server-error', times: 1_000, match: ({ path }) => path.includes('/gmsi/US') }]);
+    sandbox.script([failing(1_000)]);
     await runBackfill({ job, db, sandbox });
     const about = { command: 'alert', run_by: 'another', version: 'test', concurrency: null };
     await registerProcess(db, { process_id: 'living', ...about });
@@ -233,7 +239,7 @@ describe('a webhook gets', () => {
 
   it('never if an alert was over before it could be sent', async ({ db, sandbox }) => {
     await using webhook = await aWebhook();
-    sandbox.script([{ kind: 'server-error', times: 2, match: ({ path }) => path.includes('/gmsi/US') }]);
+    sandbox.script([failing(2)]);
     await runBackfill({ job, db, sandbox });
     webhook.answer = 503;
     await check(db, webhook);

@@ -522,11 +522,3 @@ test('reports each answer and each retry', async () => {
     { type: 'request', path, outcome: 'ok', status: 200, ms: 0 },
   ]);
 });
-
-test('can be closed twice, and by leaving its scope', async () => {
-  const server = await rawServer(json(emptyPage));
-  const { client } = aClient(server.url);
-  await client.getPage(request, never);
-  await client.close();
-  await expect(client[Symbol.asyncDispose]()).resolves.toBeUndefined();
-});

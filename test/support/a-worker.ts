@@ -159,51 +159,41 @@ export async function aRound(db: Warehouse): Promise<void> {
   }
 }
 
+const patiently = { timeout: 40_000, interval: 20 };
+
 /** Waits until so many loads have ended and no worker has a job, and returns them in order. */
 export async function loadsEnded(db: Warehouse, atLeast = 1) {
-  return vi.waitFor(
-    async () => {
-      const inHand = db.selectFrom('gmsi.schedules').select('job').where('process_id', 'is not', null);
-      const busy = await inHand.execute();
-      const ended = await db
-        .selectFrom('gmsi.loads')
-        .select(['load_id', 'job', 'command', 'outcome', 'error'])
-        .where('finished_at', 'is not', null)
-        .orderBy('load_id')
-        .execute();
-      expect(ended.length).toBeGreaterThanOrEqual(atLeast);
-      expect(busy).toEqual([]);
-      return ended;
-    },
-    { timeout: 40_000, interval: 20 },
-  );
+  const inHand = db.selectFrom('gmsi.schedules').select('job').where('process_id', 'is not', null);
+  const loads = db.selectFrom('gmsi.loads').select(['load_id', 'job', 'command', 'outcome', 'error']);
+  return vi.waitFor(async () => {
+    const busy = await inHand.execute();
+    const ended = await loads.where('finished_at', 'is not', null).orderBy('load_id').execute();
+    expect(ended.length).toBeGreaterThanOrEqual(atLeast);
+    expect(busy).toEqual([]);
+    return ended;
+  }, patiently);
 }
 
 /** Waits until so many loads have begun. */
 export async function loadsBegun(db: Warehouse, atLeast = 1): Promise<void> {
+  const begun = db.selectFrom('gmsi.loads').select('load_id');
   await vi.waitFor(
-    async () => {
-      const begun = await db.selectFrom('gmsi.loads').select('load_id').execute();
-      expect(begun.length).toBeGreaterThanOrEqual(atLeast);
-    },
-    { timeout: 40_000, interval: 20 },
+    async () => expect((await begun.execute()).length).toBeGreaterThanOrEqual(atLeast),
+    patiently,
   );
 }
 
 /** Waits until a job is paused. */
 export async function pausedJob(db: Warehouse) {
-  return vi.waitFor(
-    async () => {
-      const paused = await db
-        .selectFrom('gmsi.schedules')
-        .select(['job', 'command', 'paused_because', 'pause_error', 'resumes_at', 'pauses'])
-        .where('paused_because', 'is not', null)
-        .execute();
-      expect(paused).toHaveLength(1);
-      return paused[0]!;
-    },
-    { timeout: 40_000, interval: 20 },
-  );
+  const all = db
+    .selectFrom('gmsi.schedules')
+    .select(['job', 'command', 'paused_because', 'pause_error', 'resumes_at', 'pauses'])
+    .where('paused_because', 'is not', null);
+  return vi.waitFor(async () => {
+    const paused = await all.execute();
+    expect(paused).toHaveLength(1);
+    return paused[0]!;
+  }, patiently);
 }
 
 /** Jobs that were found due, in the order in which a log has them. */
