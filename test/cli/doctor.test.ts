@@ -77,10 +77,11 @@ describe('what is not safe', () => {
     await chmod(above, mode | 0o001);
     const reached = await look(env);
     await chmod(above, mode);
+    const found =
+      'every user of this machine can read .env key; every user of this machine can change jobs jobs/open.yaml';
     expect(reached).toMatchObject({
       sign: '!',
-      found:
-        'every user of this machine can read .env key; every user of this machine can change jobs jobs/open.yaml',
+      found,
       fix: 'chmod o-r .env key; chmod o-w jobs jobs/open.yaml',
     });
     for (const name of ['.env', 'jobs']) await rm(join(folder.path, name), { recursive: true });
@@ -104,12 +105,9 @@ describe("the service's description", () => {
   const document = (version: string, parameters: string[]) =>
     JSON.stringify({
       info: { version },
-      paths: {
-        '/v1/headlines/feed/historical/gmsi/{country}': {
-          get: { parameters: parameters.map((name) => ({ name, in: 'query' })) },
-        },
-      },
+      paths: { '/v1/headlines/feed/historical/gmsi/{country}': { get: operation(parameters) } },
     });
+  const operation = (names: string[]) => ({ parameters: names.map((name) => ({ name, in: 'query' })) });
   const usual = ['topic', 'match_type', 'start_date', 'limit', 'next_token'];
 
   it('is read in one request, which is booked, and says what changed since, and what gmsi sends that is not in it', async () => {
@@ -219,80 +217,63 @@ it('with the requests of the month used up, says so instead of nothing, and ends
   expect(code).toBe(75);
 });
 
-describe('a user without rights', () => {
-  /** A user of the server's, whose name must be quoted; what the doctor says to it, and what it is when that was done. */
-  async function asUser(
-    on: TestWarehouse,
-    test: (user: string, look: () => ReturnType<typeof doctor>) => Promise<void>,
-  ) {
-    const name = `Etl ${randomUUID().slice(0, 8)}`;
-    const url = new URL(on.url);
-    [url.username, url.password] = [name, 'pw'];
-    await sql`create role ${sql.id(name)} login password 'pw'`.execute(on.db);
-    try {
-      await test(`"${name}"`, () => doctor({ DATABASE_URL: url.href }));
-    } finally {
-      await sql`drop owned by ${sql.id(name)} cascade`.execute(on.db);
-      await sql`drop role ${sql.id(name)}`.execute(on.db);
-    }
-  }
+/** A user of the server's, whose name must be quoted, and what the doctor says to it. */
+async function aUser({ db, url }: TestWarehouse) {
+  const name = `Etl ${randomUUID().slice(0, 8)}`;
+  const own = Object.assign(new URL(url), { username: name, password: 'pw' }).href;
+  await sql`create role ${sql.id(name)} login password 'pw'`.execute(db);
+  return {
+    name: `"${name}"`,
+    look: () => doctor({ DATABASE_URL: own }),
+    async [Symbol.asyncDispose]() {
+      await sql`drop owned by ${sql.id(name)} cascade; drop role ${sql.id(name)}`.execute(db);
+    },
+  };
+}
 
+describe('a user without rights', () => {
   it('gets the one grant that helps, and it helps', async () => {
     await using own = await aWarehouse();
-    await asUser(own, async (user, look) => {
-      const { code, lines } = await look();
-      expect(lines.schema).toMatchObject({ sign: '–' });
-      expect(lines.privileges).toMatchObject({
-        sign: '✗',
-        found: expect.stringMatching(/lacks ([^,]+, ){2}[^,]+ and \d+ more$/),
-        fix: expect.stringContaining(`grant gmsi_loader to ${user};`),
-      });
-      expect(code).toBe(2);
-      const [, grant] = /: (grant gmsi_loader [^;]+;)/.exec(lines.privileges!.fix!)!;
-      await sql.raw(grant!).execute(own.db);
-      expect(await look()).toMatchObject({
-        code: 0,
-        lines: { privileges: { sign: '✓', found: 'enough to load' } },
-      });
+    await using user = await aUser(own);
+    const { code, lines } = await user.look();
+    expect(lines.schema).toMatchObject({ sign: '–' });
+    expect(lines.privileges).toMatchObject({
+      sign: '✗',
+      found: expect.stringMatching(/lacks ([^,]+, ){2}[^,]+ and \d+ more$/),
+      fix: expect.stringContaining(`grant gmsi_loader to ${user.name};`),
     });
+    expect(code).toBe(2);
+    const [, grant] = /: (grant gmsi_loader [^;]+;)/.exec(lines.privileges!.fix!)!;
+    await sql.raw(grant!).execute(own.db);
+    const enough = { sign: '✓', found: 'enough to load' };
+    expect(await user.look()).toMatchObject({ code: 0, lines: { privileges: enough } });
   });
 
-  it('who has the role, but the role lacks something, is sent to gmsi migrate', async () => {
+  it('who has the role, but the role lacks something, or the schema is old, is sent to gmsi migrate', async () => {
     await using own = await aWarehouse();
-    await asUser(own, async (user, look) => {
-      await sql
-        .raw(`grant gmsi_loader to ${user}; revoke insert on gmsi.headlines from gmsi_loader`)
-        .execute(own.db);
-      const { lines } = await look();
-      expect(lines.privileges).toMatchObject({
-        sign: '✗',
-        found: `the user ${user} lacks INSERT on gmsi.headlines`,
-        fix: expect.stringContaining('gmsi migrate'),
-      });
+    await using user = await aUser(own);
+    const statements = `grant gmsi_loader to ${user.name}; revoke insert on gmsi.headlines from gmsi_loader`;
+    await sql.raw(statements).execute(own.db);
+    expect((await user.look()).lines.privileges).toMatchObject({
+      sign: '✗',
+      found: `the user ${user.name} lacks INSERT on gmsi.headlines`,
+      fix: expect.stringContaining('gmsi migrate'),
     });
+    await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
+      own.db,
+    );
+    const { code, lines } = await user.look();
+    expect(lines.schema).toMatchObject({ sign: '✗', fix: expect.stringMatching(/^As \S+: gmsi migrate$/) });
+    expect(code).toBe(2);
   });
 
   it('on a new database gets the advice to have it created, and that helps', async () => {
     await using own = await anEmptyDatabase();
-    await asUser(own, async (user, look) => {
-      const { lines } = await look();
-      expect(lines.privileges).toMatchObject({ sign: '✗', fix: expect.stringContaining(`to ${user};`) });
-      const [, grant] = /: (grant create on database [^;]+;)/.exec(lines.privileges!.fix!)!;
-      await sql.raw(grant!).execute(own.db);
-      expect(await look()).toMatchObject({ code: 0 });
-    });
-  });
-
-  it('a user who does not own an old schema learns who has to migrate', async () => {
-    await using own = await aWarehouse();
-    await asUser(own, async (user, look) => {
-      await sql.raw(`grant gmsi_loader to ${user}`).execute(own.db);
-      await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
-        own.db,
-      );
-      const { code, lines } = await look();
-      expect(lines.schema).toMatchObject({ sign: '✗', fix: expect.stringMatching(/^As \S+: gmsi migrate$/) });
-      expect(code).toBe(2);
-    });
+    await using user = await aUser(own);
+    const { privileges } = (await user.look()).lines;
+    expect(privileges).toMatchObject({ sign: '✗', fix: expect.stringContaining(`to ${user.name};`) });
+    const [, grant] = /: (grant create on database [^;]+;)/.exec(privileges!.fix!)!;
+    await sql.raw(grant!).execute(own.db);
+    expect(await user.look()).toMatchObject({ code: 0 });
   });
 });

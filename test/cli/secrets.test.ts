@@ -101,21 +101,15 @@ async function anEchoingService(echo: () => string) {
   const jsonOf = (body: unknown) =>
     JSON.stringify(body).replace(/[+/=&<>]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
   const page = (data: unknown, rest: object = { has_more: false }) => jsonOf({ data, ...rest });
-  const readable = () => ({
-    publication_time: '2024-01-05T12:00:00',
-    directional_positive: 0.5,
-    headline: echo(),
-  });
+  const about = { publication_time: '2024-01-05T12:00:00', directional_positive: 0.5 };
+  const readable = () => ({ ...about, headline: echo() });
   type Answer = (response: ServerResponse) => void;
   const places: Record<string, Answer> = {
     US: (response) => response.writeHead(500).end(jsonOf({ detail: `${echo()} broke it` })),
-    DE: (response) =>
-      response.end(
-        page([
-          ...Array.from({ length: 9 }, readable),
-          { ...readable(), [echo()]: { deep: [echo()] }, id: echo() },
-        ]),
-      ),
+    DE: (response) => {
+      const odd = { ...readable(), [echo()]: { deep: [echo()] }, id: echo() };
+      response.end(page([...Array.from({ length: 9 }, readable), odd]));
+    },
     FR: (response) => response.end(page([readable()], { has_more: true, next_token: echo() })),
     IT: (response) => response.writeHead(404).end(`<html><title>${echo()} is not ${echo()}</title></html>`),
     JP: (response) => response.writeHead(400).end(jsonOf({ detail: [{ loc: [echo()], msg: echo() }] })),
@@ -124,10 +118,8 @@ async function anEchoingService(echo: () => string) {
     // Cut at the end of what is shown.
     BR: (response) => response.writeHead(422).end(`${'x'.repeat(290)}${echo()}`),
     SE: (response) => {
-      response.statusMessage = 'OK';
-      response
-        .writeHead(502, { 'retry-after': '0', server: 'x' })
-        .end(`${echo()} ${'x'.repeat(3900)} ${echo()}`);
+      response.writeHead(502, 'OK', { 'retry-after': '0', server: 'x' });
+      response.end(`${echo()} ${'x'.repeat(3900)} ${echo()}`);
     },
     // At last, because it pauses all requests.
     GB: (response) => response.end(`not JSON: ${echo()}`),
@@ -137,16 +129,8 @@ async function anEchoingService(echo: () => string) {
   const server = await webServer((request, response) => {
     const { pathname } = new URL(request.url!, 'http://service');
     if (redirects) return void response.writeHead(302, { location: `/v2/${echo()}` }).end();
-    if (pathname === '/v1/countries')
-      return void response.end(
-        jsonOf(
-          Object.keys(places).map((code) => ({
-            code,
-            name: `${code} ${echo()}`,
-            more: { [echo()]: echo() },
-          })),
-        ),
-      );
+    const listed = (code: string) => ({ code, name: `${code} ${echo()}`, more: { [echo()]: echo() } });
+    if (pathname === '/v1/countries') return void response.end(jsonOf(Object.keys(places).map(listed)));
     if (pathname === '/v1/headlines/topics/gmsi') return void response.end('["Elections"]');
     const country = pathname.split('/').at(-1)!;
     if (pathname.includes('historical')) asked.add(country);

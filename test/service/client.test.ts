@@ -432,17 +432,15 @@ describe('what cannot be retried', () => {
   });
 });
 
-describe('a permit', () => {
-  test('is taken for each request, or nothing is sent', async () => {
-    const server = await rawServer(json(emptyPage));
-    const spent = new BudgetSpent('200 of 200 requests');
-    const { client } = aClient(server.url, {
-      permits: { take: () => Promise.reject(spent) },
-    });
-    await expect(client.getPage(request, never)).rejects.toBe(spent);
-    expect(server.targets).toEqual([]);
-    expect(client.requests).toBe(0);
+test('a permit is taken for each request, or nothing is sent', async () => {
+  const server = await rawServer(json(emptyPage));
+  const spent = new BudgetSpent('200 of 200 requests');
+  const { client } = aClient(server.url, {
+    permits: { take: () => Promise.reject(spent) },
   });
+  await expect(client.getPage(request, never)).rejects.toBe(spent);
+  expect(server.targets).toEqual([]);
+  expect(client.requests).toBe(0);
 });
 
 test('an abort in the middle of a body ends the request with its reason and without a retry', async () => {
