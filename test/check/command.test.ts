@@ -2,7 +2,7 @@ import { cp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { accessTo, aFolder } from '../cli/gmsi.ts';
+import { accessTo, aFolder, prints, says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aPlaceForAll } from '../cli/place.ts';
@@ -84,7 +84,7 @@ test("a team's own check is run besides the others, and can fail", async () => {
   });
   await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('-- why', '-- severity: warn\n-- why'));
   const warned = await run('check', 'month', '--only', 'no-sundays');
-  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('1 check: 1 warned') });
+  expect(warned).toMatchObject(prints(0, '1 check: 1 warned'));
 });
 
 test('checks in jobs/checks of the working directory count, and replace those of the same name', async () => {
@@ -121,7 +121,7 @@ test.for(bad)('check with %s ends with 2, one line of what and one of what to do
 test('a series that the warehouse does not know yet cannot be checked', async () => {
   await using empty = await aWarehouse();
   const ended = await gmsiHere(['check', 'month'], { cwd: folder.path, env: accessTo(empty, sandbox) });
-  expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining('has not been loaded yet') });
+  expect(ended).toMatchObject(says(2, 'has not been loaded yet'));
 });
 
 test('the rights of an analyst are enough', async () => {

@@ -7,7 +7,7 @@ import { difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
 import { aStorage, aWayTo, download, envFor, type Storage } from '../support/a-storage.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { aFolder, type Folder, startGmsi } from './gmsi.ts';
+import { aFolder, type Folder, prints, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 const months = ['2024-01', '2024-02', '2024-03'];
@@ -73,12 +73,11 @@ async function revise(month: string): Promise<void> {
 describe('gmsi export to s3://', () => {
   it('writes an export, refuses to write over it, continues it, replaces it, and leaves alone what is of others', async () => {
     const first = await gmsiHere(command(), settingOf());
-    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(`s3://exports/${prefix}`) });
+    expect(first).toMatchObject(prints(0, `s3://exports/${prefix}`));
     await expectWhole();
-    expect(await gmsiHere(command(), settingOf())).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`s3://exports/${prefix} is not empty.`),
-    });
+    expect(await gmsiHere(command(), settingOf())).toMatchObject(
+      says(2, `s3://exports/${prefix} is not empty.`),
+    );
 
     await revise('2024-02');
     const continued = await gmsiHere(command('--changed-since', '--json'), settingOf());
@@ -93,12 +92,9 @@ describe('gmsi export to s3://', () => {
     ]);
 
     prefix = prefix.replace(/\/\d+$/, '');
-    expect(await gmsiHere(command('--overwrite'), settingOf())).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(
-        /exports\/team=a is not empty\.\n {2}→ .*; --overwrite replaces nothing but an export/,
-      ),
-    });
+    expect(await gmsiHere(command('--overwrite'), settingOf())).toMatchObject(
+      says(2, /exports\/team=a is not empty\.\n {2}→ .*; --overwrite replaces nothing but an export/),
+    );
   });
 
   it('that is cut in the middle of a file sends it again', async () => {

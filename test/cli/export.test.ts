@@ -6,7 +6,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { cases } from '../support/cases.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
-import { accessTo, aFolder, type Folder, program, type Setting, startGmsi } from './gmsi.ts';
+import { accessTo, aFolder, type Folder, program, type Setting, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 
@@ -62,12 +62,9 @@ describe('gmsi export', () => {
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining(out) });
     expect(stdout).toMatch(/^formulas +escaped: /m);
     expect(stdout).toMatch(/^files +1 CSV for Excel, [\d.]+ MB$/m);
-    expect(await gmsiHere(excel, setting)).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(
-        /file export\/gmsi-headlines.csv already exists\.\n {2}→ .*--out, or add --overwrite/,
-      ),
-    });
+    expect(await gmsiHere(excel, setting)).toMatchObject(
+      says(2, /file export\/gmsi-headlines.csv already exists\.\n {2}→ .*--out, or add --overwrite/),
+    );
     const onlyUs = await gmsiHere([...excel, '--country', 'US', '--overwrite'], setting);
     expect(onlyUs).toMatchObject({ code: 0 });
     const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => /^[0-9a-f-]{36},/.test(line));
@@ -98,12 +95,9 @@ describe('gmsi export', () => {
   it('does not overwrite an export without --overwrite', async () => {
     const run = ['export', '--country', 'US', '--out', 'there'];
     expect(await gmsiHere(run, setting)).toMatchObject({ code: 0 });
-    expect(await gmsiHere(run, setting)).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(
-        /folder there is not empty\.\n {2}→ .*--out, .*--overwrite .*, or --changed-since/,
-      ),
-    });
+    expect(await gmsiHere(run, setting)).toMatchObject(
+      says(2, /folder there is not empty\.\n {2}→ .*--out, .*--overwrite .*, or --changed-since/),
+    );
     expect(
       await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),
     ).toMatchObject({ code: 0 });
@@ -170,11 +164,7 @@ describe('gmsi export', () => {
     }
     const ended = await running.ended;
     await lock.rollback().execute();
-    expect(ended).toMatchObject({
-      code: 130,
-      stdout: '',
-      stderr: expect.stringContaining('gmsi: interrupted'),
-    });
+    expect(ended).toMatchObject(says(130, 'gmsi: interrupted'));
     expect(await readdir(folder.path)).toEqual(['jobs']);
   });
 

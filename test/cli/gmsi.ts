@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
 import type { Sandbox } from '#sandbox';
 import { movedTime } from '../support/moved-time.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
@@ -112,3 +113,16 @@ export function accessTo(
 ): Record<string, string> {
   return { DATABASE_URL: warehouse.url, GMSI_BASE_URL: sandbox.url, GMSI_API_KEY: key };
 }
+
+const containing = (what: string | RegExp) =>
+  typeof what === 'string' ? expect.stringContaining(what) : expect.stringMatching(what);
+
+/** How a command is to end that prints something. */
+export const prints = (code: number, what: string | RegExp) => ({ code, stdout: containing(what) });
+
+/** How a command is to end that says something on standard error. With 2, it prints nothing. */
+export const says = (code: number, what: string | RegExp) => ({
+  code,
+  stderr: containing(what),
+  ...(code === 2 && { stdout: '' }),
+});

@@ -3,7 +3,7 @@ import { runCommand } from '../../src/commands/run-command.ts';
 import type { Session } from '../../src/compose.ts';
 import { type ProgressView, showProgress } from '../../src/terminal/progress.ts';
 import { aLog } from '../support/a-log.ts';
-import { aFolder, startGmsi } from './gmsi.ts';
+import { aFolder, prints, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
@@ -69,12 +69,9 @@ it('prints the reason of a failure to standard error and, with --json, to standa
 it('validates job files without a warehouse or a key', async () => {
   await using other = await aFolder();
   const run = (...args: string[]) => gmsiHere(['validate', ...args], { cwd: other.path, env: {} });
-  expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('no job file') });
+  expect(await run()).toMatchObject(says(2, 'no job file'));
   await other.write('jobs/good.yaml', jobFor(january));
-  expect(await run()).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/1 job file valid, 0 broken\n$/),
-  });
+  expect(await run()).toMatchObject(prints(0, /1 job file valid, 0 broken\n$/));
   await other.write('jobs/typo.yaml', 'feed: gmsi-headlines\ncontries: [US]\n');
   const { code, stdout } = await run('--json');
   expect(code).toBe(2);

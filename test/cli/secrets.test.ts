@@ -36,10 +36,8 @@ it('shows and stores neither key nor password, wherever the service repeats the 
     LOG_LEVEL: 'trace',
   };
   const setting = { cwd: folder.path, env };
-  await folder.write(
-    'jobs/job.yaml',
-    jobFor({ ...january, countries: service.countries, topics: ['Elections'] }),
-  );
+  const scope = { ...january, countries: service.countries, topics: ['Elections'] };
+  await folder.write('jobs/job.yaml', jobFor(scope, { service: { max_attempts: 1 } }));
   const said: string[] = [];
   for (const args of [
     ['lookups', '--verbose'],

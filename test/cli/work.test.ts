@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { manifestName } from '../../src/export/manifest.ts';
 import { scrape } from '../observe/a-telemetry.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
+import { says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor } from './jobs.ts';
 import { aSetting, atWork, isLoaded } from './working.ts';
@@ -89,8 +90,8 @@ it('does not start with a bad job file, or with a named one that has no schedule
   await folder.write('jobs/plain.yaml', jobFor(january));
 
   const bad = await gmsiHere(['work'], cli);
-  expect(bad).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('schedule.sync') });
+  expect(bad).toMatchObject(says(2, 'schedule.sync'));
   const plain = await gmsiHere(['work', 'plain'], cli);
-  expect(plain).toMatchObject({ code: 2, stderr: expect.stringMatching(/has no schedule[\s\S]*--enqueue/) });
+  expect(plain).toMatchObject(says(2, /has no schedule[\s\S]*--enqueue/));
   expect(sandbox.stats().requests).toBe(0);
 });

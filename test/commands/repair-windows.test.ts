@@ -6,6 +6,7 @@ import { Secret } from '../../src/secret.ts';
 import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { answerOf } from '../../src/web/endpoint.ts';
 import { allEndpoints } from '../../src/web/endpoints.ts';
+import { says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { aLogin } from '../support/a-login.ts';
@@ -126,13 +127,10 @@ it('keeps what a job of another folder or another version wants, and all if a jo
   for (const broken of ['feed: none\n', 'countries: [XX]\ntopics: [Elections]\nstart_date: 2025-01-01\n']) {
     await folder.write('jobs/broken.yaml', broken);
     const refused = await run('repair', '--windows');
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('jobs/broken.yaml:1') });
+    expect(refused).toMatchObject(says(2, 'jobs/broken.yaml:1'));
     expect((await failuresOnPage()).every(([, isWanted]) => isWanted)).toBe(true);
   }
   await rm(join(folder.path, 'jobs'), { recursive: true });
-  expect(await run('repair', '--windows')).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('there is no job file in jobs/ here'),
-  });
+  expect(await run('repair', '--windows')).toMatchObject(says(2, 'there is no job file in jobs/ here'));
   expect(await windows()).toHaveLength(4);
 });

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { accessTo } from '../cli/gmsi.ts';
+import { accessTo, says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aPlace } from '../cli/place.ts';
@@ -30,10 +30,9 @@ it('a key that is refused while gmsi work runs is reported to every webhook once
   const refusal = { kind: 'refuse', status: 403, detail: 'this key was revoked', times: 1_000 } as const;
   sandbox.script([{ ...refusal, match: () => sandbox.stats().pages >= 3 }]);
 
-  expect(await gmsiHere(['work'], setting)).toMatchObject({
-    code: 2,
-    stderr: expect.stringContaining('The service refused the API key with 403'),
-  });
+  expect(await gmsiHere(['work'], setting)).toMatchObject(
+    says(2, 'The service refused the API key with 403'),
+  );
   expect(said(usual)).toEqual(['key refused: one raised']);
   expect(said(own)).toEqual(['key refused: two raised']);
   expect(own.taken[0]).toMatchObject({
