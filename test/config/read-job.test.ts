@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readJob } from '../../src/config/read-job.ts';
@@ -118,15 +118,5 @@ describe('a job file is found', () => {
   test('and one that is not UTF-8 is refused, instead of read with U+FFFD in its names', async () => {
     await writeFile(join(cwd, 'jobs/latin1.yaml'), Buffer.from('topics: [Café]', 'latin1'));
     expect(await refusal('latin1')).toMatchObject({ message: 'jobs/latin1.yaml is not UTF-8 text.' });
-  });
-});
-
-describe('the job files that come with the project', async () => {
-  const cwd = resolve(import.meta.dirname, '../..');
-  test('demo is 6 countries, 4 topics and 3 years that are over', async () => {
-    const { selections, startDate, endDate } = await readJob('demo', today, cwd);
-    expect(selections.country).toHaveLength(6);
-    expect(selections.topic).toHaveLength(4);
-    expect([startDate.toString(), endDate.toString()]).toEqual(['2023-01-01', '2025-12-31']);
   });
 });
