@@ -17,7 +17,7 @@ import { anEmptyDatabase, aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, requestsBooked, untilOneWaits } from '../support/warehouse-state.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
-import { type Running, startGmsi } from './gmsi.ts';
+import { type Running, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
 const cwd = '/';
@@ -164,7 +164,6 @@ async function aPair() {
 type Pair = Awaited<ReturnType<typeof aPair>>;
 
 const done = { code: 0 };
-const ended = (what: RegExp, code = 2) => ({ code, stderr: expect.stringMatching(what) });
 
 describe('moving a warehouse', () => {
   loading('brings every row, and leaves it in the old one', async ({ warehouse, db, sandbox }) => {
@@ -235,7 +234,7 @@ describe('moving a warehouse', () => {
     expect(await move(pair.target, third.url)).toMatchObject(done);
     expect(await everything(third.db)).toEqual(await everything(pair.db));
     const named = await gmsiHere(['snapshot', 'paper'], { cwd, env: { DATABASE_URL: pair.warehouse.url } });
-    expect(named).toMatchObject(ended(/was moved to database .*\n {2}→ Set DATABASE_URL to that one\.\n$/));
+    expect(named).toMatchObject(says(2, /was moved to database .*\n {2}→ Set DATABASE_URL to that one\.\n$/));
   });
 
   it.skipIf(!hasPostgresql15)(
@@ -359,7 +358,7 @@ describe('a move that is cut off', () => {
     const repaired = await refusing(pair.db, 'insert');
     expect(await fromHere(pair.warehouse)).toMatchObject({ code: 1 });
     await repaired();
-    expect(await fromHere(other)).toMatchObject(ended(/not empty/));
+    expect(await fromHere(other)).toMatchObject(says(2, /not empty/));
     expect(await countRows(pair.target.db, 'headlines')).toBe(1);
     expect(await fromHere(pair.warehouse)).toMatchObject(done);
   });
@@ -368,11 +367,11 @@ describe('a move that is cut off', () => {
     await using pair = await aPair();
     await using another = await aWarehouse();
     const repaired = await refusing(pair.target.db, 'delete');
-    expect(await pair.move()).toMatchObject(ended(/Everything was moved, .*\n {2}→ Run it again/, 1));
+    expect(await pair.move()).toMatchObject(says(1, /Everything was moved, .*\n {2}→ Run it again/));
     await expect(booked(pair.db)).rejects.toThrow(/was moved to/);
     await expect(booked(pair.target.db)).rejects.toThrow(/being filled/);
     expect(await pair.move(another.url)).toMatchObject(
-      ended(/^gmsi: This warehouse was moved to database .* UTC\.\n {2}→ Set DATABASE_URL to that one/m),
+      says(2, /^gmsi: This warehouse was moved to database .* UTC\.\n {2}→ Set DATABASE_URL to that one/m),
     );
     await repaired();
     expect(await pair.move()).toMatchObject(done);
@@ -385,7 +384,7 @@ describe('a move that is cut off', () => {
       await sql`select pg_terminate_backend(pid) ${inTransaction}`.execute(pair.target.db);
       return { ended: running.ended };
     });
-    expect(await running.ended).toMatchObject(ended(/ended early.*\n.*Nothing was moved/, 1));
+    expect(await running.ended).toMatchObject(says(1, /ended early.*\n.*Nothing was moved/));
     expect(await countRows(pair.target.db, 'headlines')).toBe(0);
   });
 
@@ -429,10 +428,10 @@ describe('a move is refused', () => {
       /gmsi\.headlines differs in the new warehouse: 1 rows \(\d+\) instead of 1 \(\d+\)/,
       1,
     ],
-  ] as const)('if %s', async (_, what, pattern, by, says, code) => {
+  ] as const)('if %s', async (_, side, pattern, by, what, code) => {
     await using pair = await aPair();
-    await using spoilt = await aRewritingRelay(pair.target.url, what, pattern, by);
-    expect(await pair.move(spoilt.url)).toMatchObject(ended(says, code));
+    await using spoilt = await aRewritingRelay(pair.target.url, side, pattern, by);
+    expect(await pair.move(spoilt.url)).toMatchObject(says(code, what));
     expect(await countRows(pair.target.db, 'headlines')).toBe(0);
   });
 
@@ -441,11 +440,14 @@ describe('a move is refused', () => {
     await upsert(pair.target.db, [aRow({ directional_score: 0.1 })]);
     const before = await everything(pair.target.db);
     expect(await pair.move()).toMatchObject(
-      ended(/is not empty: there are rows in gmsi\.headlines, gmsi\.daily_sums, gmsi\.hourly_sums\.\n {2}→ /),
+      says(
+        2,
+        /is not empty: there are rows in gmsi\.headlines, gmsi\.daily_sums, gmsi\.hourly_sums\.\n {2}→ /,
+      ),
     );
     expect(await everything(pair.target.db)).toEqual(before);
     const same = pair.warehouse.url.replace('127.0.0.1', 'localhost');
-    expect(await pair.move(same)).toMatchObject(ended(/--to is the address of the warehouse in use/));
+    expect(await pair.move(same)).toMatchObject(says(2, /--to is the address of the warehouse in use/));
   });
 
   it('if the user may not create a schema there, without a word of the password', async () => {
@@ -453,15 +455,15 @@ describe('a move is refused', () => {
     await using database = await anEmptyDatabase();
     await using login = await aLogin(database);
     expect(await pair.move(login.url)).toMatchObject(
-      ended(/may not create a schema[\s\S]*grant create on database/),
+      says(2, /may not create a schema[\s\S]*grant create on database/),
     );
     const wrong = Object.assign(new URL(login.url), { password: 'zzsecretzz' }).href;
-    for (const [to, says] of [
+    for (const [to, what] of [
       [wrong, /refuses the user/],
       ['mysql://u:zzsecretzz@host/db', /^/],
     ] as const) {
       const refused = await pair.move(to, '--verbose');
-      expect(refused).toMatchObject(ended(says));
+      expect(refused).toMatchObject(says(2, what));
       expect(refused.stdout + refused.stderr).not.toContain('zzsecretzz');
     }
   });
@@ -473,19 +475,21 @@ describe('a move is refused', () => {
       target.db,
     );
     for (const refused of [await pair.move(), await move(target, warehouse.url)])
-      expect(refused).toMatchObject(ended(/9999_of_the_future/));
+      expect(refused).toMatchObject(says(2, /9999_of_the_future/));
     await using empty = await anEmptyDatabase();
     await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
       pair.db,
     );
-    expect(await pair.move(empty.url)).toMatchObject(ended(/older than this program[\s\S]*Run gmsi migrate/));
-    expect(await move(empty, warehouse.url)).toMatchObject(ended(/Nothing is loaded into/));
+    expect(await pair.move(empty.url)).toMatchObject(
+      says(2, /older than this program[\s\S]*Run gmsi migrate/),
+    );
+    expect(await move(empty, warehouse.url)).toMatchObject(says(2, /Nothing is loaded into/));
   });
 
   it('while a process loads', async () => {
     await using pair = await aPair();
     const process = await aProcess(pair.db);
-    expect(await pair.move()).toMatchObject(ended(/gmsi test \(test\)/));
+    expect(await pair.move()).toMatchObject(says(2, /gmsi test \(test\)/));
     await booked(pair.db);
     await process[Symbol.asyncDispose]();
     expect(await pair.move()).toMatchObject(done);
@@ -495,7 +499,7 @@ describe('a move is refused', () => {
     await using pair = await aPair();
     await sql`alter table gmsi.headlines add column note text`.execute(pair.db);
     await sql`create view gmsi.mine as select note from gmsi.headlines`.execute(pair.db);
-    expect(await pair.move()).toMatchObject(ended(/added to the schema: column headlines\.note text\.\n/));
+    expect(await pair.move()).toMatchObject(says(2, /added to the schema: column headlines\.note text\.\n/));
     await sql`alter table gmsi.headlines add column note text`.execute(pair.target.db);
     await sql`update gmsi.headlines set note = 'kept'`.execute(pair.db);
     expect(await pair.move()).toMatchObject({ code: 0, stderr: expect.stringContaining('view mine') });
