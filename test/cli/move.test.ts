@@ -5,6 +5,7 @@ import { notMoved } from '../../src/warehouse/move.ts';
 import { nameMoment } from '../../src/warehouse/tables/moments.ts';
 import { beatProcess } from '../../src/warehouse/tables/processes.ts';
 import { takeRequest } from '../../src/warehouse/tables/requests.ts';
+import { aGate } from '../support/a-gate.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aLoad, aProcess, silence } from '../support/a-process.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
@@ -273,10 +274,7 @@ const inTransaction = sql`from pg_stat_activity
 
 /** Does something when a move has copied headlines, and waits for a table that this test has locked. */
 async function midway<T>({ warehouse, target }: Pair, then: (moving: Running) => Promise<T>): Promise<T> {
-  let isLocked = () => {};
-  const locked = new Promise<void>((resolve) => {
-    isLocked = resolve;
-  });
+  const { held: locked, letGo: isLocked } = aGate();
   // Before it copies, it makes partitions; before that, it looks at the size of tables, for which it would wait, too.
   await sql`select gmsi.ensure_month_partition('ticker_headlines', '2024-02-01')`.execute(warehouse.db);
   const partitions = target.db.transaction().execute(async (trx) => {

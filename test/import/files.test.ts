@@ -11,9 +11,9 @@ import { openDuckDB } from '../../src/duckdb.ts';
 import type { ImportResult } from '../../src/import/import-files.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { indexOverTime } from '../../src/warehouse/questions/indices.ts';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { breakAt } from '../load/break-at.ts';
 import { aLog } from '../support/a-log.ts';
+import { listed } from '../support/a-process.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
 import { aZip, clock, it, manyRecords, rowsIn, runImport, statedOfMany } from './importing.ts';
@@ -378,8 +378,7 @@ describe('an import that ends early', () => {
   it.for(['first', 'second'])(
     'drops a batch of a file that was taken by the %s try to commit',
     async (which, { db, folder }) => {
-      const another = { command: 'import', run_by: 'another', version: 'test', concurrency: null };
-      await registerProcess(db, { process_id: 'another', ...another });
+      await listed(db, 'another', 'import');
       await sqlIn(db)`
         create function gmsi.take_over() returns trigger language plpgsql as $$
         begin update gmsi.imported_files set process_id = 'another'; return null; end $$;

@@ -7,6 +7,7 @@ import { createLog } from '../../src/terminal/log.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { SchemaGone, WarehouseFull } from '../../src/warehouse/errors.ts';
 import { retried } from '../../src/warehouse/retries.ts';
+import { aGate } from '../support/a-gate.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aProcess } from '../support/a-process.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
@@ -224,10 +225,7 @@ it('windows that both bring the day between them, at the same time, do not distu
     create trigger linger after insert on gmsi.headlines execute function gmsi.linger()`;
   const days = { ...scope, countries: ['US'], to: '2026-09-20' };
   let arrived = 0;
-  let letGo = () => {};
-  const both = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const { held: both, letGo } = aGate();
   const { log, lines } = aLog();
   const db = connect({ kind: 'url', url: new Secret(warehouse.url) }, 4);
   const before = await rollbacks(warehouse.db);

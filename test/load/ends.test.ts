@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { exitCodeOfOutcome } from '../../src/exit.ts';
 import { type LoadEnd, moreSevere } from '../../src/load/ends.ts';
 import { KeyRefused } from '../../src/service/errors.ts';
+import { aGate } from '../support/a-gate.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
@@ -43,10 +44,7 @@ describe('a run in which windows fail', () => {
     // One request is under way, and held, until so many others have failed that the run is hopeless.
     let failed = 0;
     let first = true;
-    let hopeless = () => {};
-    const whenHopeless = new Promise<void>((resolve) => {
-      hopeless = resolve;
-    });
+    const { held: whenHopeless, letGo: hopeless } = aGate();
     sandbox.script([{ kind: 'server-error', times: 1e6, match: ({ path }) => path.includes('/feed/') }]);
     const result = await runBackfill({
       job,

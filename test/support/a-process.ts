@@ -20,10 +20,14 @@ export function aProcess(
   return keepProcess(db.patient({}), about, { leaseSeconds, log });
 }
 
+/** Lists a process as its first heartbeat does. */
+export const listed = (db: Warehouse, process_id: string, command = 'work') =>
+  registerProcess(db, { process_id, ...about, command });
+
 /** Registers a load of a process that sends one heartbeat. @returns the id of the load */
 export async function aLoad(db: Warehouse, run_by = 'test'): Promise<number> {
   const processId = randomUUID();
-  await registerProcess(db, { ...about, process_id: processId });
+  await listed(db, processId, about.command);
   const load = { command: 'backfill', job: 'job', feed: 'gmsi-headlines' };
   return (await startLoad(db, { processId, runBy: run_by }, load)).loadId;
 }

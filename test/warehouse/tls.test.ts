@@ -1,4 +1,4 @@
-import { chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, readFile, stat, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,7 @@ beforeAll(async () => {
   ] as const) {
     await copyFile(from, join(data, name));
     await chown(join(data, name), uid, gid);
+    await chmod(join(data, name), 0o600);
   }
   await admin.query('alter system set ssl = on');
   // One user may come encrypted only.

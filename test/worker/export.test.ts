@@ -7,13 +7,13 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { jobFromDefinition } from '../../src/config/read-job.ts';
 import { manifestName } from '../../src/export/manifest.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { dueExports, markExportDue, takeExports } from '../../src/warehouse/tables/schedules.ts';
 import { claimPlace } from '../../src/warehouse/turns.ts';
 import { createExporter, exportJob } from '../../src/worker/export.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { askDuckDB, difference, none, rowsIn, rowsOfTable } from '../export/exporting.ts';
+import { listed } from '../support/a-process.ts';
 import { aStorage, bucket, download, type Storage } from '../support/a-storage.ts';
 import { aWorker, aWorkerContext, loadsEnded, registered, withJobFiles } from '../support/a-worker.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
@@ -33,19 +33,13 @@ let folder: Folder;
 
 beforeAll(async () => {
   storage = await aStorage();
-  await isListed('a test');
+  await listed(warehouse.db, 'a test');
   folder = await aFolder();
 });
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();
   await storage[Symbol.asyncDispose]();
 });
-
-/** Lists a worker, as its first heartbeat does. */
-function isListed(process_id: string) {
-  const about = { command: 'work', run_by: 'test', version: 'test', concurrency: 1 };
-  return registerProcess(warehouse.db, { process_id, ...about });
-}
 
 /** Of a worker that has the files of these jobs. */
 function settingNow(definitions: Readonly<Record<string, object>> = {}) {
@@ -162,7 +156,7 @@ it('of a worker that stops stays due, and a failed one is made again a minute la
   await makeExports();
   expect(await dueExports(db, now)).toHaveLength(1);
   now = new Date('2026-11-20T08:01:00Z');
-  await isListed('another');
+  await listed(db, 'another');
   expect(await takeExports(db, 'stopped', { processId: 'another', leaseSeconds: 30 })).toBe(true);
   await makeExports();
   expect(existsSync(out), 'another living worker makes it').toBe(false);

@@ -1,8 +1,8 @@
 import { describe, expect, vi } from 'vitest';
 import type { Sandbox } from '#sandbox';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
+import { listed } from '../support/a-process.ts';
 import { aRound, aWorker, loadsEnded, pausedJob, registered } from '../support/a-worker.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
@@ -105,13 +105,7 @@ it('pauses for failures for an hour at most', async ({ db }) => {
   await registered(db, 'hopeless', jobFor(scope, { schedule }), lastNight);
   const now = new Date('2026-11-20T08:00:00Z');
   const of = { job: 'hopeless', command: 'backfill' } as const;
-  const identity = {
-    command: 'work',
-    run_by: 'test',
-    version: 'test',
-    concurrency: 1,
-  };
-  await registerProcess(db, { process_id: 'w', ...identity });
+  await listed(db, 'w');
   const minutes = [];
   for (let pause = 0; pause < 8; pause++) {
     await markDue(db, of, now);

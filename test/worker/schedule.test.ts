@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { dueSince } from '../../src/worker/mark-due.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
+import { aGate } from '../support/a-gate.ts';
 import { aLog } from '../support/a-log.ts';
+import { listed } from '../support/a-process.ts';
 import {
   aRound,
   aWorker,
@@ -16,50 +17,33 @@ import {
   registered,
   type WorkerInTest,
 } from '../support/a-worker.ts';
+import { cases } from '../support/cases.ts';
 import { it, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
-const at = (time: string) => new Date(time);
-
 function due(cron: string | null, timezone: string, firedAt: string, now: string): string | undefined {
-  return dueSince({ cron, timezone, fired_at: at(firedAt) }, at(now))?.toISOString();
+  return dueSince({ cron, timezone, fired_at: new Date(firedAt) }, new Date(now))?.toISOString();
 }
 
 describe('a schedule', () => {
-  it('is due at its next time, and not before', () => {
-    expect(due('15 * * * *', 'UTC', '2026-11-20T11:15:00Z', '2026-11-20T12:14:59Z')).toBeUndefined();
-    expect(due('15 * * * *', 'UTC', '2026-11-20T11:15:00Z', '2026-11-20T12:15:00Z')).toBe(
-      '2026-11-20T12:15:00.000Z',
-    );
+  it.each(cases`
+    not before its next time | 15 * * * * | UTC | 2026-11-20T11:15:00Z | 2026-11-20T12:14:59Z | -
+    at its next time | 15 * * * * | UTC | 2026-11-20T11:15:00Z | 2026-11-20T12:15:00Z | 2026-11-20T12:15:00.000Z
+    not before it in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00:00Z | 2026-11-20T03:59:59Z | -
+    in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00:00Z | 2026-11-20T04:00:00Z | 2026-11-20T04:00:00.000Z
+    since the first time that was missed | 0 1 * * * | UTC | 2026-11-01T01:00:00Z | 2026-11-20T12:00:00Z | 2026-11-02T01:00:00.000Z
+    never on a day that there is not | 0 2 30 2 * | UTC | 2020-01-01T00:00:00Z | 2026-11-20T12:00:00Z | -
+    at the end of a gap of the clocks | 30 2 * * * | Europe/Oslo | 2027-03-27T01:30:00Z | 2028-01-01T00:00:00Z | 2027-03-28T01:00:00.000Z
+    after a gap at its usual time | 30 2 * * * | Europe/Oslo | 2027-03-28T01:00:00Z | 2028-01-01T00:00:00Z | 2027-03-29T00:30:00.000Z
+    the first time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-24T00:30:00Z | 2028-01-01T00:00:00Z | 2026-10-25T00:30:00.000Z
+    once at a time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-25T00:30:00Z | 2028-01-01T00:00:00Z | 2026-10-26T01:30:00.000Z
+  `)('is due %s', (_, cron, timezone, firedAt, now, expected) => {
+    expect(due(cron!, timezone!, firedAt!, now!) ?? '-').toBe(expected);
   });
 
-  it('is due in its own time zone', () => {
-    expect(due('30 9 * * *', 'Asia/Kolkata', '2026-11-19T12:00:00Z', '2026-11-20T03:59:59Z')).toBeUndefined();
-    expect(due('30 9 * * *', 'Asia/Kolkata', '2026-11-19T12:00:00Z', '2026-11-20T04:00:00Z')).toBe(
-      '2026-11-20T04:00:00.000Z',
-    );
-  });
-
-  it('that was missed often is due since the first time', () => {
-    expect(due('0 1 * * *', 'UTC', '2026-11-01T01:00:00Z', '2026-11-20T12:00:00Z')).toBe(
-      '2026-11-02T01:00:00.000Z',
-    );
-  });
-
-  it('is never due without a cron expression, or by one that names no day', () => {
+  it('is never due without a cron expression', () => {
     expect(due(null, 'UTC', '2020-01-01T00:00:00Z', '2026-11-20T12:00:00Z')).toBeUndefined();
-    expect(due('0 2 30 2 *', 'UTC', '2020-01-01T00:00:00Z', '2026-11-20T12:00:00Z')).toBeUndefined();
-  });
-
-  it.each([
-    // Clocks go from 02:00 to 03:00 on 28 March 2027, and from 03:00 back to 02:00 on 25 October 2026.
-    ['that clocks leave out, at the end of the gap', '2027-03-27T01:30:00Z', '2027-03-28T01:00:00.000Z'],
-    ['after a gap, at its usual time', '2027-03-28T01:00:00Z', '2027-03-29T00:30:00.000Z'],
-    ['that clocks show twice, the first time', '2026-10-24T00:30:00Z', '2026-10-25T00:30:00.000Z'],
-    ['that clocks show twice, once', '2026-10-25T00:30:00Z', '2026-10-26T01:30:00.000Z'],
-  ])('is due at a time %s', (_, firedAt, expected) => {
-    expect(due('30 2 * * *', 'Europe/Oslo', firedAt, '2028-01-01T00:00:00Z')).toBe(expected);
   });
 
   it('that is hourly is due every hour that passes, whatever clocks show', () => {
@@ -85,13 +69,7 @@ it('gives each due job to one worker, however many workers take jobs at once', a
   const taken: string[] = [];
   const takeUntilNoneIsLeft = async () => {
     const processId = randomUUID();
-    const identity = {
-      command: 'work',
-      run_by: 'test',
-      version: 'test',
-      concurrency: 1,
-    };
-    await registerProcess(db, { process_id: processId, ...identity });
+    await listed(db, processId);
     for (let has = 0; ; has++) {
       const due = await takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1, now });
       if (due.length > has) continue;
@@ -139,10 +117,7 @@ describe('schedules', () => {
     let now = new Date('2026-11-20T08:00:00Z');
     const { log, lines } = aLog();
     await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '0 * * * *' } }), lastNight);
-    let letGo = () => {};
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
+    const { held, letGo } = aGate();
     await using _worker = aWorker({
       warehouse,
       sandbox,

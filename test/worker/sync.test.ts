@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { dueExports, takeJob } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor } from '../cli/jobs.ts';
+import { aGate } from '../support/a-gate.ts';
+import { listed } from '../support/a-process.ts';
 import {
   aRound,
   aWorker,
@@ -47,10 +48,7 @@ it('drains and reads each answer once, though there are two workers', async ({ w
 
 it('is left to the workers by gmsi sync while they are at it', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'test', hourly, beforeNoon);
-  let letGo = () => {};
-  const held = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const { held, letGo } = aGate();
   await using _worker = aWorker({ warehouse, sandbox, aroundPage: (ask) => held.then(ask) });
   await loadsBegun(db);
   const { requests } = sandbox.stats();
@@ -82,8 +80,7 @@ it('is left to gmsi sync while that runs, and then done', async ({ warehouse, db
 it('of a lost gmsi sync is continued after the lease', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'test', hourly, beforeNoon);
   const lost = { processId: 'lost', leaseSeconds: 10 };
-  const about = { command: 'sync', run_by: 'far', version: 'test', concurrency: null };
-  await registerProcess(db, { process_id: 'lost', ...about });
+  await listed(db, 'lost', 'sync');
   expect(await takeJob(db, { job: 'test', command: 'sync' }, lost)).toBe(true);
   await using _worker = aWorker({ warehouse, sandbox });
   await aRound(db);

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { registerProcess } from '../../src/warehouse/tables/processes.ts';
 import { endDue, markDue, takeDueJobs } from '../../src/warehouse/tables/schedules.ts';
 import { jobFor, quarter } from '../cli/jobs.ts';
 import { aLog } from '../support/a-log.ts';
+import { listed } from '../support/a-process.ts';
 import { aRound, aWorker, dueIn, loadsEnded, registered } from '../support/a-worker.ts';
 import { serving } from '../support/serving.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
@@ -91,12 +91,6 @@ async function paused(db: Warehouse, at: Date): Promise<void> {
 
 /** What a worker takes that has just registered. */
 async function taken(db: Warehouse, processId: string) {
-  const identity = {
-    command: 'work',
-    run_by: 'test',
-    version: 'test',
-    concurrency: 1,
-  };
-  await registerProcess(db, { process_id: processId, ...identity });
+  await listed(db, processId);
   return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1, now: new Date() });
 }
