@@ -4,11 +4,9 @@ import { tooManyRejected } from '../../src/load/rejected.ts';
 import { rememberFields } from '../../src/warehouse/tables/learned.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
-import { servedBy } from '../support/truth.ts';
 import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
@@ -185,22 +183,6 @@ it('field names that come or go are noted once, by one load', async ({ db, sandb
   ]);
   expect(await drain(['vanished-field'])).toEqual([]);
   expect(await drain(undefined)).toEqual([]);
-});
-
-it('times in digits are YYYYMMDDHHMM, not milliseconds of 1976', async ({ db, sandbox }) => {
-  const inDigits = (record: Record<string, unknown>, at: number) =>
-    at % 3 > 0
-      ? record
-      : { ...record, publication_time: String(record.publication_time).replace(/\D/g, '').slice(0, 12) };
-  await using proxy = await aRewritingProxy(sandbox, (page) => ({ ...page, data: page.data.map(inDigits) }));
-  const result = await runBackfill({ job, db, sandbox: proxy });
-  expect(result).toMatchObject({ outcome: 'done', totals: { records_outside: 0, records_rejected: 0 } });
-  const rows = await sqlIn(db)<{ day: string }>`
-    select distinct (published_at at time zone 'UTC')::date::text as day from gmsi.headlines order by 1`;
-  expect(rows.map(({ day }) => day)).toEqual(
-    Array.from({ length: 10 }, (_, n) => `2026-09-${String(n + 1).padStart(2, '0')}`),
-  );
-  expect(await countRows(db, 'headlines')).toBe(servedBy(sandbox, scope).length);
 });
 
 const asDrifted: Partial<Record<DriftKind, object>> = {

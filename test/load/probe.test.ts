@@ -83,19 +83,6 @@ describe('a probe of a service', () => {
 });
 
 describe('a probe that meets trouble', () => {
-  it('sends no more than 12 requests, tries that failed included', async ({ warehouse }) => {
-    const random = { 'server-error': 0.25, reset: 0.1, html: 0.1 };
-    for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
-      const { report, found } = await probed({ faults: { random, seed } }, warehouse).catch((error) => {
-        // The lookups are needed, and a list that fails twice ends the probe.
-        expect(error.message).toContain('given up after 2 tries');
-        return { report: undefined, found: undefined };
-      });
-      expect(report?.requests ?? 0).toBeLessThanOrEqual(12);
-      expect(['inclusive', null]).toContain(found?.end_date ?? null);
-    }
-  });
-
   it('keeps what it has learned once it has sent 12 requests', async ({ warehouse }) => {
     let asked = 0;
     const script = [{ kind: 'server-error', times: 100, match: () => ++asked % 2 === 1 }] as const;

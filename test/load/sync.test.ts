@@ -109,24 +109,7 @@ describe('a sync', () => {
 describe('days of syncs', () => {
   const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-10-01', to: '2026-11-30' };
   const job = aJobFor(one, { end_date: 'today' });
-  const servedSeries = [
-    'US',
-    'GB',
-    'DE',
-    'FR',
-    'IT',
-    'ES',
-    'JP',
-    'CN',
-    'IN',
-    'BR',
-    'CA',
-    'AU',
-    'MX',
-    'KR',
-    'SE',
-    'NO',
-  ];
+  const servedSeries = 'US GB DE FR IT ES JP CN IN BR CA AU MX KR SE NO'.split(' ');
   const noonOf = (day: number) => new Date(Date.UTC(2026, 10, day, 12));
 
   describe('the first sync of a day', () => {

@@ -205,16 +205,6 @@ describe('schedules', () => {
     ]);
   });
 
-  it('runs a job that only another machine has the file of', async ({ warehouse, db, sandbox }) => {
-    const schedule = { backfill: '0 * * * *' };
-    await registered(db, 'far', jobFor({ ...scope, countries: ['US'] }, { schedule }), lastNight);
-    await registered(db, 'far', jobFor(scope, { schedule }), lastNight);
-    await using _worker = aWorker({ warehouse, sandbox });
-    expect(await loadsEnded(db)).toMatchObject([{ job: 'far', outcome: 'done' }]);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await heldBy(db, { ...scope, countries: ['US'] })).toEqual([]);
-  });
-
   it('loads what its job asks for by now, and leaves other windows', async ({ warehouse, db, sandbox }) => {
     const job = jobFor(scope, { step: 'P5D', schedule: { backfill: '15 * * * *' } });
     await registered(db, 'edited', job, lastNight);
