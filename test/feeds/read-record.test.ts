@@ -33,46 +33,78 @@ function read(fields: Record<string, unknown>, overrides?: FieldAliases): Record
   return { ...(row as Row), extra: row!.extra === null ? null : JSON.parse(row!.extra as string) };
 }
 
-describe('of the aliases of a column', () => {
-  test.each([
-    ['the better one', { name: 'a', title: 'b' }],
-    ['the better one, though it comes later', { title: 'b', name: 'a' }],
-  ])('%s fills it, and the other one stays in extra', (_which, fields) => {
-    expect(read(fields)).toMatchObject({ name: 'a', extra: { title: 'b' } });
-  });
+const own = { name: ['label', 'text.label'] };
+const nestedTitle = { text: { title: 'c' } };
+const others = { tags: ['a', { b: null }], region: null, flag: false, deep: { er: { still: 1 } } };
+const noNumbers = { rise: Number.POSITIVE_INFINITY, fall: 'NaN', move: { fall: Number.NaN } };
+const rest = { move: { unit: 'pp', parts: { rise: 1, of: 2 } } };
 
-  test('the best of three fills it in any order', () => {
-    const expected = { name: 'a', extra: { title: 'b', text: { title: 'c' } } };
-    expect(read({ text: { title: 'c' }, title: 'b', name: 'a' })).toMatchObject(expected);
-    expect(read({ title: 'b', name: 'a', text: { title: 'c' } })).toMatchObject(expected);
-  });
+test.each<[what: string, sent: Record<string, unknown>, row: object, FieldAliases?]>([
+  [
+    'the better alias; the other stays in extra',
+    { name: 'a', title: 'b' },
+    { name: 'a', extra: { title: 'b' } },
+  ],
+  [
+    'the better alias, though it comes later',
+    { title: 'b', name: 'a' },
+    { name: 'a', extra: { title: 'b' } },
+  ],
+  [
+    'the best of three, though it comes last',
+    { ...nestedTitle, title: 'b', name: 'a' },
+    { name: 'a', extra: { title: 'b', ...nestedTitle } },
+  ],
+  [
+    'the best of three in any order',
+    { title: 'b', name: 'a', ...nestedTitle },
+    { name: 'a', extra: { title: 'b', ...nestedTitle } },
+  ],
+  ['the next alias after one that is null', { name: null, title: 'b' }, { name: 'b', extra: null }],
+  ['the next alias after one that is empty', { name: '', title: 'b' }, { name: 'b', extra: null }],
+  [
+    'the next alias after one that cannot be read, which stays in extra',
+    { rise: 'n/a', move: { rise: 3 } },
+    { rise: 3, extra: { rise: 'n/a' } },
+  ],
+  ["a user's alias first", { name: 'a', label: 'b' }, { name: 'b', extra: { name: 'a' } }, own],
+  ["a user's nested alias", { name: 'a', text: { label: 'c' } }, { name: 'c', extra: { name: 'a' } }, own],
+  ['the default after the aliases of a user', { name: 'a' }, { name: 'a' }, own],
+  [
+    "a user's alias that another column has",
+    { title: 'x' },
+    { name: null, source: 'x' },
+    { source: ['title'] },
+  ],
+  ['every field without a column whole into extra', others, { extra: others }],
+  [
+    'what is left of an object into extra',
+    { move: { rise: 3, ...rest.move }, text: { title: 't' } },
+    { rise: 3, name: 't', extra: rest },
+  ],
+  ['no object in the place of a value', { name: { en: 'a' }, source: ['x'] }, { name: null, source: null }],
+  [
+    'a value in the place of an object into extra',
+    { source: { id: 1 }, dates: 'soon' },
+    { extra: { source: { id: 1 }, dates: 'soon' } },
+  ],
+  [
+    'what a numeric column cannot hold into extra, as a text',
+    noNumbers,
+    {
+      ...{ rise: null, fall: null, net: null },
+      extra: { rise: 'Infinity', fall: 'NaN', move: { fall: 'NaN' } },
+    },
+  ],
+  ['a difference unrounded', { rise: 0.3, fall: 0.1 }, { net: 0.3 - 0.1 }],
+  ['a difference as it is sent', { rise: 3, fall: 1, net: 0 }, { net: 0 }],
+  ['no difference without one of the two', { rise: 3 }, { net: null }],
+])('a record is read with %s', (_, sent, row, overrides) => {
+  expect(read(sent, overrides)).toEqual(expect.objectContaining(row));
+});
 
-  test.each([[null], ['']])('one that is %j leaves the column to the next', (empty) => {
-    expect(read({ name: empty, title: 'b' })).toMatchObject({ name: 'b', extra: null });
-  });
-
-  test('one that cannot be read leaves the column to the next and stays in extra', () => {
-    expect(read({ rise: 'n/a', move: { rise: 3 } })).toMatchObject({ rise: 3, extra: { rise: 'n/a' } });
-  });
-
-  test('those given by a user come first, and the defaults are still tried', () => {
-    const overrides = { name: ['label', 'text.label'] };
-    expect(read({ name: 'a', label: 'b' }, overrides)).toMatchObject({ name: 'b', extra: { name: 'a' } });
-    expect(read({ name: 'a', text: { label: 'c' } }, overrides)).toMatchObject({
-      name: 'c',
-      extra: { name: 'a' },
-    });
-    expect(read({ name: 'a' }, overrides)).toMatchObject({ name: 'a' });
-  });
-
-  test('one given by a user is taken from the column that has it by default', () => {
-    expect(read({ title: 'Reuters' }, { source: ['title'] })).toMatchObject({
-      name: null,
-      source: 'Reuters',
-    });
-  });
-
-  test('one for a column that there is not is refused, with the nearest column', () => {
+describe('an alias', () => {
+  test('for a column that there is not is refused, with the nearest column', () => {
     const attempt = () => createRecordReader(shape, { sauce: ['x'] });
     expect(attempt).toThrow('this feed has no column "sauce"');
     expect(attempt).toThrow(
@@ -82,7 +114,7 @@ describe('of the aliases of a column', () => {
     expect(() => createRecordReader(shape, { constructor: ['x'] })).toThrow('no column "constructor"');
   });
 
-  test('one given by a user to two columns is refused', () => {
+  test('that a user gives to two columns is refused', () => {
     expect(() => createRecordReader(shape, { name: ['x'], source: ['x'] })).toThrow(
       '"x" is given for both name and source',
     );
@@ -96,22 +128,17 @@ describe('a value that its column cannot take', () => {
     return { row, rejected, values: Object.fromEntries(reader.rejectedValues) };
   };
 
-  test.each([
-    ['1,234'],
-    ['n/a'],
-    [true],
-    [[3]],
-    [{ of: 3 }],
-    [Number.POSITIVE_INFINITY],
-    [Number.NaN],
-    ['nan'],
-  ])('%j is rejected, and the record is a row without it', (rise) => {
-    expect(reject({ rise, fall: 1 })).toMatchObject({
-      row: { rise: null, fall: 1 },
-      rejected: 'no readable rise',
-      values: { rise: 1 },
-    });
-  });
+  const unreadable = ['1,234', 'n/a', 'nan', true, [3], { of: 3 }, Number.POSITIVE_INFINITY, Number.NaN];
+  test.each(unreadable.map((value) => [value]))(
+    '%j is rejected, and the record is a row without it',
+    (rise) => {
+      expect(reject({ rise, fall: 1 })).toMatchObject({
+        row: { rise: null, fall: 1 },
+        rejected: 'no readable rise',
+        values: { rise: 1 },
+      });
+    },
+  );
 
   test('may be an object without the fields that are read from it', () => {
     expect(reject({ source: { a: 1, b: 2 } })).toMatchObject({
@@ -145,38 +172,6 @@ describe('a value that its column cannot take', () => {
 });
 
 describe('extra', () => {
-  test('takes every field without a column, nested ones whole', () => {
-    const fields = { tags: ['a', { b: null }], region: null, flag: false, deep: { er: { still: 1 } } };
-    expect(read(fields).extra).toEqual(fields);
-  });
-
-  test('takes what is left of an object that columns were read from', () => {
-    const fields = { move: { rise: 3, unit: 'pp', parts: { rise: 1, of: 2 } }, text: { title: 't' } };
-    expect(read(fields)).toMatchObject({
-      rise: 3,
-      name: 't',
-      extra: { move: { unit: 'pp', parts: { rise: 1, of: 2 } } },
-    });
-  });
-
-  test('takes an object in the place of a value, and a value in the place of an object', () => {
-    expect(read({ name: { en: 'a' }, dates: 'soon', source: ['x'] })).toMatchObject({
-      name: null,
-      source: null,
-    });
-    expect(read({ source: { id: 1 }, dates: 'soon' }).extra).toEqual({ source: { id: 1 }, dates: 'soon' });
-  });
-
-  test('takes what a numeric column cannot hold, as a text', () => {
-    const fields = { rise: Number.POSITIVE_INFINITY, fall: 'NaN', move: { fall: Number.NaN } };
-    expect(read(fields)).toMatchObject({
-      rise: null,
-      fall: null,
-      net: null,
-      extra: { rise: 'Infinity', fall: 'NaN', move: { fall: 'NaN' } },
-    });
-  });
-
   test('takes keys named after members of Object.prototype like any other', () => {
     const record = JSON.parse(
       '{"at":"2026-05-21","__proto__":{"polluted":1},"constructor":{"name":"c"},"toString":1}',
@@ -239,17 +234,6 @@ function leaves(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return value === null ? [] : [String(value)];
   return Array.isArray(value) ? [JSON.stringify(value)] : Object.values(value).flatMap(leaves);
 }
-
-describe('a difference', () => {
-  test('is that of the two columns, unrounded', () => {
-    expect(read({ rise: 0.3, fall: 0.1 }).net).toBe(0.3 - 0.1);
-  });
-
-  test('is not made if the record has the value, or lacks one of the two', () => {
-    expect(read({ rise: 3, fall: 1, net: 0 }).net).toBe(0);
-    expect(read({ rise: 3 }).net).toBeNull();
-  });
-});
 
 describe('the fields seen', () => {
   test('say of each top-level name whether a column is filled from it', () => {
