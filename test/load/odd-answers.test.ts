@@ -269,17 +269,20 @@ describe.each([402, 403])('a %i', (status) => {
     expect(service.asked.filter(({ country }) => country === 'GB')).toHaveLength(2);
   });
 
-  it('for all countries except one loads that one, however many are asked for first', async ({ db }) => {
-    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-    await using service = await aStandIn(
-      ({ country }, response) => country !== 'XA' && refuse(response),
-      letters.map((letter) => `X${letter}`),
-    );
-    const result = await runBackfill({ job: all, db, sandbox: service });
-    expect(result).toMatchObject({ outcome: 'incomplete', windows: { pending: 0, failed: 0 } });
-    expect(await series(db)).toBe(2);
-    expect(service.asked.filter(({ country }) => country !== 'XA')).toHaveLength(50);
-  });
+  it.runIf(status === 403)(
+    'for all countries except one loads that one, however many are first',
+    async ({ db }) => {
+      const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+      await using service = await aStandIn(
+        ({ country }, response) => country !== 'XA' && refuse(response),
+        letters.map((letter) => `X${letter}`),
+      );
+      const result = await runBackfill({ job: all, db, sandbox: service });
+      expect(result).toMatchObject({ outcome: 'incomplete', windows: { pending: 0, failed: 0 } });
+      expect(await series(db)).toBe(2);
+      expect(service.asked.filter(({ country }) => country !== 'XA')).toHaveLength(50);
+    },
+  );
 
   it.runIf(status === 403)('with Retry-After ends nothing', async ({ db }) => {
     const later = { 'retry-after': '1' };

@@ -56,7 +56,7 @@ it.concurrent('outlives a failover', async ({ warehouse, db, sandbox }) => {
     },
     { timeout: 40_000, interval: 20 },
   );
-  await takesNoWrites(warehouse, 4_000);
+  await takesNoWrites(warehouse, 2_000);
   expect(await loadsEnded(db)).toMatchObject([{ outcome: 'done' }]);
   await worker.stop();
   expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
