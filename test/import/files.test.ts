@@ -414,14 +414,12 @@ describe('an import that ends early', () => {
 
   /** Runs SQL once, in the transaction that brings a file to a record: as if the warehouse had gone back in time right after it. */
   async function afterRecord(db: Warehouse, record: number, statements: string): Promise<void> {
-    await sql
-      .raw(`
+    await sqlIn(db)`
         create sequence gmsi.gone_back;
         create function gmsi.go_back() returns trigger language plpgsql as $$
-        begin if nextval('gmsi.gone_back') = 1 then ${statements} end if; return null; end $$;
+        begin if nextval('gmsi.gone_back') = 1 then ${sql.raw(statements)} end if; return null; end $$;
         create trigger go_back after update of records on gmsi.imported_files for each row
-          when (new.records = ${record}) execute function gmsi.go_back()`)
-      .execute(db);
+          when (new.records = ${sql.lit(record)}) execute function gmsi.go_back()`;
   }
 
   it('reads on from where the file is if its last batches are lost', async ({ db, folder }) => {

@@ -98,18 +98,16 @@ describe('a service that does not answer windows older than its history limit', 
   });
 });
 
-describe('refusals that pass', () => {
-  it('are asked again by syncs, too', async ({ db, sandbox }) => {
-    const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
-    const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
-    refusing(sandbox, (series) => series === 'US Policy Outlook');
-    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
-    expect((await windowsOf(db)).some(({ state }) => state === 'refused')).toBe(true);
-    sandbox.script([]);
-    for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
-    const recent = { ...scope, from: '2026-11-13' };
-    expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
-  });
+it('refusals that pass are requested again by syncs, too', async ({ db, sandbox }) => {
+  const scope = { ...several, countries: ['US'], from: '2026-10-25', to: '2026-11-20' };
+  const job = aJobFor(scope, { end_date: 'today', step: 'P2D', lookback: 'P8D' });
+  refusing(sandbox, (series) => series === 'US Policy Outlook');
+  for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
+  expect((await windowsOf(db)).some(({ state }) => state === 'refused')).toBe(true);
+  sandbox.script([]);
+  for (let run = 0; run < 2; run++) await runSync({ job, db, sandbox });
+  const recent = { ...scope, from: '2026-11-13' };
+  expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
 });
 
 it('a hole in a series hides older days until it is requested again', async ({ db, sandbox }) => {

@@ -224,24 +224,22 @@ it('what was learned of one feed says nothing of another', async ({ db }) => {
   expect(endDate).toEqual({ reading: 'unknown', by: 'nobody', contradicted: null });
 });
 
-describe('the history limit that a probe has learned', () => {
-  it.for<
-    [
-      what: string,
-      answered: string,
-      refused: string | null,
-      job: Record<string, unknown>,
-      limit: string | undefined,
-    ]
-  >([
-    ['the day after the last that was refused', '2025-01-01', '2020-02-28', {}, '2020-02-29 probe'],
-    ['none if nothing was refused', '2016-11-22', null, {}, undefined],
-    ['none if an older day was answered than one refused', '2020-01-01', '2021-01-01', {}, undefined],
-    ['what the job says', '2025-01-01', '2024-12-31', { history_limit: '2010-01-01' }, '2010-01-01 job'],
-  ])('is %s', async ([_, answered, refused, job, limit], { db }) => {
-    const learned = { fact: 'history_limit', value: { answered, refused, asked_on: '2025-06-01' } };
-    await saveLearnedFacts(db, 'gmsi-headlines', [{ ...learned, evidence: 'a test' }]);
-    const { historyLimit } = (await withLearnedReading(db, aJobFor(one, job))).job;
-    expect(historyLimit && `${historyLimit.reach} ${historyLimit.by}`).toBe(limit);
-  });
+it.for<
+  [
+    what: string,
+    answered: string,
+    refused: string | null,
+    job: Record<string, unknown>,
+    limit: string | undefined,
+  ]
+>([
+  ['the day after the last that was refused', '2025-01-01', '2020-02-28', {}, '2020-02-29 probe'],
+  ['none if nothing was refused', '2016-11-22', null, {}, undefined],
+  ['none if an older day was answered than one refused', '2020-01-01', '2021-01-01', {}, undefined],
+  ['what the job says', '2025-01-01', '2024-12-31', { history_limit: '2010-01-01' }, '2010-01-01 job'],
+])('the history limit that a probe has learned is %s', async ([_, answered, refused, job, limit], { db }) => {
+  const learned = { fact: 'history_limit', value: { answered, refused, asked_on: '2025-06-01' } };
+  await saveLearnedFacts(db, 'gmsi-headlines', [{ ...learned, evidence: 'a test' }]);
+  const { historyLimit } = (await withLearnedReading(db, aJobFor(one, job))).job;
+  expect(historyLimit && `${historyLimit.reach} ${historyLimit.by}`).toBe(limit);
 });

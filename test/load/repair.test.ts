@@ -411,21 +411,19 @@ describe('a repair', () => {
   ] as const)('is not called done if the warehouse goes back in time and %s', async ([, lose], { db }) => {
     await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
     await runBackfill({ job, db, sandbox: drifting });
-    await sql
-      .raw(`
+    await sqlIn(db)`
           create table gmsi.backup as select * from gmsi.rejected_records;
           create sequence gmsi.gone_back;
           create function gmsi.go_back() returns trigger language plpgsql as $$
           begin
             if nextval('gmsi.gone_back') = 1 then
-              ${lose} delete from gmsi.headlines;
+              ${sql.raw(lose)} delete from gmsi.headlines;
               insert into gmsi.rejected_records select * from gmsi.backup on conflict do nothing;
             end if;
             return null;
           end $$;
           create trigger go_back after update of pages on gmsi.loads for each row
-            when (new.command = 'repair' and new.pages = 2) execute function gmsi.go_back()`)
-      .execute(db);
+            when (new.command = 'repair' and new.pages = 2) execute function gmsi.go_back()`;
     await expect(repairAll(db, timeAlias)).rejects.toThrow(/does not list this repair/);
     expect(await repairAll(db, timeAlias)).toMatchObject({ outcome: 'done' });
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));

@@ -49,19 +49,18 @@ describe('a page that has a record twice', () => {
   });
 });
 
-describe('a headline that the service revises', () => {
-  it('has its old version kept, known until the moment at which the new one was', async ({ db }) => {
-    let now = new Date(before);
-    const clock = () => now;
-    await using sandbox = await aSandbox({ clock, volume: 0.5, changes: { revised: 0.4 } });
-    await runBackfill({ job, db, sandbox, clock });
-    expect(await countRows(db, 'headline_revisions')).toBe(0);
-    await sqlIn(db)`create table public.old as select * from gmsi.headlines`;
+it('a revised headline has its old version kept, known until the new one was', async ({ db }) => {
+  let now = new Date(before);
+  const clock = () => now;
+  await using sandbox = await aSandbox({ clock, volume: 0.5, changes: { revised: 0.4 } });
+  await runBackfill({ job, db, sandbox, clock });
+  expect(await countRows(db, 'headline_revisions')).toBe(0);
+  await sqlIn(db)`create table public.old as select * from gmsi.headlines`;
 
-    now = new Date(after);
-    const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    const rows = await sqlIn(db)<Record<string, unknown>>`
+  now = new Date(after);
+  const second = await runBackfill({ job, db, sandbox, clock, plan: refresh });
+  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
+  const rows = await sqlIn(db)<Record<string, unknown>>`
       select case when h.headline = old.headline then 'rescored' else 'text changed' end as what,
              r.reason, h.load_id, count(*) as changed,
              bool_and((r.headline, r.directional_positive, r.load_id) = (old.headline, old.directional_positive, 1)) as is_old,
@@ -71,19 +70,18 @@ describe('a headline that the service revises', () => {
       from gmsi.headlines h join public.old using (headline_id) left join gmsi.headline_revisions r using (headline_id)
       where (h.headline, h.directional_positive) is distinct from (old.headline, old.directional_positive)
       group by 1, 2, 3 order by 1`;
-    const isSo = { is_old: true, follow_each_other: true, are_one: true, are_backfilled: true };
-    expect(rows).toMatchObject(
-      ['rescored', 'text changed'].map((what) => ({ what, reason: what, load_id: second.loadId, ...isSo })),
-    );
-    const changed = rows.reduce((all, row) => all + Number(row.changed), 0);
-    expect(changed).toBeGreaterThan(20);
-    expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: changed });
-    expect(await countRows(db, 'headline_revisions')).toBe(changed);
-    // What did not change was not touched.
-    const touched = await sqlIn(db)`
+  const isSo = { is_old: true, follow_each_other: true, are_one: true, are_backfilled: true };
+  expect(rows).toMatchObject(
+    ['rescored', 'text changed'].map((what) => ({ what, reason: what, load_id: second.loadId, ...isSo })),
+  );
+  const changed = rows.reduce((all, row) => all + Number(row.changed), 0);
+  expect(changed).toBeGreaterThan(20);
+  expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: changed });
+  expect(await countRows(db, 'headline_revisions')).toBe(changed);
+  // What did not change was not touched.
+  const touched = await sqlIn(db)`
       table gmsi.headlines except table public.old`;
-    expect(touched).toHaveLength(changed);
-  });
+  expect(touched).toHaveLength(changed);
 });
 
 describe('a mass rescoring', () => {

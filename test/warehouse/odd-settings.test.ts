@@ -66,11 +66,9 @@ test('an event trigger of somebody that fails is named, with what it needs', asy
 test('rows that a policy hides are an error, not missing', async ({ warehouse, db }) => {
   await upsert(db, [aRow(), aRow({ headline_id: idOf(2), country: 'GB' })]);
   await using loader = await aLogin(warehouse, 'gmsi_loader');
-  await sql
-    .raw(`
+  await sqlIn(db)`
     alter table gmsi.headlines enable row level security;
-    create policy american on gmsi.headlines for select to public using (country = 'US')`)
-    .execute(db);
+    create policy american on gmsi.headlines for select to public using (country = 'US')`;
   await using folder = await aFolder();
   const run = (url: string, ...args: string[]) =>
     gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: url } });
@@ -107,11 +105,9 @@ test.for(['LATIN1', 'SQL_ASCII'])(
   'a database in %s is refused at once',
   async (encoding, { warehouse, db }) => {
     const name = `${new URL(warehouse.url).pathname.slice(1)}_other`;
-    await sql
-      .raw(
-        `create database ${name} template template0 encoding ${encoding} lc_collate 'C' lc_ctype 'C' ${await localeProvider(db)}`,
-      )
-      .execute(db);
+    await sqlIn(
+      db,
+    )`create database ${sql.raw(name)} template template0 encoding ${sql.raw(encoding)} lc_collate 'C' lc_ctype 'C' ${sql.raw(await localeProvider(db))}`;
     const url = new URL(warehouse.url);
     url.pathname = `/${name}`;
     await using sandbox = await aSandbox();

@@ -34,9 +34,9 @@ afterAll(async () => {
 /** A login of its own, as a person has one: `set role` alone would still be the superuser's session. */
 async function someoneWith(role?: string): Promise<pg.Client> {
   const name = `someone_${randomUUID().replaceAll('-', '')}`;
-  await sql
-    .raw(`create role ${name} login password 'x' ${role ? `in role ${role}` : ''}`)
-    .execute(warehouse.db);
+  await sqlIn(
+    warehouse.db,
+  )`create role ${sql.raw(name)} login password 'x' ${sql.raw(role ? `in role ${role}` : '')}`;
   roles.push(name);
   const url = new URL(warehouse.url);
   Object.assign(url, { username: name, password: 'x' });
@@ -276,11 +276,9 @@ test('a loader makes one partition a month, whatever the day, and none of anothe
     `ticker_headlines_2030_04 FOR VALUES FROM ('2030-04-01 00:00:00+00') TO ('2030-05-01 00:00:00+00')`,
   ]);
   const name = `t${'x'.repeat(57)}`;
-  await sql
-    .raw(`create table gmsi.foreigner (at timestamptz) partition by range (at);
-                 alter table gmsi.foreigner owner to ${roles[1]};
-                 create table gmsi.${name} (at timestamptz) partition by range (at)`)
-    .execute(warehouse.db);
+  await sqlIn(warehouse.db)`create table gmsi.foreigner (at timestamptz) partition by range (at);
+                 alter table gmsi.foreigner owner to ${sql.raw(roles[1]!)};
+                 create table gmsi.${sql.raw(name)} (at timestamptz) partition by range (at)`;
   try {
     expect(await refusalOf(loader, `select gmsi.ensure_month_partition('foreigner', '2026-01-01')`)).toMatch(
       /is not a partitioned table/,
@@ -295,16 +293,14 @@ test('a loader makes one partition a month, whatever the day, and none of anothe
 
 test('granting again takes back what has been opened, and leaves what others have added to the schema alone', async () => {
   const other = roles[2]!;
-  await sql
-    .raw(`
+  await sqlIn(warehouse.db)`
     create function gmsi.opened() returns int language sql security definer return 1;
     grant insert, update, delete on gmsi.kysely_migration to gmsi_loader;
-    grant create on schema gmsi to ${other};
-    set role ${other};
+    grant create on schema gmsi to ${sql.raw(other)};
+    set role ${sql.raw(other)};
     create view gmsi.theirs as select 1 as one;
     create function gmsi.also_theirs() returns int language sql return 1;
-    reset role`)
-    .execute(warehouse.db);
+    reset role`;
   try {
     expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
       'true',
@@ -315,11 +311,9 @@ test('granting again takes back what has been opened, and leaves what others hav
     ]);
     expect(await refusalOf(loader, `delete from gmsi.kysely_migration`)).toMatch(/permission denied/);
   } finally {
-    await sql
-      .raw(
-        `drop function gmsi.opened(); drop view gmsi.theirs; drop function gmsi.also_theirs(); revoke create on schema gmsi from ${other}`,
-      )
-      .execute(warehouse.db);
+    await sqlIn(
+      warehouse.db,
+    )`drop function gmsi.opened(); drop view gmsi.theirs; drop function gmsi.also_theirs(); revoke create on schema gmsi from ${sql.raw(other)}`;
   }
 });
 

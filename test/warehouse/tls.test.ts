@@ -111,8 +111,7 @@ function named(parameters: string): Record<string, string> {
   return Object.fromEntries([...all].map(([name, value]) => [name, files[value] ?? value]));
 }
 
-describe('sslmode has the meaning that it has for psql:', () => {
-  test.for(cases`
+test.for(cases`
     require encrypts, whoever answers | sslmode=require
     require with the certificate looks at it, but not at the name | sslmode=require&sslrootcert=trusted
     verify-ca does the same | sslmode=verify-ca&sslrootcert=trusted
@@ -121,9 +120,8 @@ describe('sslmode has the meaning that it has for psql:', () => {
     a certificate alone is verify-full | sslrootcert=trusted | localhost
     disable does not encrypt | sslmode=disable
     nothing does not either |
-  `)('%s', async ([, parameters = '', host]) => {
-    expect(await refusalOf(named(parameters), host)).toBeUndefined();
-  });
+  `)('sslmode means what it means for psql: %s', async ([, parameters = '', host]) => {
+  expect(await refusalOf(named(parameters), host)).toBeUndefined();
 });
 
 describe('if encryption fails, the message says what to do:', () => {

@@ -25,68 +25,66 @@ const warehouse = await aWarehouseForAll();
 const sum = (rows: readonly { readonly contribution: number | null }[]) =>
   rows.reduce((sum, { contribution }) => sum + contribution!, 0);
 
-describe('of rows that are made up', () => {
-  itAlone('a story adds its share times its distance from the mean before', async ({ db }) => {
-    const row = (id: number, day: string, headline: string, score: number | null) =>
-      aRow({
-        headline_id: idOf(id),
-        published_at: `2026-09-${day}T12:00:00Z`,
-        headline,
-        directional_score: score,
-        semantic_score: score === null ? null : -score,
-      });
-    await upsert(db, [
-      // Before: 4 scores with a mean of -0.1.
-      row(1, '01', 'Rates rise', 0.4),
-      row(2, '05', 'Prices fall', -0.5),
-      row(3, '05', 'Prices fall!', -0.5),
-      row(4, '10', 'Nothing new', 0.2),
-      // Now: 5 scores with a mean of 0.2.
-      row(5, '11', 'RATES RISE', 0.6),
-      row(6, '20', 'Rates rise', 0.6),
-      row(7, '12', 'Strikes end', 0.7),
-      row(8, '13', 'Prices jump', -0.9),
-      row(9, '14', 'Nothing new', 0),
-      row(10, '14', 'Not scored', null),
-      // Of neither period.
-      row(11, '21', 'Rates rise', 1),
-    ]);
-    const { rows } = await storiesOfMove(asked).query.execute(db);
-    expect(
-      rows.map(({ headline, headlines, headlines_before }) => [headline, headlines, headlines_before]),
-    ).toEqual([
-      ['Prices fall', 0, 2],
-      ['Strikes end', 1, 0],
-      ['Rates rise', 2, 1],
-      ['Nothing new', 1, 1],
-      ['Prices jump', 1, 0],
-    ]);
-    // From -0.1, now by fifths less then by quarters.
-    const parts = [0.8 / 4, 0.8 / 5, (2 * 0.7) / 5 - 0.5 / 4, 0.1 / 5 - 0.3 / 4, -0.8 / 5];
-    for (const [index, part] of parts.entries()) expect(rows[index]!.contribution).toBeCloseTo(part, 12);
-    expect(sum(rows)).toBeCloseTo(0.2 - -0.1, 12);
-    const [all, one, ...others] = (await sentimentChanges({ ...asked, of: 'series' }).query.execute(db)).rows;
-    expect(others).toEqual([]);
-    expect(all).toMatchObject({
-      country: null,
-      topic: null,
-      headlines: 5,
-      headlines_before: 4,
-      z: expect.any(Number),
+itAlone('a story adds its share times its distance from the mean before', async ({ db }) => {
+  const row = (id: number, day: string, headline: string, score: number | null) =>
+    aRow({
+      headline_id: idOf(id),
+      published_at: `2026-09-${day}T12:00:00Z`,
+      headline,
+      directional_score: score,
+      semantic_score: score === null ? null : -score,
     });
-    expect(all!.change).toBeCloseTo(0.3, 12);
-    expect(one).toMatchObject({ country: 'US', topic: 'Inflation-Food', state: 'partial' });
-    expect(one!.contribution).toBeCloseTo(0.3, 12);
-    expect(one).toMatchObject({ before_from: '2026-09-01', before_to: '2026-09-10' });
-    const semantic = await storiesOfMove({ ...asked, model: 'semantic' }).query.execute(db);
-    expect(sum(semantic.rows)).toBeCloseTo(-0.3, 12);
-    // Nothing to compare with.
-    const early = { ...asked, from: '2026-08-20', to: '2026-09-10' };
-    expect((await storiesOfMove(early).query.execute(db)).rows).toEqual([]);
-    const [alone] = (await sentimentChanges({ ...early, of: 'country' }).query.execute(db)).rows;
-    expect(alone).toMatchObject({ headlines: 4, mean_before: null, change: null, contribution: null });
-    expect(alone!.state_before).toBe('not loaded');
+  await upsert(db, [
+    // Before: 4 scores with a mean of -0.1.
+    row(1, '01', 'Rates rise', 0.4),
+    row(2, '05', 'Prices fall', -0.5),
+    row(3, '05', 'Prices fall!', -0.5),
+    row(4, '10', 'Nothing new', 0.2),
+    // Now: 5 scores with a mean of 0.2.
+    row(5, '11', 'RATES RISE', 0.6),
+    row(6, '20', 'Rates rise', 0.6),
+    row(7, '12', 'Strikes end', 0.7),
+    row(8, '13', 'Prices jump', -0.9),
+    row(9, '14', 'Nothing new', 0),
+    row(10, '14', 'Not scored', null),
+    // Of neither period.
+    row(11, '21', 'Rates rise', 1),
+  ]);
+  const { rows } = await storiesOfMove(asked).query.execute(db);
+  expect(
+    rows.map(({ headline, headlines, headlines_before }) => [headline, headlines, headlines_before]),
+  ).toEqual([
+    ['Prices fall', 0, 2],
+    ['Strikes end', 1, 0],
+    ['Rates rise', 2, 1],
+    ['Nothing new', 1, 1],
+    ['Prices jump', 1, 0],
+  ]);
+  // From -0.1, now by fifths less then by quarters.
+  const parts = [0.8 / 4, 0.8 / 5, (2 * 0.7) / 5 - 0.5 / 4, 0.1 / 5 - 0.3 / 4, -0.8 / 5];
+  for (const [index, part] of parts.entries()) expect(rows[index]!.contribution).toBeCloseTo(part, 12);
+  expect(sum(rows)).toBeCloseTo(0.2 - -0.1, 12);
+  const [all, one, ...others] = (await sentimentChanges({ ...asked, of: 'series' }).query.execute(db)).rows;
+  expect(others).toEqual([]);
+  expect(all).toMatchObject({
+    country: null,
+    topic: null,
+    headlines: 5,
+    headlines_before: 4,
+    z: expect.any(Number),
   });
+  expect(all!.change).toBeCloseTo(0.3, 12);
+  expect(one).toMatchObject({ country: 'US', topic: 'Inflation-Food', state: 'partial' });
+  expect(one!.contribution).toBeCloseTo(0.3, 12);
+  expect(one).toMatchObject({ before_from: '2026-09-01', before_to: '2026-09-10' });
+  const semantic = await storiesOfMove({ ...asked, model: 'semantic' }).query.execute(db);
+  expect(sum(semantic.rows)).toBeCloseTo(-0.3, 12);
+  // Nothing to compare with.
+  const early = { ...asked, from: '2026-08-20', to: '2026-09-10' };
+  expect((await storiesOfMove(early).query.execute(db)).rows).toEqual([]);
+  const [alone] = (await sentimentChanges({ ...early, of: 'country' }).query.execute(db)).rows;
+  expect(alone).toMatchObject({ headlines: 4, mean_before: null, change: null, contribution: null });
+  expect(alone!.state_before).toBe('not loaded');
 });
 
 describe('of rows that the service sent', () => {
