@@ -47,7 +47,6 @@ async function insert(into: Kysely<Database>, month: string, changedAt: RawBuild
     from unnest(array['US', 'GB', 'NO']) as country`;
 }
 
-/** Changes a row of a month as the loader does. */
 async function revise(
   into: Kysely<Database>,
   month: string,

@@ -10,7 +10,6 @@ import { sqlIn } from '../support/warehouse-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** All headlines, unless it says otherwise. */
 export function aScope(overrides: Partial<ExportScope> = {}): ExportScope {
   return {
     table: gmsiHeadlines.table,
@@ -98,7 +97,6 @@ export function difference(found: readonly string[], expected: readonly string[]
 
 export const none = { rows: 0, missing: [], unexpected: [] };
 
-/** Returns rows in a form to compare. */
 export function comparable(rows: readonly Values[]): string[] {
   const text = (column: string, value: unknown) => {
     if (value === null) return null;

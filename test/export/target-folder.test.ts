@@ -18,7 +18,6 @@ afterEach(() => folder[Symbol.asyncDispose]());
 
 const manifest = { files: [] as Manifest['files'] } as Manifest;
 
-/** Makes an export of one file there. */
 async function exportTo(target: string, file: string, mode: OpenMode = 'new'): Promise<void> {
   await using partial = await openFolder(target, mode);
   await writeFile(join(partial.path, file), file);

@@ -18,7 +18,6 @@ export function aRecord(changes: Record<string, unknown> = {}): Record<string, u
   };
 }
 
-/** The same record without some of its fields. */
 export function without(record: Record<string, unknown>, ...names: string[]): Record<string, unknown> {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 }

@@ -149,7 +149,6 @@ export const feedCases: Readonly<Record<FeedName, FeedCase>> = {
   },
 };
 
-/** A job for the series of a feed's case. */
 export function aJobOf(feed: FeedName, more: Readonly<Record<string, unknown>>) {
   return aJob({ feed, countries: undefined, topics: undefined, ...feedCases[feed].job, ...more });
 }

@@ -45,7 +45,6 @@ export async function runImport(
   });
 }
 
-/** A folder of a test's own, gone when disposed. */
 export async function aFolder() {
   const path = await mkdtemp(join(tmpdir(), 'gmsi-import-'));
   return {
@@ -70,7 +69,6 @@ export const it = test.extend<{ readonly folder: Awaited<ReturnType<typeof aFold
   },
 });
 
-/** A ZIP file of these entries. */
 export async function aZip(
   entries: Readonly<Record<string, Buffer | Readable>>,
   { comment = '', mtime = new Date(), mode = 0o100664 } = {},

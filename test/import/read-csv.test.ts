@@ -7,8 +7,6 @@ import type { DataFile } from '../../src/import/data-file.ts';
 import { readBatches } from '../../src/import/read-records.ts';
 import { parseJson } from '../../src/service/json.ts';
 
-/** CSV: what becomes of its cells, and that nothing of it is lost without a word. */
-
 function aFile(csv: string | Buffer): DataFile {
   const bytes = Buffer.from(csv);
   const open = async () => Readable.from([bytes.subarray(0, 7), bytes.subarray(7)]);

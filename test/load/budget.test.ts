@@ -17,7 +17,6 @@ const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026
 const service = { end_date: 'inclusive', page_size: 30, concurrency: 4 };
 const signal = new AbortController().signal;
 
-/** The permits of a key of so many requests a month, at any rate. */
 function open(db: Warehouse, key: string, budget: number, at = usualClock) {
   return openPermits(db, new Secret(key), { budget, clock: at, rate: Number.POSITIVE_INFINITY, burst: 1 });
 }
@@ -222,7 +221,6 @@ const apiKey = new Secret('sandbox-key');
 const never = new AbortController().signal;
 setMaxListeners(0);
 
-/** Puts a request into the bucket of a key. */
 function put(db: Warehouse, rate: number, key = countedAs(apiKey)): Promise<number | undefined> {
   return takeRequest(db, { key, rate, month: '2026-11-01', budget: Number.MAX_SAFE_INTEGER });
 }

@@ -99,7 +99,6 @@ function described({ path, query }: { path: string; query: Readonly<Record<strin
   return `${path.split('/').at(-1)} ${query.start_date}/${query.end_date}`;
 }
 
-/** Every day from one to another, both included. */
 function daysBetween(from: string, to: string): string[] {
   const first = Temporal.PlainDate.from(from);
   const count = first.until(Temporal.PlainDate.from(to), { largestUnit: 'day' }).days + 1;

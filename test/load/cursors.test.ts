@@ -5,6 +5,7 @@ import { gmsiHeadlines } from '../../src/feeds/gmsi-headlines.ts';
 import { remembered, rememberRows } from '../../src/load/met-rows.ts';
 import { CursorWithoutEnd } from '../../src/service/cursor.ts';
 import { sortedRows } from '../../src/warehouse/arrays.ts';
+import { aStandIn } from '../support/a-stand-in.ts';
 import { webServer } from '../support/other-servers.ts';
 import {
   aJobFor,
@@ -157,19 +158,16 @@ describe('cursors that do not end', () => {
     readonly token: string | null;
   }
 
-  /** A service of the one country and topic, whose pages are what `answer` says, each with a token that was never seen. */
+  /** A service of one country whose pages are what `answer` says, each with a token that was never seen. */
   async function aService(
     answer: (asked: Asked) => { data: unknown[]; has_more?: boolean; next_token?: string },
   ) {
     let pages = 0;
     let stamp = 0;
     const tokens: (string | null)[] = [];
-    const server = await webServer((request, response) => {
-      const url = new URL(request.url!, 'http://service');
-      const body = () => {
-        if (url.pathname === '/v1/countries') return ['US'];
-        if (url.pathname === '/v1/headlines/topics/gmsi') return ['Inflation-Food'];
-        const token = url.searchParams.get('next_token');
+    const service = await aStandIn(
+      ({ request }, response) => {
+        const token = new URL(request.url!, 'http://service').searchParams.get('next_token');
         tokens.push(token);
         if (token === null) pages = 0;
         const page = {
@@ -179,11 +177,12 @@ describe('cursors that do not end', () => {
           ...answer({ pages, token }),
         };
         pages++;
-        return page;
-      };
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(body()));
-    });
-    return { ...server, tokens };
+        response.end(JSON.stringify(page));
+        return true;
+      },
+      ['US'],
+    );
+    return { ...service, tokens };
   }
 
   const page = (from: number) => Array.from({ length: 40 }, (_, n) => record(from + n));

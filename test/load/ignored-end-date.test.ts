@@ -25,7 +25,6 @@ const one = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-08-01',
 const all = { ...one, to: today };
 const ignored = { end_date: 'ignored', concurrency: 1, page_size: 200 };
 
-/** A service that ignores `end_date`. */
 const aService = (options: SandboxOptions = {}) =>
   aMovingService(now, { volume: 0.3, endDate: 'ignored', ...options });
 
@@ -179,7 +178,6 @@ describe('records far from the days that were asked for', () => {
     directional_neutral: 0.3,
     directional_negative: 0.5,
   });
-  /** The answers of a service, with more records on each page. */
   const adding = (...strays: object[]) => ({
     aroundPage: sending((records) => [...records, ...strays]),
   });

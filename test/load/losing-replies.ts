@@ -34,7 +34,6 @@ const job = aJobFor(scope, settings);
 const recent = { ...scope, from: '2026-11-18', to: '2026-11-20' };
 const refresh = { fullRefresh: true, retryRefused: false };
 
-/** Where a kind of work is done. */
 interface Place {
   readonly warehouse: TestWarehouse;
   readonly sandbox: Sandbox;

@@ -66,7 +66,6 @@ async function everCounted(db: Warehouse): Promise<Set<number>> {
   return new Set(rows.map(({ count }) => count));
 }
 
-/** How many headlines became known at two times. */
 async function enteredTwice(db: Warehouse): Promise<number> {
   const rows = await sqlIn(db)<{ count: number }>`
     select count(*) from (select headline_id from gmsi.headlines_point_in_time group by 1 having count(distinct entered_at) > 1) as twice`;

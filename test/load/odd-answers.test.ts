@@ -6,7 +6,6 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobOf } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
-import { webServer } from '../support/other-servers.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
 import { aJob, aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it, serving } from '../support/serving.ts';
@@ -366,22 +365,16 @@ describe('answers without an envelope, or with one', () => {
 
 /** A service whose cursor is a position: once a record is withdrawn, those behind it move up. */
 function aServiceByPosition(ids: string[], onPage: () => void) {
-  return webServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url!, 'http://service');
-    const list = { '/v1/countries': ['US'], '/v1/headlines/topics/gmsi': ['Elections'] }[pathname];
-    if (list) return void response.end(JSON.stringify(list));
-    if (pathname.includes('/live/')) return void response.end('[]');
+  return aStandIn(({ request }, response) => {
+    const { searchParams } = new URL(request.url!, 'http://service');
     const from = Number(searchParams.get('next_token') ?? 0);
     const until = from + Number(searchParams.get('limit'));
-    const data = ids.slice(from, until).map((id) => ({
-      id,
-      headline: id,
-      publication_time: '2026-11-19T12:00:00',
-      directional_positive: 0.5,
-    }));
-    const hasMore = until < ids.length;
-    response.end(JSON.stringify({ data, has_more: hasMore, next_token: hasMore ? String(until) : null }));
+    const more = { publication_time: '2026-11-19T12:00:00', directional_positive: 0.5 };
+    const data = ids.slice(from, until).map((id) => ({ id, headline: id, ...more }));
+    const next_token = until < ids.length ? String(until) : null;
+    response.end(JSON.stringify({ data, has_more: next_token !== null, next_token }));
     onPage();
+    return true;
   });
 }
 
@@ -399,7 +392,7 @@ it('a record that a shifting cursor skips is loaded by the lookback', async ({ d
   };
   const job = aJob({
     countries: ['US'],
-    topics: ['Elections'],
+    topics: ['Wars'],
     start_date: '2026-11-15',
     end_date: 'today',
     lookback: 'P3D',

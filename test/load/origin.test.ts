@@ -9,7 +9,6 @@ import { countRows } from '../support/warehouse-state.ts';
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const wider = { ...scope, to: '2026-10-10' };
 
-/** Where the warehouse was filled from. */
 async function addresses(db: Warehouse): Promise<readonly string[]> {
   return (await db.selectFrom('gmsi.origin').select('addresses').executeTakeFirstOrThrow()).addresses;
 }

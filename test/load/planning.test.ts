@@ -218,7 +218,6 @@ const aWindow = (db: Warehouse, country: string, [first, last]: [string, string]
 
 const covers = (db: Warehouse, country: string, days: string) => coverIn(db, days, { country, topic });
 
-/** The windows that are to be drained. */
 async function planned(db: Warehouse) {
   const rows = await sqlIn(db)<{ window: string }>`
     select concat_ws(' ', country, first_day, last_day) as window from gmsi.windows

@@ -18,7 +18,6 @@ import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 
-/** A sandbox, and a clock for it and the probe. */
 async function aService(options: SandboxOptions = {}) {
   const clock = jumpingClock(now);
   const sandbox = await aSandbox({ clock: () => new Date(clock.now()), ...options });

@@ -21,11 +21,9 @@ const refresh = { fullRefresh: true, retryRefused: false };
 const resume = { fullRefresh: false, retryRefused: false };
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
 
-/** A warehouse and a service that withdraws a share of its headlines some days after they appeared. */
 async function aService({ withdrawn = 0.3 } = {}) {
   const service = await aMovingService(before, { volume: 0.5, changes: { withdrawn, late: 0, revised: 0 } });
   const { db, sandbox, clock } = service;
-  /** A backfill of the job: of what is missing, or with `plan: refresh` of all of it. */
   return { ...service, run: { job, db, sandbox, clock } };
 }
 
@@ -68,7 +66,6 @@ describe('a headline that the service no longer returns', () => {
 });
 
 describe('a drain that ends without most of the rows of its days', () => {
-  /** Serves only some of the records of each page. */
   const only = (isServed: (index: number) => boolean) =>
     sending((records) => records.filter((_, index) => isServed(index)));
   const nothing: AroundPage = async (ask) => ({ ...(await ask()), records: [], nextToken: null });

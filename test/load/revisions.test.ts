@@ -78,7 +78,6 @@ it('a revised headline has its old version kept, known until the new one was', a
   expect(changed).toBeGreaterThan(20);
   expect(second.totals).toMatchObject({ rows_inserted: 0, rows_changed: changed });
   expect(await countRows(db, 'headline_revisions')).toBe(changed);
-  // What did not change was not touched.
   const touched = await sqlIn(db)`
       table gmsi.headlines except table public.old`;
   expect(touched).toHaveLength(changed);
@@ -123,7 +122,6 @@ describe('a mass rescoring', () => {
       { ...rescored, load_id: third.loadId, old_model_version: '3.2', new_model_version: '3.3' },
       rescored,
     ]);
-    // Of the days and jobs that are asked for.
     const september = { from: '2026-09-30', to: '2026-11-20' };
     expect(await found(db, { published: september, jobs: ['test'] })).toHaveLength(2);
     expect(await found(db, { published: { from: '2026-10-01', to: '2026-11-20' } })).toEqual([]);

@@ -253,7 +253,6 @@ describe('a checkpoint', () => {
     });
   });
 
-  /** Waits until the checkpoint of the only window is after this many pages. */
   async function committedPages(db: Warehouse, pages: number): Promise<void> {
     for (;;) {
       const [window] = await windowsOf(db);

@@ -12,7 +12,6 @@ const now = new Date();
 /** A recent end of a month: what is stored over a year after its publication never counts as known. */
 const endOfMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1);
 
-/** Returns the time so many minutes after that end. */
 export const minutesAfter = (minutes: number) => new Date(endOfMonth + minutes * 60_000).toISOString();
 
 /** Around the end of a day and a month, two of them in one hour. */
@@ -111,7 +110,6 @@ async function answerLive(db: Warehouse, answer: Parameters<typeof sorted>[0]): 
   });
 }
 
-/** Leaves no headline and no revision. */
 export async function empty(db: Warehouse): Promise<void> {
   await sqlIn(db)`delete from gmsi.headlines; delete from gmsi.headline_revisions`;
 }

@@ -38,7 +38,6 @@ function write(trx: WriteTransaction, headline: number) {
   return upsertRows(trx, gmsiHeadlines.table, sorted([aRow({ headline_id: idOf(headline) })]), provenance);
 }
 
-/** Resolves once a session has ended. */
 async function untilEnded(pid: number): Promise<void> {
   const { db } = warehouse;
   await vi.waitFor(

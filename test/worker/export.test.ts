@@ -41,7 +41,6 @@ afterAll(async () => {
   await storage[Symbol.asyncDispose]();
 });
 
-/** Of a worker that has the files of these jobs. */
 function settingNow(definitions: Readonly<Record<string, object>> = {}) {
   const today = Temporal.PlainDate.from('2026-11-20');
   const jobs = new Map(
@@ -55,7 +54,6 @@ function settingNow(definitions: Readonly<Record<string, object>> = {}) {
   };
 }
 
-/** Waits until no export is due. */
 async function allExported(): Promise<void> {
   await vi.waitFor(async () => expect(await dueExports(warehouse.db, new Date())).toEqual([]), {
     timeout: 30_000,
@@ -63,7 +61,6 @@ async function allExported(): Promise<void> {
   });
 }
 
-/** What a reader of the bucket finds. */
 async function held(prefix: string) {
   const path = join(folder.path, `held ${prefix} ${Math.random()}`);
   await mkdir(path);

@@ -184,7 +184,6 @@ describe('the budget of a worker', () => {
     expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   });
 
-  /** Waits until exactly so many requests are spent. */
   async function spent(sandbox: Sandbox, requests: number): Promise<void> {
     await vi.waitFor(() => expect(sandbox.stats().requests).toBe(requests), {
       timeout: 20_000,

@@ -40,7 +40,6 @@ async function atWork(
     path: (name: string) => join(folder.path, 'jobs', name),
     jobFiles,
     lines,
-    /** Waits for so many lines about a file, and returns them. */
     async said(job: string, atLeast = 1) {
       const said = () =>
         lines.filter((line) => line.job === job && /^a job file/.test(line.msg)).map(({ msg }) => msg);

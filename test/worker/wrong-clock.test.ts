@@ -89,7 +89,6 @@ async function paused(db: Warehouse, at: Date): Promise<void> {
   await endDue(db, due!, 'paused', { now: at, pause: { because: 'failures', error: 'no' } });
 }
 
-/** What a worker takes that has just registered. */
 async function taken(db: Warehouse, processId: string) {
   await listed(db, processId);
   return takeDueJobs(db, 'backfill', { processId, leaseSeconds: 30, atMost: 1, now: new Date() });
