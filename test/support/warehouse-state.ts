@@ -50,6 +50,14 @@ export async function aNewField(db: Warehouse): Promise<void> {
     from loads cross join unnest(array['id', 'mood']) as field group by field`.execute(db);
 }
 
+/** Lets days of the usual series count as watched, each from its moment on. */
+export async function watchIn(db: Warehouse, days: Readonly<Record<string, string>>): Promise<void> {
+  for (const [day, from] of Object.entries(days))
+    await sqlIn(db)`
+      insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
+      values (${series.feed}, ${series.country}, ${series.topic}, '', ${series.match_type}, '', ${day}, ${from})`;
+}
+
 /** The rows of a table of the warehouse. */
 export async function countRows(db: Warehouse, table: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) from ${sql.table(`gmsi.${table}`)}`.execute(

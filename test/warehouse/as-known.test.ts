@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { coverIn, sqlIn } from '../support/warehouse-state.ts';
+import { coverIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
 import { aStep, empty, hours, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -51,8 +51,7 @@ it('says of any day what was known of it at any moment, as the table as of that 
     fc.asyncProperty(fc.array(aStep, { minLength: 1, maxLength: 8 }), async (steps) => {
       await empty(db);
       await sqlIn(db)`delete from gmsi.coverage`;
-      await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days)
-        values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', datemultirange(daterange(${days[0]}::date, ${days[1]}::date, '[]')))`;
+      await coverIn(db, `{[${days[0]}, ${days[1]}]}`);
       const moments: string[] = [];
       for (const step of steps) {
         await take(db, step);
@@ -73,14 +72,9 @@ it('says of any day what was known of it at any moment, as the table as of that 
 });
 
 it('tells no news from not loaded, and what it has seen from what it assumes', async ({ db }) => {
-  await sqlIn(db)`insert into gmsi.coverage (feed, country, topic, match_type, days) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}'),
-    ('gmsi-headlines', 'GB', 'Inflation-Food', 'COMBINED', '{[2026-03-05, 2026-03-06)}')`;
-  await sqlIn(
-    db,
-  )`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from) values
-    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-05', '2026-03-06 06:00+00'),
-    ('gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', '2026-03-06', '2026-03-07 06:00:01+00')`;
+  await coverIn(db, '{[2026-03-01, 2026-03-03), [2026-03-04,2026-03-07)}');
+  await coverIn(db, '{[2026-03-05, 2026-03-06)}', { country: 'GB' });
+  await watchIn(db, { '2026-03-05': '2026-03-06 06:00+00', '2026-03-06': '2026-03-07 06:00:01+00' });
   await upsert(db, [
     aRow({ headline_id: idOf(1), published_at: '2026-03-02T12:30:00Z', directional_score: 0.5 }),
     aRow({ headline_id: idOf(2), published_at: '2026-03-02T23:59:59.999999Z', directional_score: 0.1 }),

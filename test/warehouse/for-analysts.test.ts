@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
-import { coverIn, sqlIn } from '../support/warehouse-state.ts';
+import { aWindowIn, coverIn, sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-11-20' };
@@ -46,9 +46,7 @@ it('shows for every day what is loaded of it, and why not more', async ({ db }) 
 });
 
 it('a series of which nothing is covered yet has all of its days in the gaps', async ({ db }) => {
-  await sqlIn(db)`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-31')`;
+  await aWindowIn(db, '2026-01-01', '2026-01-31', { topic: 'Wars', state: 'pending' });
   expect(await gaps(db)).toEqual([['2026-01-01', '2026-01-31', 31, 'pending', null]]);
   expect(await states(db)).toEqual([['2026-01-01', '2026-01-31', 'not loaded']]);
 });
@@ -62,9 +60,7 @@ it('a wholly covered series has no gap, also if no window asked for it', async (
 });
 
 it('a day that is being drained is partly loaded, and stays so when it is drained again', async ({ db }) => {
-  await sqlIn(db)`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day)
-    values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2026-01-01', '2026-01-02')`;
+  await aWindowIn(db, '2026-01-01', '2026-01-02', { topic: 'Wars', state: 'pending' });
   const stateAfter = async (change: string) => {
     await sqlIn(db)`update gmsi.windows set ${sql.raw(change)}`;
     return (await states(db)).map(([, , state]) => state);

@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { coverIn, sqlIn } from '../support/warehouse-state.ts';
+import { aWindowIn, coverIn, sqlIn, watchIn } from '../support/warehouse-state.ts';
 import { aMove, aroundThem, aStep, empty, hours, minutesAfter, noScore, take } from './a-history.ts';
 import { aRow, idOf, upsert } from './a-row.ts';
 
@@ -274,43 +274,36 @@ describe('says why there are no headlines', () => {
   it('of days', async ({ db }) => {
     await coverIn(db, '{[2026-03-01, 2026-03-10)}');
     // Each day is watched from six hours after its end; the eighth, from the eleventh on.
-    await sqlIn(
-      db,
-    )`insert into gmsi.watched (feed, country, topic, ticker, match_type, variant, day, watched_from)
-      select 'gmsi-headlines', 'US', 'Inflation-Food', '', 'COMBINED', '', d::date,
-             case when d = '2026-03-08' then timestamptz '2026-03-11 06:00+00' else (d + interval '30 hours') at time zone 'UTC' end
-      from generate_series(timestamp '2026-03-06', '2026-03-12', '1 day') as d`;
-    await sqlIn(
-      db,
-    )`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, pages)
-      values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', '2026-03-08', '2026-03-12', 'drained', '2026-03-10', 1)`;
+    const days = ['06', '07', '08', '09', '10', '11', '12'].map((day, at) => {
+      const from = day === '08' ? '11' : `${at + 7}`.padStart(2, '0');
+      return [`2026-03-${day}`, `2026-03-${from} 06:00+00`];
+    });
+    await watchIn(db, Object.fromEntries(days));
+    await aWindowIn(db, '2026-03-08', '2026-03-12', { first_unsettled: '2026-03-10', pages: 1 });
     await upsert(db, [aRow({ published_at: '2026-03-04T12:00:00Z', directional_score: 0.5 })]);
-    const at = (moment: string, others = sql``) => ask(db, moment, others);
-    const strict = sql`, assume_backfilled => false`;
-    expect(await at('2026-03-03 21:00+00'), 'loaded after the fact').toEqual(['assumed', 0]);
-    expect(await at('2026-03-04 21:00+00'), 'with a headline').toEqual(['assumed', 1]);
-    expect(await at('2026-03-03 21:00+00', strict)).toEqual(['backfilled', 0]);
-    expect(await at('2026-03-04 21:00+00', strict)).toEqual(['backfilled', 0]);
-    expect(await at('2026-03-06 21:00+00'), 'the day before was not watched').toEqual(['assumed', 0]);
-    expect(await at('2026-03-07 21:00+00'), 'silence').toEqual(['covered', 0]);
-    expect(await at('2026-03-07 21:00+00', strict)).toEqual(['covered', 0]);
-    expect(await at('2026-03-07 06:00+00', sql`, over => '6 hours'`), 'a day to its end').toEqual([
-      'covered',
-      0,
-    ]);
-    expect(await at('2026-03-07 05:59+00', sql`, over => '6 hours'`), 'before the day was loaded').toEqual([
-      'late',
-      0,
-    ]);
-    expect(await at('2026-03-09 21:00+00'), 'no load for two days').toEqual(['late', 0]);
-    expect(await at('2026-03-09 21:00+00', strict)).toEqual(['late', 0]);
-    expect(await at('2026-03-11 05:00+00', sql`, over => '3 days'`)).toEqual(['late', 0]);
-    expect(await at('2026-03-01 21:00+00'), 'the day before was not loaded').toEqual(['partial', 0]);
-    expect(await at('2026-03-11 21:00+00')).toEqual(['settling', 0]);
-    expect(await at('2026-03-13 21:00+00')).toEqual(['partial', 0]);
-    expect(await at('2026-04-13 21:00+00')).toEqual(['not loaded', 0]);
-    expect(await at('2026-04-13 21:00+00', sql`, over => '35 days'`)).toEqual(['partial', 0]);
-    expect(await at('2026-03-07 21:00+00', sql`, over => '0'`)).toEqual(['covered', 0]);
+    const [strict, shortly] = [sql`, assume_backfilled => false`, sql`, over => '6 hours'`];
+    const expected: [day: string, state: string, what?: string, others?: typeof strict][] = [
+      ['03-03 21:00', 'assumed 0', 'loaded after the fact'],
+      ['03-04 21:00', 'assumed 1', 'with a headline'],
+      ['03-03 21:00', 'backfilled 0', 'strictly', strict],
+      ['03-04 21:00', 'backfilled 0', 'strictly', strict],
+      ['03-06 21:00', 'assumed 0', 'the day before was not watched'],
+      ['03-07 21:00', 'covered 0', 'silence'],
+      ['03-07 21:00', 'covered 0', 'strictly', strict],
+      ['03-07 06:00', 'covered 0', 'a day to its end', shortly],
+      ['03-07 05:59', 'late 0', 'before the day was loaded', shortly],
+      ['03-09 21:00', 'late 0', 'no load for two days'],
+      ['03-09 21:00', 'late 0', 'strictly', strict],
+      ['03-11 05:00', 'late 0', 'three days', sql`, over => '3 days'`],
+      ['03-01 21:00', 'partial 0', 'the day before was not loaded'],
+      ['03-11 21:00', 'settling 0'],
+      ['03-13 21:00', 'partial 0'],
+      ['04-13 21:00', 'not loaded 0'],
+      ['04-13 21:00', 'partial 0', 'weeks', sql`, over => '35 days'`],
+      ['03-07 21:00', 'covered 0', 'no time at all', sql`, over => '0'`],
+    ];
+    for (const [moment, state, what, others] of expected)
+      expect((await ask(db, `2026-${moment}+00`, others)).join(' '), `${moment} ${what}`).toBe(state);
   });
 });
 

@@ -1,23 +1,24 @@
 import { beforeAll, expect, it } from 'vitest';
 import { fullestSeries, loadedFeeds } from '../../../src/warehouse/questions/contents.ts';
 import { aWarehouseForAll } from '../../support/for-all.ts';
-import { sqlIn } from '../../support/warehouse-state.ts';
+import { aWindowIn, coverIn } from '../../support/warehouse-state.ts';
 
 const warehouse = await aWarehouseForAll();
 beforeAll(async () => {
-  await sqlIn(warehouse.db)`
-    insert into gmsi.coverage (feed, country, topic, match_type, days) values
-      ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '{[2023-01-01,2025-01-11)}'),
-      ('gmsi-headlines', 'GB', 'Stress', 'COMBINED', '{}')`;
-  await sqlIn(warehouse.db)`
-    insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, first_unsettled, records) values
-      ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '2023-01-01', '2023-03-31', 'drained', '2023-04-01', 1000),
-      -- Its last two days still settle.
-      ('gmsi-headlines', 'US', 'Stress', 'COMBINED', '2024-12-01', '2025-01-12', 'drained', '2025-01-11', 5),
-      ('gmsi-headlines', 'GB', 'Stress', 'COMBINED', '2022-12-01', '2022-12-31', 'pending', null, 0),
-      ('gmsi-headlines', 'FR', 'Stress', 'COMBINED', '2024-12-01', '2024-12-31', 'draining', null, 7),
-      ('gmsi-headlines', 'FR', 'Stress', 'DOMESTIC', '2024-12-01', '2024-12-31', 'failed', null, 0)`;
+  const { db } = warehouse;
+  const topic = 'Stress';
+  await coverIn(db, '{[2023-01-01,2025-01-11)}', { topic });
+  await coverIn(db, '{}', { topic, country: 'GB' });
+  const us = { topic, first_unsettled: '2023-04-01', records: 1000 };
+  await aWindowIn(db, '2023-01-01', '2023-03-31', us);
+  // Its last two days still settle.
+  await aWindowIn(db, '2024-12-01', '2025-01-12', { topic, first_unsettled: '2025-01-11', records: 5 });
+  await aWindowIn(db, '2022-12-01', '2022-12-31', { topic, country: 'GB', state: 'pending' });
+  const fr = { topic, country: 'FR' };
+  await aWindowIn(db, '2024-12-01', '2024-12-31', { ...fr, state: 'draining', records: 7 });
+  await aWindowIn(db, '2024-12-01', '2024-12-31', { ...fr, match_type: 'DOMESTIC', state: 'failed' });
 });
+
 it('counts each series once, and knows days that are not covered yet', async () => {
   const { rows } = await loadedFeeds.query.execute(warehouse.db);
   const feed = 'gmsi-headlines';
