@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
-import { migrate } from '../../src/warehouse/migrate.ts';
+import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -15,7 +14,7 @@ const warehouse = await aWarehouseForAll();
 let reader: pg.Client;
 let loader: pg.Client;
 let stranger: pg.Client;
-const roles: string[] = [];
+const logins: Awaited<ReturnType<typeof aLogin>>[] = [];
 
 beforeAll(async () => {
   await upsert(warehouse.db, [aRow({ directional_score: 0.5 })]);
@@ -25,22 +24,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([reader, loader, stranger].map((client) => client?.end()));
-  for (const role of roles) {
-    await sql.raw(`drop owned by ${role} cascade`).execute(warehouse.db);
-    await sql.raw(`drop role ${role}`).execute(warehouse.db);
-  }
+  for (const login of logins) await login[Symbol.asyncDispose]();
 });
 
 /** A login of its own, as a person has one: `set role` alone would still be the superuser's session. */
 async function someoneWith(role?: string): Promise<pg.Client> {
-  const name = `someone_${randomUUID().replaceAll('-', '')}`;
-  await sqlIn(
-    warehouse.db,
-  )`create role ${sql.raw(name)} login password 'x' ${sql.raw(role ? `in role ${role}` : '')}`;
-  roles.push(name);
-  const url = new URL(warehouse.url);
-  Object.assign(url, { username: name, password: 'x' });
-  const client = new pg.Client({ connectionString: url.href });
+  const login = await aLogin(warehouse, role);
+  logins.push(login);
+  const client = new pg.Client({ connectionString: login.url });
   await client.connect();
   return client;
 }
@@ -190,16 +181,15 @@ describe('the catalog', () => {
   });
 
   test('a partition has what its table has, also one of a role with an odd name', async () => {
-    const odd = `someone_"odd" 'name', public`;
-    await sql.raw(`create role "${odd.replaceAll('"', '""')}"`).execute(warehouse.db);
-    roles.push(`"${odd.replaceAll('"', '""')}"`);
-    await sql.raw(`grant select, trigger on gmsi.headlines to ${roles.at(-1)}`).execute(warehouse.db);
+    const odd = sql.id(`someone_"odd" 'name', public`);
+    await sqlIn(warehouse.db)`create role ${odd}; grant select, trigger on gmsi.headlines to ${odd}`;
     await loader.query(`select gmsi.ensure_month_partition('headlines', '2031-02-03')`);
     const granted = (table: string) =>
       rowsOf(`select grantee::regrole, privilege_type from pg_class, aclexplode(relacl)
               where oid = 'gmsi.${table}'::regclass and grantee <> relowner order by 1, 2`);
     expect(await granted('headlines_2031_02')).toEqual(await granted('headlines'));
     expect((await granted('headlines_2031_02')).length).toBe(6);
+    await sqlIn(warehouse.db)`drop owned by ${odd} cascade; drop role ${odd}`;
   });
 });
 
@@ -277,7 +267,7 @@ test('a loader makes one partition a month, whatever the day, and none of anothe
   ]);
   const name = `t${'x'.repeat(57)}`;
   await sqlIn(warehouse.db)`create table gmsi.foreigner (at timestamptz) partition by range (at);
-                 alter table gmsi.foreigner owner to ${sql.raw(roles[1]!)};
+                 alter table gmsi.foreigner owner to ${sql.raw(logins[1]!.name)};
                  create table gmsi.${sql.raw(name)} (at timestamptz) partition by range (at)`;
   try {
     expect(await refusalOf(loader, `select gmsi.ensure_month_partition('foreigner', '2026-01-01')`)).toMatch(
@@ -292,7 +282,7 @@ test('a loader makes one partition a month, whatever the day, and none of anothe
 });
 
 test('granting again takes back what has been opened, and leaves what others have added to the schema alone', async () => {
-  const other = roles[2]!;
+  const other = logins[2]!.name;
   await sqlIn(warehouse.db)`
     create function gmsi.opened() returns int language sql security definer return 1;
     grant insert, update, delete on gmsi.kysely_migration to gmsi_loader;
@@ -302,13 +292,13 @@ test('granting again takes back what has been opened, and leaves what others hav
     create function gmsi.also_theirs() returns int language sql return 1;
     reset role`;
   try {
-    expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
-      'true',
-    ]);
+    expect(
+      await rowsOf(`select has_function_privilege('${logins[0]!.name}', 'gmsi.opened()', 'execute')`),
+    ).toEqual(['true']);
     await migrate(warehouse.db, { again: true });
-    expect(await rowsOf(`select has_function_privilege('${roles[0]}', 'gmsi.opened()', 'execute')`)).toEqual([
-      'false',
-    ]);
+    expect(
+      await rowsOf(`select has_function_privilege('${logins[0]!.name}', 'gmsi.opened()', 'execute')`),
+    ).toEqual(['false']);
     expect(await refusalOf(loader, `delete from gmsi.kysely_migration`)).toMatch(/permission denied/);
   } finally {
     await sqlIn(
