@@ -57,7 +57,7 @@ async function modeOf(path: string): Promise<string> {
 }
 
 describe.each(formats)('an export as %s', (format) => {
-  it('holds every row of the table, to the last digit and microsecond, in a file for each month, and more if it would get too long', async () => {
+  it('holds every row to the last digit and microsecond, in a file for each month, or more', async () => {
     await using folder = await aFolder(`gmsi's export `);
     const { out, manifest } = await runExport({ db, folder: folder.path, format, rowsPerFile: 100 });
 
@@ -269,7 +269,7 @@ it('is read by the queries of the docs as they are printed', async () => {
   }
 });
 
-it('is not put in place if the server has ended the session that had the right to, as of a process that was suspended', async () => {
+it('is not put in place if the server has ended the session that had the right to', async () => {
   await using folder = await aFolder();
   const rights = sql.raw(`from pg_locks
     where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`);

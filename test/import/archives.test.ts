@@ -63,7 +63,7 @@ afterAll(async () => {
 const archiveOf = (name: string) => archives.filter((path) => path.includes(`/${name}`));
 
 describe.each(feeds)('an archive of $feed', ({ feed, table, zip, types }) => {
-  it('becomes the rows of a backfill; a backfill then asks only for the year that was not over, and changes nothing', async () => {
+  it('becomes the rows of a backfill, which then requests only the year that was not over', async () => {
     await using imported = await aWarehouse();
     await using drained = await aWarehouse();
     for (const type of types) await runBackfill({ job: jobFor(feed, type), db: drained.db, sandbox, clock });

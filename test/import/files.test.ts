@@ -412,7 +412,7 @@ describe('an import that ends early', () => {
     expect(rows).toEqual([{ records: 2500, rows_inserted: 2500 }]);
   });
 
-  /** Runs SQL once, in the transaction that brings a file to a record: as if the warehouse had gone back in time right after it. */
+  /** Runs SQL once, in the transaction that brings a file to a record: the warehouse goes back in time right after it. */
   async function afterRecord(db: Warehouse, record: number, statements: string): Promise<void> {
     await sqlIn(db)`
         create sequence gmsi.gone_back;

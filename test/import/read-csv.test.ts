@@ -152,7 +152,7 @@ describe('a CSV file', () => {
   });
 });
 
-it('has one name for a column, however its header is written, and may have another header where files were put together', async () => {
+it('has one name for a column, however it is written, and may have another header in the middle', async () => {
   const mark = '\ufeff';
   const header = `\u00a0id,${'clé'.normalize('NFD')}, headline\u00a0`;
   const file = `${mark}${header}\n1,a,One\n${mark}${header}\n2,b,Two\n`;

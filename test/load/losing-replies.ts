@@ -16,8 +16,8 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 
 /*
- * For each kind of work: the reply to its n-th message is lost, for every n, after the server has executed it. Each time, the work
- * ends well, and leaves what it leaves without that.
+ * For each kind of work: the reply to its n-th message is lost, for every n, after the server has executed it. Each time,
+ * the work ends well, and leaves what it leaves without that.
  */
 
 export const scope = {
@@ -192,7 +192,7 @@ export const loads: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Does a kind of work on a warehouse of its own, with the reply to the `nth` such message lost. @returns false if it has fewer */
+/** Does a kind of work with the reply to the `nth` such message lost. @returns false if it has fewer */
 async function losing(nth: number, to: RegExp, kind: Kind): Promise<boolean> {
   await using warehouse = await (kind.given ?? aWarehouse)();
   await using sandbox = await aSandbox({ volume: 0.3 });

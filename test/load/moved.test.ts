@@ -68,7 +68,8 @@ async function everCounted(db: Warehouse): Promise<Set<number>> {
 
 async function enteredTwice(db: Warehouse): Promise<number> {
   const rows = await sqlIn(db)<{ count: number }>`
-    select count(*) from (select headline_id from gmsi.headlines_point_in_time group by 1 having count(distinct entered_at) > 1) as twice`;
+    select count(*) from (
+      select headline_id from gmsi.headlines_point_in_time group by 1 having count(distinct entered_at) > 1) as twice`;
   return rows[0]!.count;
 }
 

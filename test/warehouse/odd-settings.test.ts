@@ -105,9 +105,9 @@ test.for(['LATIN1', 'SQL_ASCII'])(
   'a database in %s is refused at once',
   async (encoding, { warehouse, db }) => {
     const name = `${new URL(warehouse.url).pathname.slice(1)}_other`;
-    await sqlIn(
-      db,
-    )`create database ${sql.raw(name)} template template0 encoding ${sql.raw(encoding)} lc_collate 'C' lc_ctype 'C' ${sql.raw(await localeProvider(db))}`;
+    await sqlIn(db)`
+      create database ${sql.raw(name)} template template0 encoding ${sql.raw(encoding)}
+        lc_collate 'C' lc_ctype 'C' ${sql.raw(await localeProvider(db))}`;
     const url = new URL(warehouse.url);
     url.pathname = `/${name}`;
     await using sandbox = await aSandbox();

@@ -125,7 +125,7 @@ test.for([
   expect(tables).toEqual([byTheKey('headlines_2025_11'), byTheKey('headline_revisions')]);
 });
 
-test('gmsi.signal_at of ten years of days is never compiled, because its plan looks cheap and compiles nothing itself', async () => {
+test('gmsi.signal_at of ten years of days is never compiled: its plan looks cheap', async () => {
   const rows = await sqlIn(warehouse.db)<{ settings: string[] }>`
     select proconfig as settings from pg_proc where oid = 'gmsi.signals'::regproc`;
   expect(rows[0]!.settings).toContain('jit=off');
@@ -174,7 +174,7 @@ test.for([
   expect(headlines.map(({ table }) => table.slice('headlines_'.length)).toSorted()).toEqual(months);
 });
 
-test('hours of an index are read by the key, of their month alone, if published_at is bounded as docs/analysis.md says', async () => {
+test('hours of an index are read by the key, of their month alone, if bounded as docs/analysis.md says', async () => {
   const readsIf = async (bounds: string) => {
     const reads = await readsOf(`
       select d.at, i.* from (values (timestamptz '2025-03-05 21:00+00'), ('2025-10-09 09:00+00')) as d (at)

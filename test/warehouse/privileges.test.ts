@@ -89,7 +89,7 @@ const functions = `
   from pg_proc p where p.pronamespace = 'gmsi'::regnamespace`;
 
 describe('the catalog', () => {
-  test('two functions run with their owner’s rights, with a fixed search_path; neither everybody nor a reader may run them', async () => {
+  test('two functions run with their owner’s rights and a fixed search_path, and no reader may run them', async () => {
     expect(
       await rowsOf(
         `select name, settings, for_reader, for_loader, for_all from (${functions}) f where is_definer`,
@@ -301,9 +301,9 @@ test('granting again takes back what has been opened, and leaves what others hav
     ).toEqual(['false']);
     expect(await refusalOf(loader, `delete from gmsi.kysely_migration`)).toMatch(/permission denied/);
   } finally {
-    await sqlIn(
-      warehouse.db,
-    )`drop function gmsi.opened(); drop view gmsi.theirs; drop function gmsi.also_theirs(); revoke create on schema gmsi from ${sql.raw(other)}`;
+    await sqlIn(warehouse.db)`
+      drop function gmsi.opened(); drop view gmsi.theirs; drop function gmsi.also_theirs();
+      revoke create on schema gmsi from ${sql.raw(other)}`;
   }
 });
 
@@ -323,7 +323,8 @@ test('a loader writes headlines, and the rollups follow with the loader’s own 
   );
   expect(
     await rowsOf(
-      `select 1 from gmsi.sentiment_hourly where topic = 'Loaded' union all select 1 from gmsi.sentiment_daily where topic = 'Loaded'`,
+      `select 1 from gmsi.sentiment_hourly where topic = 'Loaded'
+       union all select 1 from gmsi.sentiment_daily where topic = 'Loaded'`,
     ),
   ).toEqual([]);
 });

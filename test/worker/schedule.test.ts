@@ -28,18 +28,18 @@ function due(cron: string | null, timezone: string, firedAt: string, now: string
 
 describe('a schedule', () => {
   it.each(cases`
-    not before its next time | 15 * * * * | UTC | 2026-11-20T11:15:00Z | 2026-11-20T12:14:59Z | -
-    at its next time | 15 * * * * | UTC | 2026-11-20T11:15:00Z | 2026-11-20T12:15:00Z | 2026-11-20T12:15:00.000Z
-    not before it in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00:00Z | 2026-11-20T03:59:59Z | -
-    in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00:00Z | 2026-11-20T04:00:00Z | 2026-11-20T04:00:00.000Z
-    since the first time that was missed | 0 1 * * * | UTC | 2026-11-01T01:00:00Z | 2026-11-20T12:00:00Z | 2026-11-02T01:00:00.000Z
-    never on a day that there is not | 0 2 30 2 * | UTC | 2020-01-01T00:00:00Z | 2026-11-20T12:00:00Z | -
-    at the end of a gap of the clocks | 30 2 * * * | Europe/Oslo | 2027-03-27T01:30:00Z | 2028-01-01T00:00:00Z | 2027-03-28T01:00:00.000Z
-    after a gap at its usual time | 30 2 * * * | Europe/Oslo | 2027-03-28T01:00:00Z | 2028-01-01T00:00:00Z | 2027-03-29T00:30:00.000Z
-    the first time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-24T00:30:00Z | 2028-01-01T00:00:00Z | 2026-10-25T00:30:00.000Z
-    once at a time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-25T00:30:00Z | 2028-01-01T00:00:00Z | 2026-10-26T01:30:00.000Z
+    not before its next time | 15 * * * * | UTC | 2026-11-20T11:15Z | 2026-11-20T12:14:59Z | -
+    at its next time | 15 * * * * | UTC | 2026-11-20T11:15Z | 2026-11-20T12:15Z | 2026-11-20T12:15Z
+    not before it in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00Z | 2026-11-20T03:59:59Z | -
+    in its own time zone | 30 9 * * * | Asia/Kolkata | 2026-11-19T12:00Z | 2026-11-20T04:00Z | 2026-11-20T04:00Z
+    since the first time that was missed | 0 1 * * * | UTC | 2026-11-01T01:00Z | 2026-11-20T12:00Z | 2026-11-02T01:00Z
+    never on a day that there is not | 0 2 30 2 * | UTC | 2020-01-01T00:00Z | 2026-11-20T12:00Z | -
+    at the end of a gap of the clocks | 30 2 * * * | Europe/Oslo | 2027-03-27T01:30Z | 2028-01-01T00:00Z | 2027-03-28T01:00Z
+    after a gap at its usual time | 30 2 * * * | Europe/Oslo | 2027-03-28T01:00Z | 2028-01-01T00:00Z | 2027-03-29T00:30Z
+    the first time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-24T00:30Z | 2028-01-01T00:00Z | 2026-10-25T00:30Z
+    once at a time that clocks show twice | 30 2 * * * | Europe/Oslo | 2026-10-25T00:30Z | 2028-01-01T00:00Z | 2026-10-26T01:30Z
   `)('is due %s', (_, cron, timezone, firedAt, now, expected) => {
-    expect(due(cron!, timezone!, firedAt!, now!) ?? '-').toBe(expected);
+    expect(due(cron!, timezone!, firedAt!, now!)?.replace(':00.000Z', 'Z') ?? '-').toBe(expected);
   });
 
   it('is never due without a cron expression', () => {
@@ -176,7 +176,8 @@ describe('schedules', () => {
     await sqlIn(db)`
     create function gmsi.due_again() returns trigger language plpgsql as $$
     begin new.due_at = clock_timestamp(); return new; end $$;
-    create trigger due_again before update on gmsi.schedules for each row when (new.due_at is null) execute function gmsi.due_again()`;
+    create trigger due_again before update on gmsi.schedules for each row when (new.due_at is null)
+      execute function gmsi.due_again()`;
     await makeDue('2026-11-20 08:00:00Z');
     for (const minute of [4, 5]) {
       await expect.poll(loaded).toBe(minute);

@@ -24,7 +24,7 @@ import {
 withHome();
 
 describe.skipIf(!hasProc)('the server does not outlive its last user (skipped without /proc)', () => {
-  it('while one of two users is killed, the other keeps it running, until it is killed with its whole process group', async () => {
+  it('while one of two users is killed, the other keeps it running, until its process group is killed', async () => {
     const killed = await stayingUser();
     const other = await stayingUser({ detached: true });
     const server = await postmaster();

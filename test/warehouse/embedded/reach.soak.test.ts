@@ -8,7 +8,7 @@ import { aClone, clusterElsewhere } from './clone.ts';
 const isRoot = process.getuid?.() === 0;
 
 it.skipIf(!isRoot)(
-  'runs from a clone that only root can enter, says where its data are, and removes them from there (skipped: only root can make it)',
+  'runs from a clone that only root can enter, and removes its data (skipped: only root can make it)',
   async () => {
     await using clone = await aClone({ mode: 0o700 });
     const setting = { cwd: clone.root, cli: clone.cli };
