@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog } from '../../src/feeds/catalog.ts';
+import { migrate } from '../../src/warehouse/migrate.ts';
 import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
