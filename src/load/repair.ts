@@ -264,7 +264,7 @@ function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair
 function rowsToFill({ feed, scope, batchSize, reader }: Repair): Source<Row> {
   const { table } = feed;
   const seriesOf = (row: Row): Series => {
-    const parts = Object.entries(table.series).map(([column, part]) => [part, row[column]]);
+    const parts = table.series.map((part) => [part, row[part]]);
     const none = { country: '', topic: '', ticker: '', match_type: '', variant: '' };
     return { ...none, ...Object.fromEntries(parts), feed: feed.name };
   };

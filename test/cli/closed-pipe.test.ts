@@ -23,16 +23,12 @@ it('loads all that it was asked for and ends with 0 although nobody reads what i
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
-it.concurrent.each(['status job --json', 'status --watch'])(
-  'ends once nobody reads: gmsi %s',
-  async (command) => {
-    const child = start(command.split(' '));
-    if (command.includes('watch')) await once(child.stdout!, 'data');
-    child.stdout!.destroy();
-    const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
-    expect({ said, code }).toEqual({ said: '', code: 0 });
-  },
-);
+it('ends once nobody reads what it prints', async () => {
+  const child = start(['status', 'job', '--json']);
+  child.stdout!.destroy();
+  const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
+  expect({ said, code }).toEqual({ said: '', code: 0 });
+});
 
 it.skipIf(process.platform !== 'linux')('says that the disk is full, with code 1', async () => {
   const child = start(['migrate', 'status', '--json'], openSync('/dev/full', 'w'));

@@ -30,7 +30,7 @@ describe('the request budget', () => {
     const permits = open(cut.patient({}), 'a key', 10);
     await permits.take(signal);
     const unused = await permits.take(signal);
-    proxy.loseReplyTo(/"api_usage"/);
+    proxy.loseReplyTo(/api_usage/);
     await unused.cancel();
     expect(proxy.lost).toBe(1);
     expect(await usage(db)).toEqual({ '2026-11-01': 1 });
