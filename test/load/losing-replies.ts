@@ -119,28 +119,30 @@ export const loads: Readonly<Record<string, Kind>> = {
   'a refresh with corrected times': {
     oneIn: 2,
     before: load,
-    async work({ db, sandbox }) {
+    async work({ db, sandbox, warehouse }) {
       const corrected = (time: string) => time.replace(/T\d\d:/, 'T07:');
       const aroundPage = sending((records) =>
         records.map((one) => ({ ...one, publication_time: corrected(one.publication_time) })),
       );
-      const before = await countRows(db, 'headlines');
+      const before = await countRows(warehouse.db, 'headlines');
       const { totals, outcome } = await runBackfill({ job, db, sandbox, plan: refresh, aroundPage });
-      const moved = (await countRows(db, 'headlines')) - before;
+      const moved = (await countRows(warehouse.db, 'headlines')) - before;
       expect(moved).toBeGreaterThan(12);
       const counted = { rows_inserted: moved, rows_changed: 0, rows_retracted: moved };
       expect({ outcome, ...totals }).toMatchObject({ outcome: 'done', ...counted });
-      const reasons = await sqlIn(db)`select reason, count(*) from gmsi.headline_revisions group by 1`;
+      const reasons = await sqlIn(
+        warehouse.db,
+      )`select reason, count(*) from gmsi.headline_revisions group by 1`;
       expect(reasons).toEqual([{ reason: 'moved', count: moved }]);
     },
     after: async () => {},
     revisions: 'some',
   },
   'a sync': {
-    async work({ db, sandbox }) {
+    async work({ db, sandbox, warehouse }) {
       const result = await runSync({ job: aJobFor(recent, { end_date: 'today' }), db, sandbox });
       expect(result).toMatchObject({ outcome: 'done', isElsewhere: false });
-      expect(result.totals.rows_inserted).toBe(await countRows(db, 'headlines'));
+      expect(result.totals.rows_inserted).toBe(await countRows(warehouse.db, 'headlines'));
     },
     async after({ warehouse: { db }, sandbox }) {
       expect(await heldBy(db, recent)).toEqual(servedBy(sandbox, recent));
@@ -172,12 +174,12 @@ export const loads: Readonly<Record<string, Kind>> = {
       await using drifting = await aRewritingProxy(sandbox, renaming(renamed));
       await runBackfill({ job, db: warehouse.db, sandbox: drifting });
     },
-    async work({ db, sandbox }) {
+    async work({ db, sandbox, warehouse }) {
       const rows = servedBy(sandbox, scope).length;
       const [records, columns] = [{ published_at: ['pubTime'] }, { topic_probability: ['tp'] }];
       expect(await repaired(db, records)).toMatchObject({ outcome: 'done', rows });
       expect(await repaired(db, columns)).toMatchObject({ outcome: 'done', rowsFilled: rows });
-      const counted = await sqlIn(db)`
+      const counted = await sqlIn(warehouse.db)`
         select records, rows_inserted, rows_changed from gmsi.loads where command = 'repair' order by 1, 2`;
       expect(counted).toEqual([
         { records: 0, rows_inserted: 0, rows_changed: rows },
