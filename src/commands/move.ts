@@ -1,10 +1,9 @@
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
-import { kindOf } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
-import { type Moved, MoveFailed, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
+import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
 
 const define = (move: Command) =>
@@ -41,15 +40,9 @@ type Opened = Awaited<ReturnType<typeof openWarehouse>>;
 
 async function moveShown({ config, log, progress, stop }: Session, from: Opened, to: Opened): Promise<Moved> {
   using steps = showSteps(log, progress);
-  const moving = moveWarehouse({
+  return await moveWarehouse({
     ...{ from, to, log, stop, leaseSeconds: config.leaseSeconds },
     onStep: (step) => steps.show(() => line(step)),
-  });
-  return await moving.catch((cause: Error) => {
-    // Its hint names DATABASE_URL, and says that a rerun continues.
-    if (kindOf(cause) !== 'warehouse') throw cause;
-    const hint = 'Nothing was moved, and the old warehouse is the one to use. Run it again.';
-    throw new MoveFailed(`The move ended early: ${cause.message}`, { cause, hint });
   });
 }
 

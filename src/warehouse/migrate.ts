@@ -44,16 +44,17 @@ export async function migrate(
     warehouse,
     isCurrent ? 'Only the owner of the schema can define what is in it again' : isOlder,
   );
-  let last: { readonly xid: string; readonly lacked: readonly string[] } | undefined;
+  let noted: readonly string[] = [];
   let at: string | undefined;
   const work = warehouse.transaction().execute(async (trx) => {
     await takeMigration(trx, () => anApplied(trx), waiting);
-    // The warehouse may repeat this after a lost reply.
-    if (last && (await isCommitted(trx, last.xid))) return last.lacked;
     await sql.raw(namesNoOwnTablespace).execute(trx);
     await sql.raw(ledger).execute(trx);
     const status = await migrationStatus(trx);
     const lacked = status.flatMap(({ name, executedAt }) => (executedAt ? [] : [name]));
+    // The warehouse may repeat this after a lost reply; what the first attempt has committed is not lacking any more.
+    if (lacked.length === 0 && noted.length > 0) return noted;
+    noted = lacked;
     if (lacked.length > 0 && leaseSeconds !== undefined) await refuseLiving(trx, leaseSeconds);
     for (const { name, files, checksum, executedAt } of status) {
       const isDue = !executedAt || (name === repeatable && (again || lacked.length > 0));
@@ -70,7 +71,6 @@ export async function migrate(
         trx,
       );
     }
-    last = { xid: await transactionId(trx), lacked };
     return lacked;
   });
   return await work.catch((error: unknown) => {
@@ -80,17 +80,6 @@ export async function migrate(
 
 async function anApplied(db: Kysely<Database>): Promise<string | undefined> {
   return (await migrationStatus(db)).find(({ executedAt }) => executedAt !== undefined)?.name;
-}
-
-async function transactionId(trx: Kysely<Database>): Promise<string> {
-  const { rows } = await sql<{ xid: string }>`select pg_current_xact_id()::text as xid`.execute(trx);
-  return rows[0]!.xid;
-}
-
-async function isCommitted(db: Kysely<Database>, xid: string): Promise<boolean> {
-  const { rows } = await sql<{ yes: boolean }>`
-    select pg_xact_status(${xid}::xid8) = 'committed' as yes`.execute(db);
-  return rows[0]!.yes;
 }
 
 /**
@@ -277,22 +266,8 @@ function explained(error: unknown, at: string | undefined): unknown {
   const named = namedDatabaseError(error);
   if (named !== error || named instanceof GmsiError || !(error instanceof Error)) return named;
   if (error.name === 'AbortError') return error;
-  const theirs = functionOfOthers(error);
-  if (theirs)
-    return new ConfigError(`The warehouse could not be migrated: ${theirs} fails: ${error.message}`, {
-      cause: error,
-      hint: `Nothing was changed. Somebody's event trigger calls ${theirs}, with the search_path of gmsi. The function needs its own: alter function ${theirs} set search_path = public, pg_temp;`,
-    });
   return new ConfigError(`The warehouse could not be migrated: ${at ? `${at}.sql: ` : ''}${error.message}`, {
     cause: error,
     hint: 'Nothing was changed. To see the statement: gmsi migrate --verbose',
   });
-}
-
-/** Returns the function in which a statement failed, if it is not one of the schema `gmsi`: an event trigger has called it. */
-function functionOfOthers(error: Error): string | undefined {
-  const { where = '' } = error as { where?: string };
-  // The innermost comes first. PostgreSQL translates the words around the name, but not PL/pgSQL.
-  const [, name] = /PL\/pgSQL[^\n]*?((?:\w+|"[^"\n]+")\.(?:\w+|"[^"\n]+")\([^\n)]*\))/.exec(where) ?? [];
-  return name?.startsWith('gmsi.') ? undefined : name;
 }

@@ -1,12 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { addAbortListener } from 'node:events';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { WarehouseAddress } from '../config/warehouse-address.ts';
-import { ConfigError, GmsiError, kindOf } from '../errors.ts';
+import { ConfigError, GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openPool, type PatientWarehouse } from './connect.ts';
 import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
@@ -103,14 +102,14 @@ export class MoveFailed extends GmsiError {
  */
 export async function moveWarehouse(move: Move): Promise<Moved> {
   const { from, to, stop, leaseSeconds } = move;
-  await refuseUnmovable(from);
-  await using source = await openConnection(from.address);
-  await using target = await openConnection(to.address);
-  using _cancelling = addAbortListener(stop, () => {
-    for (const [{ patient }, { pid }] of [[from, source] as const, [to, target] as const])
-      void sql`select pg_cancel_backend(${pid}::int)`.execute(patient.plain).catch(() => {});
-  });
   try {
+    await refuseUnmovable(from);
+    await using source = await openConnection(from.address);
+    await using target = await openConnection(to.address);
+    using _cancelling = addAbortListener(stop, () => {
+      for (const [{ patient }, { pid }] of [[from, source] as const, [to, target] as const])
+        void sql`select pg_cancel_backend(${pid}::int)`.execute(patient.plain).catch(() => {});
+    });
     const tables = await tablesOf(source);
     const snapshotAt = await lockAll(source, tables);
     await refuseSame(source, target);
@@ -128,7 +127,7 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
     if (!isBegun) await refuseFilled(to, target);
     await refuseClockBehind(from, to);
     await makeReady(to, move);
-    await compareSchemas(move);
+    await refuseAdded(tables, target);
     await beginFilling(target, tables, isBegun);
     // Once more, because nobody else can write to these tables from here on.
     await refuseFilled(to, target);
@@ -145,18 +144,18 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
       other: from.description,
       source: identity,
     });
-    await commit(to, target);
+    await commit(to, target, moveId);
     await writeMark(source, { move_id: moveId, direction: 'to', other: to.description, source: identity });
-    await commit(from, source);
+    await commit(from, source, moveId);
     await release(to);
     return { snapshotAt, tables: moved };
   } catch (error) {
     if (stop.aborted) throw stop.reason;
     const named = namedDatabaseError(namedWriteError(error));
-    // The hints of the others name DATABASE_URL, and say that a rerun continues.
-    if (kindOf(named) !== 'retryable' || named instanceof MoveFailed) throw named;
-    const { message } = named as GmsiError;
-    throw new MoveFailed(`The move ended early: ${message}`, { cause: error, hint: nothingMoved });
+    if (!(named instanceof GmsiError) || named instanceof MoveFailed) throw named;
+    // Their hints name DATABASE_URL, and say that a rerun continues.
+    if (named.kind !== 'retryable' && named.kind !== 'warehouse') throw named;
+    throw new MoveFailed(`The move ended early: ${named.message}`, { cause: error, hint: nothingMoved });
   }
 }
 
@@ -390,37 +389,16 @@ function tablesOf({ ask }: Connection): Promise<Table[]> {
   );
 }
 
-/** Warns of what somebody has added to the old schema. @throws ConfigError if there is no place for its rows */
-async function compareSchemas({ from, to, log }: Move): Promise<void> {
-  const known = new Set(await objectsOf(to.patient));
-  const added = (await objectsOf(from.patient)).filter((object) => !known.has(object));
-  const holding = added.filter((object) => /^(table|column) /.test(object));
-  if (holding.length > 0)
-    throw new ConfigError(`Somebody has added to the schema: ${holding.join(', ')}.`, {
-      hint: 'Make the same in the new warehouse first, or move it to another schema. The new warehouse is migrated already.',
-    });
-  if (added.length > 0)
-    log.warn(`only rows are moved; these are not in the new warehouse: ${added.join(', ')}`);
-}
-
-/** Returns the kind and the name of everything in the schema; without partitions and what belongs to them. */
-async function objectsOf(db: PatientWarehouse): Promise<string[]> {
-  const { rows } = await sql<{ object: string }>`
-    with relations as (
-      select oid, relname, relkind from pg_class where relnamespace = 'gmsi'::regnamespace and not relispartition
-    ), tables as (select * from relations where relkind in ('r', 'p'))
-    select 'table ' || relname as object from tables
-    union all
-    select format('column %s.%s %s', relname, attname, format_type(atttypid, atttypmod))
-    from tables join pg_attribute on attrelid = tables.oid where attnum > 0 and not attisdropped
-    union all
-    select case when relkind in ('v', 'm') then 'view ' else 'index ' end || relname from relations where relkind in ('v', 'm', 'i', 'I')
-    union all
-    select format('trigger %s on %s', tgname, relname) from tables join pg_trigger on tgrelid = tables.oid where not tgisinternal
-    union all
-    select 'function ' || oid::regprocedure from pg_proc where pronamespace = 'gmsi'::regnamespace
-    order by 1`.execute(db);
-  return rows.map(({ object }) => object);
+/** @throws ConfigError if somebody has added columns or tables to the old schema, whose values have no place in the new one */
+async function refuseAdded(tables: readonly Table[], target: Connection): Promise<void> {
+  const columnsOf = (of: readonly Table[]) =>
+    of.flatMap(({ relation, columns }) => columns.map((column) => `${relation}.${column}`));
+  const known = new Set(columnsOf(await tablesOf(target)));
+  const added = columnsOf(tables).filter((column) => !known.has(column));
+  if (added.length === 0) return;
+  throw new ConfigError(`Somebody has added to the schema: ${added.join(', ')}.`, {
+    hint: 'Make the same in the new warehouse first, or move it to another schema. The new warehouse is migrated already.',
+  });
 }
 
 /**
@@ -520,18 +498,16 @@ async function contentsOf({ ask }: Connection, { relation, columns }: Table): Pr
   return { rows: Number(contents!.rows), fingerprint: contents!.fingerprint };
 }
 
-/** If the reply to the COMMIT is lost, asks the server whether it was executed. */
-async function commit({ patient }: Side, { ask }: Connection): Promise<void> {
-  const [transaction] = await ask<{ id: string }>('select pg_current_xact_id()::text as id');
+/** If the reply to the COMMIT is lost, looks whether the mark that it stores is there. */
+async function commit({ patient }: Side, { ask }: Connection, moveId: string): Promise<void> {
   try {
     await ask('commit');
   } catch (error) {
-    for (;;) {
-      const { rows } = await sql<{ status: string }>`
-        select pg_xact_status(${transaction!.id}::xid8) as status`.execute(patient);
-      if (rows[0]!.status === 'committed') return;
-      if (rows[0]!.status !== 'in progress') throw error;
-      await sleep(100);
-    }
+    const { rows } = await patient.transaction().execute(async (trx) => {
+      // Waits while the server is still executing it.
+      await sql`lock table gmsi.warehouse_moves in share mode`.execute(trx);
+      return await sql`select from gmsi.warehouse_moves where move_id = ${moveId}`.execute(trx);
+    });
+    if (rows.length === 0) throw error;
   }
 }

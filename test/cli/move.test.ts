@@ -496,11 +496,10 @@ describe('a move is refused', () => {
   it('if somebody added tables or columns that the new schema lacks', async () => {
     await using pair = await aPair();
     await sql`alter table gmsi.headlines add column note text`.execute(pair.db);
-    await sql`create view gmsi.mine as select note from gmsi.headlines`.execute(pair.db);
-    expect(await pair.move()).toMatchObject(says(2, /added to the schema: column headlines\.note text\.\n/));
+    expect(await pair.move()).toMatchObject(says(2, /added to the schema: gmsi\.headlines\.note\.\n/));
     await sql`alter table gmsi.headlines add column note text`.execute(pair.target.db);
     await sql`update gmsi.headlines set note = 'kept'`.execute(pair.db);
-    expect(await pair.move()).toMatchObject({ code: 0, stderr: expect.stringContaining('view mine') });
+    expect(await pair.move()).toMatchObject(done);
     await pair.expectAll();
   });
 });

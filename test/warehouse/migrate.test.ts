@@ -13,6 +13,7 @@ import { aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { aLogin } from '../support/a-login.ts';
 import { aWorker } from '../support/a-worker.ts';
+import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { aPostgresql15, hasPostgresql15, programs } from '../support/postgresql-15.ts';
 import { it } from '../support/serving.ts';
 import { anEmptyDatabase } from '../support/test-warehouse.ts';
@@ -47,6 +48,15 @@ describe('migrating', () => {
     await Promise.all(processes.map((db) => db.destroy()));
     expect(applied.flat().sort()).toEqual(names);
     expect(applied.filter((list) => list.length > 0)).toHaveLength(1);
+  });
+
+  it('whose COMMIT was executed, and only the reply was lost, returns what it applied', async () => {
+    await using database = await anEmptyDatabase();
+    await using proxy = await aCuttingProxy(database.url);
+    await using db = connect({ kind: 'url', url: new Secret(proxy.url) }, 2);
+    proxy.loseReplyTo(/^Q.{4}commit\0/s);
+    expect(await migrate(db.patient({}))).toEqual(names);
+    expect(proxy.lost).toBe(1);
   });
 
   it('runs the repeatable files again when their text has changed, with those of migrations that are missing', async ({
