@@ -1,5 +1,5 @@
-import { type Kysely, type RawBuilder, type Selectable, sql } from 'kysely';
-import type { Database, ProcessesTable } from '../database.ts';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Database } from '../database.ts';
 
 /*
  * A process owns what names it: a job that it loads (gmsi.schedules), the exports of a job (gmsi.jobs), a file that it reads
@@ -18,10 +18,15 @@ import type { Database, ProcessesTable } from '../database.ts';
 const listedFor = 30;
 
 /** What a process stores about itself. */
-export type ProcessIdentity = Omit<
-  Selectable<ProcessesTable>,
-  'started_at' | 'heartbeat_at' | 'stopped_at' | 'jobs'
-> & { readonly jobs?: string[] | null };
+export interface ProcessIdentity {
+  readonly process_id: string;
+  readonly command: string;
+  readonly run_by: string;
+  readonly version: string;
+  readonly concurrency: number | null;
+  /** Of a worker; `null` for every job. */
+  readonly jobs?: string[] | null;
+}
 
 /** Who wants to own something. */
 export interface Owner {

@@ -1,6 +1,6 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Job } from '../../config/job.ts';
-import type { Database, JobCommand, SchedulesTable } from '../database.ts';
+import type { Database, JobCommand } from '../database.ts';
 import { resolveAlert } from './alerts.ts';
 import { isAlive, mayTake, type Owner, runsJob } from './processes.ts';
 
@@ -93,7 +93,17 @@ export async function storedJobs(db: Kysely<Database>, job?: string): Promise<St
   return rows;
 }
 
-export type StoredSchedule = Selectable<SchedulesTable>;
+/** A row of `gmsi.schedules`. */
+export interface StoredSchedule {
+  readonly job: string;
+  readonly command: JobCommand;
+  readonly cron: string | null;
+  readonly timezone: string;
+  readonly fired_at: Date;
+  readonly due_at: Date | null;
+  readonly resumes_at: Date | null;
+  readonly paused_because: 'budget' | 'failures' | null;
+}
 
 type OfJob = Pick<StoredSchedule, 'job' | 'command'>;
 
