@@ -16,7 +16,7 @@ import { ConfigError } from '../errors.ts';
 import { version } from '../package.ts';
 import type { Database } from './database.ts';
 import { isStale, namedDatabaseError } from './errors.ts';
-import { firstAnswer, postgresSocket } from './first-answer.ts';
+import { firstAnswer } from './first-answer.ts';
 import { isMissingObject, migrationStatus } from './migrate.ts';
 import { type Patience, retried } from './retries.ts';
 import { prepareSession } from './session-settings.ts';
@@ -114,7 +114,6 @@ export function openPool(
     max: connections,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    stream: postgresSocket,
     // pg awaits this before it hands out the connection, although the type does not say so.
     onConnect: prepareSession as (client: pg.ClientBase) => void,
     ...options,

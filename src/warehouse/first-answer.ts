@@ -1,38 +1,5 @@
-import { Socket } from 'node:net';
 import pRetry from 'p-retry';
 import { ConfigError } from '../errors.ts';
-
-/** The server at the warehouse's address is not PostgreSQL. */
-class AnotherProtocol extends Error {
-  readonly code = 'ANOTHER_PROTOCOL';
-
-  constructor() {
-    super('the program that listens there does not speak the protocol of PostgreSQL');
-  }
-}
-
-/** First bytes of PostgreSQL: authentication, an error, a notice, a version; and its two answers to a request for TLS. */
-const firstBytes = { plain: 'RENv', tls: 'SNE' };
-
-/**
- * Returns a socket for `pg` that closes if the first byte is not PostgreSQL's: `pg` would read the banner of another service
- * as the length of a message, and wait for the rest.
- */
-export function postgresSocket({
-  ssl,
-  sslNegotiation,
-}: {
-  ssl?: unknown;
-  sslNegotiation?: unknown;
-} = {}): Socket {
-  const socket = new Socket();
-  if (sslNegotiation === 'direct') return socket;
-  const expected = ssl ? firstBytes.tls : firstBytes.plain;
-  socket.once('data', (bytes: Buffer) => {
-    if (!expected.includes(String.fromCharCode(bytes[0]!))) socket.destroy(new AnotherProtocol());
-  });
-  return socket;
-}
 
 /** These pass soon if a server is restarting; otherwise the address is wrong. */
 const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
@@ -70,17 +37,11 @@ function wrongAddress(cause: Error): ConfigError | undefined {
   if (code === 'ENOTFOUND') {
     return told(`The warehouse's host is unknown: ${message}`, 'Check the host in DATABASE_URL (or PGHOST).');
   }
-  if (nobodyThere.includes(code)) {
+  // The last one is what a server of another kind answers to a request for TLS.
+  if (nobodyThere.includes(code) || wasCut(cause) || /establishing an SSL connection/.test(message)) {
     return told(
       `No PostgreSQL answers at the warehouse's address: ${message || code}`,
       'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
-    );
-  }
-  if (cause instanceof AnotherProtocol || wasCut(cause) || /establishing an SSL connection/.test(message)) {
-    const what = wasCut(cause) ? 'it closes the connection without an answer' : new AnotherProtocol().message;
-    return told(
-      `No PostgreSQL answers at the warehouse's address: ${what}`,
-      'Check the port in DATABASE_URL (or PGPORT); PostgreSQL usually uses 5432.',
     );
   }
   return undefined;

@@ -107,16 +107,14 @@ const wrong = cases`
 const database = cases`
   an unknown host | | postgres://user:secret@nowhere.invalid/db | host is unknown: .*nowhere\.invalid
       | Check the host in DATABASE_URL
-  a web server | page 200 | postgres://user:secret@127.0.0.1:PORT/db | does not speak the protocol of PostgreSQL
-      | Check the port in DATABASE_URL
+  a web server | page 200 | postgres://user:secret@127.0.0.1:PORT/db | No PostgreSQL answers
+      | Check host and port in DATABASE_URL
   a web server, asked for TLS | page 200 | postgres://user:secret@127.0.0.1:PORT/db?sslmode=verify-full
-      | does not speak the protocol of PostgreSQL | Check the port in DATABASE_URL
-  a mail server | mail | postgres://user:secret@127.0.0.1:PORT/db | does not speak the protocol of PostgreSQL
-      | Check the port in DATABASE_URL
-  a server that speaks TLS | TLS | postgres://user:secret@127.0.0.1:PORT/db
-      | does not speak the protocol of PostgreSQL|closes the connection without an answer | Check the port in DATABASE_URL
-  a port that hangs up | hangs up | postgres://user:secret@127.0.0.1:PORT/db
-      | closes the connection without an answer|ECONNRESET | Check .*port in DATABASE_URL
+      | No PostgreSQL answers | Check host and port in DATABASE_URL
+  a server that speaks TLS | TLS | postgres://user:secret@127.0.0.1:PORT/db | No PostgreSQL answers
+      | Check host and port in DATABASE_URL
+  a port that hangs up | hangs up | postgres://user:secret@127.0.0.1:PORT/db | No PostgreSQL answers
+      | Check host and port in DATABASE_URL
 `;
 
 /** What a command says of an error that ends it, and the code that it exits with. */
