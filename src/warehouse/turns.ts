@@ -175,35 +175,30 @@ export async function claimPlace(
 ): Promise<Claim> {
   const what = `exporting to ${place}`;
   const lock = advisoryLock(tryTurn, lockKey(what), what);
-  let release = () => {};
-  const released = new Promise<void>((done) => {
-    release = done;
-  });
-  let held: Promise<void> = Promise.resolve();
-  let confirm: Claim['confirm'] = async () => {};
-  const isOurs = await new Promise<boolean>((answer, refuse) => {
-    // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
-    held = warehouse.plain
-      .transaction()
-      .execute(async (connection) => {
-        const ask = askIn(connection);
-        const isOurs = await isTaken(ask, lock);
-        const holder = isOurs ? undefined : await holderOf(ask, lock);
-        if (holder?.may_load === false) throw heldBy(holder, what);
-        answer(isOurs);
-        confirm = () => sql`select`.execute(connection);
-        const beating = setInterval(() => confirm().catch(() => {}), beatEvery);
-        await released;
-        clearInterval(beating);
-      })
-      .catch(refuse);
-  });
-  return {
-    isOurs,
-    confirm: () => confirm(),
-    async [Symbol.asyncDispose]() {
-      release();
-      await held;
-    },
+  // A lock of the transaction, because a session's lock would stay in the connections of a pooler.
+  const trx = await warehouse.plain.startTransaction().execute();
+  const release = async () => {
+    await trx
+      .rollback()
+      .execute()
+      .catch(() => {});
   };
+  try {
+    const isOurs = await isTaken(askIn(trx), lock);
+    const holder = isOurs ? undefined : await holderOf(askIn(trx), lock);
+    if (holder?.may_load === false) throw heldBy(holder, what);
+    const confirm = () => sql`select`.execute(trx);
+    const beating = setInterval(() => confirm().catch(() => {}), beatEvery);
+    return {
+      isOurs,
+      confirm,
+      async [Symbol.asyncDispose]() {
+        clearInterval(beating);
+        await release();
+      },
+    };
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
