@@ -102,12 +102,7 @@ export function connect(address: WarehouseAddress, connections: number): Warehou
   return new Warehouse(dialect, driver);
 }
 
-/** Opens only the pool of connections, for code without Kysely. */
-export function openPool(
-  address: WarehouseAddress,
-  connections: number,
-  options: pg.PoolConfig = {},
-): pg.Pool {
+function openPool(address: WarehouseAddress, connections: number, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({
     application_name: `gmsi ${version}`,
     ...wayTo(address),
@@ -123,6 +118,19 @@ export function openPool(
   // A connection that breaks in use fails its query and also emits an error; without a listener that would end the process.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** Opens a connection for code that needs the driver's. It is closed, not returned: the server rolls back what is not committed. */
+export async function openConnection(address: WarehouseAddress) {
+  const pool = openPool(address, 1);
+  const client = await pool.connect();
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      client.release(true);
+      await pool.end();
+    },
+  };
 }
 
 /** Returns the server's address as pg reads it from the URL or the environment, to build the address of another user. */

@@ -219,8 +219,7 @@ async function refuseLiving(trx: Kysely<Database>, leaseSeconds: number): Promis
   await sql`lock table gmsi.processes in share row exclusive mode`.execute(trx);
   const living = await livingProcesses(trx, leaseSeconds);
   if (living.length === 0) return;
-  const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
-  throw new OlderProgramsWork(`${isOlder}, and older programs are working: ${names}.`, {
+  throw new OlderProgramsWork(`${isOlder}, and older programs are working: ${living.join(', ')}.`, {
     hint: `Stop them, and run it again. A process that was killed counts for ${leaseSeconds} s. To upgrade the schema all the same, so that they fail or load days twice: gmsi migrate --force`,
   });
 }

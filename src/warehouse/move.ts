@@ -7,7 +7,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { WarehouseAddress } from '../config/warehouse-address.ts';
 import { ConfigError, GmsiError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { openPool, type PatientWarehouse } from './connect.ts';
+import { openConnection, type PatientWarehouse } from './connect.ts';
 import { namedDatabaseError, namedWriteError, takesNoWrites } from './errors.ts';
 import { databaseTime, isReadOnly, readStanding } from './health.ts';
 import { checkOwner, migrate } from './migrate.ts';
@@ -36,14 +36,8 @@ export const notMoved: Readonly<Record<string, string>> = {
   warehouse_moves: 'It has the mark of the move itself.',
 };
 
-/** The row of `gmsi.warehouse_moves`. */
-interface Mark {
-  readonly move_id: string;
-  readonly direction: 'to' | 'from';
-  readonly other: string;
-  /** What identifies the old warehouse; see `identityOf`. */
-  readonly source: string;
-}
+/** The row of `gmsi.warehouse_moves`; `source` is what identifies the old warehouse, see `identityOf`. */
+type Mark = Record<'move_id' | 'direction' | 'other' | 'source', string>;
 
 /** A warehouse that is open. */
 interface Side {
@@ -80,11 +74,8 @@ export interface Moved {
 }
 
 /** A table that has the same rows in both warehouses. */
-export interface MovedTable extends Contents {
+interface MovedTable {
   readonly table: string;
-}
-
-interface Contents {
   readonly rows: number;
   /** Depends on all values of all rows, not on their order or the server's version. */
   readonly fingerprint: string;
@@ -104,8 +95,8 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
   const { from, to, stop, leaseSeconds } = move;
   try {
     await refuseUnmovable(from);
-    await using source = await openConnection(from.address);
-    await using target = await openConnection(to.address);
+    await using source = await connectTo(from);
+    await using target = await connectTo(to);
     using _cancelling = addAbortListener(stop, () => {
       for (const [{ patient }, { pid }] of [[from, source] as const, [to, target] as const])
         void sql`select pg_cancel_backend(${pid}::int)`.execute(patient.plain).catch(() => {});
@@ -138,14 +129,9 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
     for (const { relation } of tables) await target.ask(`alter table ${relation} enable trigger user`);
     await waitForClock(target, snapshotAt);
     const moveId = randomUUID();
-    await writeMark(target, {
-      move_id: moveId,
-      direction: 'from',
-      other: from.description,
-      source: identity,
-    });
+    await writeMark(target, [moveId, 'from', from.description, identity]);
     await commit(to, target, moveId);
-    await writeMark(source, { move_id: moveId, direction: 'to', other: to.description, source: identity });
+    await writeMark(source, [moveId, 'to', to.description, identity]);
     await commit(from, source, moveId);
     await release(to);
     return { snapshotAt, tables: moved };
@@ -161,34 +147,14 @@ export async function moveWarehouse(move: Move): Promise<Moved> {
 
 const nothingMoved = 'Nothing was moved, and the old warehouse is the one to use. Run it again.';
 
-/** A connection of its own, because COPY needs the driver's. */
-interface Connection extends AsyncDisposable {
-  readonly client: pg.PoolClient;
-  readonly pid: number;
-  ask<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-}
+type Connection = Awaited<ReturnType<typeof connectTo>>;
 
-async function openConnection(address: WarehouseAddress): Promise<Connection> {
-  const pool = openPool(address, 1);
-  try {
-    const client = await pool.connect();
-    const ask = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
-      (await client.query<Row>(text, [...values])).rows;
-    const [backend] = await ask<{ pid: number }>('select pg_backend_pid() as pid');
-    return {
-      client,
-      pid: backend!.pid,
-      ask,
-      // Closed, not returned: the server rolls back what is not committed.
-      async [Symbol.asyncDispose]() {
-        client.release(true);
-        await pool.end();
-      },
-    };
-  } catch (error) {
-    await pool.end();
-    throw error;
-  }
+async function connectTo({ address }: Side) {
+  const connection = await openConnection(address);
+  const { client } = connection;
+  const ask = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+    (await client.query<Row>(text, [...values])).rows;
+  return { ...connection, pid: (client as unknown as { processID: number }).processID, ask };
 }
 
 async function refuseUnmovable({ patient }: Side): Promise<void> {
@@ -237,7 +203,7 @@ async function markOf({ ask }: Connection): Promise<Mark | undefined> {
     "select to_regclass('gmsi.warehouse_moves') is not null as yes",
   );
   if (!known!.yes) return undefined;
-  return (await ask<Mark & object>('select move_id, direction, other, source from gmsi.warehouse_moves'))[0];
+  return (await ask<Mark>('select move_id, direction, other, source from gmsi.warehouse_moves'))[0];
 }
 
 /** @throws the refusal of the warehouse itself, if it was moved or is not filled yet: a trigger of the statement */
@@ -245,14 +211,15 @@ async function refuseMarked({ ask }: Connection): Promise<void> {
   await ask('update gmsi.processes set jobs = jobs where false');
 }
 
-async function writeMark({ ask }: Connection, mark: Mark): Promise<void> {
+async function writeMark(
+  { ask }: Connection,
+  mark: [id: string, 'to' | 'from', other: string, source: string],
+) {
   await ask('delete from gmsi.warehouse_moves');
-  await ask('insert into gmsi.warehouse_moves (move_id, direction, other, source) values ($1, $2, $3, $4)', [
-    mark.move_id,
-    mark.direction,
-    mark.other,
-    mark.source,
-  ]);
+  await ask(
+    'insert into gmsi.warehouse_moves (move_id, direction, other, source) values ($1, $2, $3, $4)',
+    mark,
+  );
 }
 
 /** Takes the mark off the new warehouse: from here on, it is the one to use. */
@@ -272,7 +239,7 @@ async function release({ patient }: Side): Promise<void> {
 async function refuseLiving({ patient }: Side, leaseSeconds: number): Promise<void> {
   const living = await livingProcesses(patient, leaseSeconds);
   if (living.length === 0) return;
-  const names = living.map(({ command, run_by }) => `gmsi ${command} (${run_by})`).join(', ');
+  const names = living.join(', ');
   throw new ConfigError(`Nothing was moved, because these processes are using the warehouse: ${names}.`, {
     hint: `Stop what loads, also in crontabs and on other machines, and run it again. A process that was killed counts for ${leaseSeconds} s.`,
   });
@@ -289,18 +256,12 @@ async function refuseSame(source: Connection, target: Connection): Promise<void>
   });
 }
 
-async function refuseFilled({ description }: Side, { ask }: Connection): Promise<void> {
-  const tables = await ask<{ relation: string }>(
-    `
-    select oid::regclass::text as relation from pg_class
-    where relnamespace = to_regnamespace('gmsi') and relkind in ('r', 'p') and not relispartition and relname <> all($1)
-    order by relname <> 'headlines', relname`,
-    [Object.keys(notMoved)],
-  );
+async function refuseFilled({ description }: Side, target: Connection): Promise<void> {
+  const tables = await tablesOf(target);
   if (tables.length === 0) return;
   const one = ({ relation }: { relation: string }) =>
     `(select ${pg.escapeLiteral(relation)} as relation from ${relation} limit 1)`;
-  const filled = await ask<{ relation: string }>(tables.map(one).join(' union all '));
+  const filled = await target.ask<{ relation: string }>(tables.map(one).join(' union all '));
   if (filled.length === 0) return;
   const names = filled.slice(0, 3).map(({ relation }) => relation);
   const more = filled.length > 3 ? ` and ${filled.length - 3} more tables` : '';
@@ -362,7 +323,7 @@ function tablesOf({ ask }: Connection): Promise<Table[]> {
     `
     with recursive tables as (
       select oid, relname, relkind from pg_class
-      where relnamespace = 'gmsi'::regnamespace and relkind in ('r', 'p') and not relispartition and relname <> all($1)
+      where relnamespace = to_regnamespace('gmsi') and relkind in ('r', 'p') and not relispartition and relname <> all($1)
     ), referring (oid, depth) as (
       select oid, 0 from tables
       union
@@ -484,18 +445,18 @@ async function compareAll(source: Connection, target: Connection, tables: readon
           hint: `${nothingMoved} If it happens again, a trigger or rule there changes rows, or a disk fails.`,
         },
       );
-    moved.push({ table: table.name, ...fresh });
+    moved.push(fresh);
   }
   return moved;
 }
 
 /** The sum does not depend on the order of rows, and unlike an exclusive or, it counts equal rows. */
-async function contentsOf({ ask }: Connection, { relation, columns }: Table): Promise<Contents> {
+async function contentsOf({ ask }: Connection, { name, relation, columns }: Table): Promise<MovedTable> {
   const [contents] = await ask<{ rows: string; fingerprint: string }>(`
     select count(*) as rows,
            coalesce(sum(('x' || left(md5(row(${columns.join(', ')})::text), 15))::bit(60)::bigint), 0)::text as fingerprint
     from ${relation}`);
-  return { rows: Number(contents!.rows), fingerprint: contents!.fingerprint };
+  return { table: name, rows: Number(contents!.rows), fingerprint: contents!.fingerprint };
 }
 
 /** If the reply to the COMMIT is lost, looks whether the mark that it stores is there. */

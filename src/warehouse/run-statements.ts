@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { WarehouseAddress } from '../config/warehouse-address.ts';
-import { openPool } from './connect.ts';
+import { openConnection } from './connect.ts';
 import { safePath } from './session-settings.ts';
 
 /** The result of one statement; values are as the server writes them. */
@@ -23,28 +23,20 @@ export async function runStatements(
   statements: string,
   onNotice: (notice: pg.DatabaseError) => void,
 ): Promise<readonly StatementResult[]> {
-  const pool = openPool(address, 1);
-  try {
-    const client = await pool.connect();
-    try {
-      await client.query(`reset all; ${safePath}`);
-      client.on('notice', (notice) => onNotice(notice as unknown as pg.DatabaseError));
-      const asWritten = { getTypeParser: () => (text: string) => text } as unknown as pg.CustomTypesConfig;
-      const results = await client.query<(string | null)[]>({
-        text: statements,
-        rowMode: 'array',
-        types: asWritten,
-      });
-      return [results].flat().map(({ command, rowCount, fields, rows }) => ({
-        command,
-        rowCount,
-        rows,
-        columns: fields.map(({ name }) => name),
-      }));
-    } finally {
-      client.release(true);
-    }
-  } finally {
-    await pool.end();
-  }
+  await using connection = await openConnection(address);
+  const { client } = connection;
+  await client.query(`reset all; ${safePath}`);
+  client.on('notice', (notice) => onNotice(notice as unknown as pg.DatabaseError));
+  const asWritten = { getTypeParser: () => (text: string) => text } as unknown as pg.CustomTypesConfig;
+  const results = await client.query<(string | null)[]>({
+    text: statements,
+    rowMode: 'array',
+    types: asWritten,
+  });
+  return [results].flat().map(({ command, rowCount, fields, rows }) => ({
+    command,
+    rowCount,
+    rows,
+    columns: fields.map(({ name }) => name),
+  }));
 }

@@ -440,7 +440,7 @@ describe('a move is refused', () => {
     expect(await pair.move()).toMatchObject(
       says(
         2,
-        /is not empty: there are rows in gmsi\.headlines, gmsi\.daily_sums, gmsi\.hourly_sums\.\n {2}→ /,
+        /is not empty: there are rows in gmsi\.daily_sums, gmsi\.headlines, gmsi\.hourly_sums\.\n {2}→ /,
       ),
     );
     expect(await everything(pair.target.db)).toEqual(before);

@@ -115,16 +115,13 @@ export function hasLivingProcess(owner: string, leaseSeconds: number): RawBuilde
   return sql`exists (select from gmsi.processes p where p.process_id = ${sql.ref(owner)} and ${isAlive(leaseSeconds)})`;
 }
 
-/** Returns the processes that are alive. */
-export async function livingProcesses(
-  db: Kysely<Database>,
-  leaseSeconds: number,
-): Promise<Pick<ProcessIdentity, 'command' | 'run_by'>[]> {
-  const { rows } = await sql<Pick<ProcessIdentity, 'command' | 'run_by'>>`
-    select command, run_by from gmsi.processes p
+/** Returns the processes that are alive, for a person. */
+export async function livingProcesses(db: Kysely<Database>, leaseSeconds: number): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select format('gmsi %s (%s)', command, run_by) as name from gmsi.processes p
     where ${isAlive(leaseSeconds)}
     order by started_at, run_by`.execute(db);
-  return rows;
+  return rows.map(({ name }) => name);
 }
 
 /** Returns the condition that a process `p` has not stopped and has sent a heartbeat within the lease. */
