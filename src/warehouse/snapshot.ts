@@ -19,7 +19,7 @@ const mayBecomeReader = sql`case when to_regrole('gmsi_reader') is null then fal
                 when current_setting('server_version_num')::int >= 160000 then pg_has_role('gmsi_reader', 'SET')
                 else pg_has_role('gmsi_reader', 'MEMBER') end`;
 
-/** Reads in one transaction that sees one moment and cannot write; times are in UTC. */
+/** Reads in one transaction that sees one moment and cannot write. */
 export async function inOneSnapshot<Result>(
   warehouse: Warehouse,
   { timeout, stop, rights }: SnapshotOptions,
@@ -34,7 +34,6 @@ export async function inOneSnapshot<Result>(
   return transaction.execute(async (snapshot) => {
     const { rows } = await sql<{ pid: number }>`
       select pg_backend_pid() as pid, set_config('statement_timeout', ${`${timeout}s`}, true),
-             set_config('TimeZone', 'UTC', true),
              -- It keeps no lock that anybody waits for, and files are written between its statements.
              set_config('idle_in_transaction_session_timeout', '0', true),
              case when ${rights === 'reader'}::boolean and ${mayBecomeReader} then set_config('role', 'gmsi_reader', true) end

@@ -79,8 +79,8 @@ export function seriesColumn({ series }: ExportTable): string {
 }
 
 /**
- * Runs `read` in a snapshot, so that everything it reads is from one moment; times are in UTC and numbers have all digits,
- * regardless of the database's settings.
+ * Runs `read` in a snapshot, so that everything it reads is from one moment. Its session writes times in UTC and numbers with all
+ * digits (`session-settings.ts`).
  * @param stop ends the running statement, which then fails
  */
 export function inOneState<T>(
@@ -90,8 +90,7 @@ export function inOneState<T>(
 ): Promise<T> {
   return inOneSnapshot(warehouse, { timeout: 0, stop, rights: 'own' }, async (snapshot) => {
     const { rows } = await sql<{ moment: string | null }>`
-      select set_config('datestyle', 'ISO', true), set_config('extra_float_digits', '1', true),
-           ${exactTime(sql`case when pg_is_in_recovery() then ${completeTo} else now() end`)} as moment
+      select ${exactTime(sql`case when pg_is_in_recovery() then ${completeTo} else now() end`)} as moment
     `.execute(snapshot);
     const { moment } = rows[0]!;
     if (moment === null) throw notReplaying();
