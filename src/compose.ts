@@ -185,14 +185,9 @@ async function warehouseAddress({ config, log, stop }: Session) {
     };
   }
   const server = await useEmbeddedServer(config.home, { log, stop }, config.embeddedIdleSeconds);
-  const { justMoved, cluster } = server.location;
-  if (justMoved)
-    log.info(
-      `the embedded PostgreSQL cannot run below ${config.home}, which only root can enter: its data is in ${cluster}`,
-    );
   return {
     address: { kind: 'url' as const, url: server.url },
-    description: `the embedded PostgreSQL in ${cluster}`,
+    description: `the embedded PostgreSQL in ${server.location.cluster}`,
     release: () => server[Symbol.asyncDispose](),
   };
 }

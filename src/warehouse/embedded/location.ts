@@ -21,8 +21,6 @@ export interface Location {
   /** Contains `data/`, with the server's password and log. */
   readonly cluster: string;
   readonly account: Account | undefined;
-  /** True if the cluster cannot be below GMSI_HOME, and was just given a place elsewhere. */
-  readonly justMoved: boolean;
 }
 
 /** The folder in which root keeps files that the server's user must be able to reach. Only root can create it. */
@@ -41,11 +39,11 @@ export function locateCluster(home: string): Location {
     makeWritable(home);
     const movedTo = readPointer(pointer);
     const account = serverAccount(join(movedTo ?? inHome, 'data'));
-    if (movedTo) return { cluster: movedTo, account, justMoved: false };
+    if (movedTo) return { cluster: movedTo, account };
     if (account && !canEnter(home, account)) return moveAway(home, pointer, account);
     makeFolder(inHome, 0o755);
     if (account) chownSync(inHome, account.uid, account.gid);
-    return { cluster: inHome, account, justMoved: false };
+    return { cluster: inHome, account };
   } catch (cause) {
     if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(`The embedded warehouse cannot be kept in ${home}: ${(cause as Error).message}`, {
@@ -70,12 +68,12 @@ function moveAway(home: string, pointer: string, account: Account): Location {
   try {
     // A link, not a rename: if several processes begin at once, the first one decides.
     linkSync(draft, pointer);
-    return { cluster, account, justMoved: true };
+    return { cluster, account };
   } catch (error) {
     rmdirSync(cluster);
     const first = readPointer(pointer);
     if (!first) throw error;
-    return { cluster: first, account, justMoved: false };
+    return { cluster: first, account };
   } finally {
     rmSync(draft);
   }
