@@ -51,9 +51,6 @@ export class SchemaGone extends ConfigError {
   }
 }
 
-/** The warehouse was moved to another database, or `gmsi move` has not filled it yet. */
-export class WarehouseMoved extends ConfigError {}
-
 /** A write failed several times and may itself be the cause. It is dropped, and the load continues without it. */
 export class WriteGivenUp extends GmsiError {
   override readonly kind = 'skippable';
@@ -162,9 +159,9 @@ export function namedDatabaseError(error: unknown): unknown {
       'End sessions that are not needed (pg_stat_activity shows them), or raise max_connections or the ' +
         'connection limit of the user. A rerun continues where this one stopped.',
     );
-  // The database says it (gmsi.refuse_moved).
+  // The warehouse was moved, or is being filled (gmsi.refuse_moved).
   if (code === 'GM001')
-    return new WarehouseMoved(message, { cause, hint: (error as { hint?: string }).hint ?? '' });
+    return new ConfigError(message, { cause, hint: (error as { hint?: string }).hint ?? '' });
   const isCut = code === '' && cutConnection.test(message);
   if (isCut || isStale(error) || passing.test(code) || network.test(code))
     return unavailable(
