@@ -1,8 +1,11 @@
 import pRetry from 'p-retry';
 import { ConfigError } from '../errors.ts';
 
-/** These pass soon if a server is restarting; otherwise the address is wrong. */
-const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET'];
+/** These pass soon if a server is restarting or a resolver fails; otherwise the address is wrong. */
+const nobodyThere = ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'ECONNRESET', 'ENOTFOUND'];
+
+/** `pg` has no code for the first one. The second is what a server of another kind answers to a request for TLS. */
+const noAnswer = /^Connection terminated unexpectedly$|establishing an SSL connection/;
 
 /**
  * Waits for the first answer of a warehouse. Tries for some seconds, because a server may be restarting or a resolver may fail
@@ -13,36 +16,25 @@ export async function firstAnswer<T>(ask: () => Promise<T>): Promise<T> {
     return await pRetry(ask, {
       retries: 4,
       minTimeout: 250,
-      shouldRetry: ({ error, attemptNumber }) => mayPass(error, attemptNumber),
+      shouldRetry: ({ error }) => isOfAddress(error) || codeOf(error) === 'EAI_AGAIN',
     });
   } catch (error) {
-    throw wrongAddress(error as Error) ?? error;
-  }
-}
-
-function mayPass(error: Error, tries: number): boolean {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  if (code === 'ENOTFOUND') return tries < 3;
-  return [...nobodyThere, 'EAI_AGAIN'].includes(code) || wasCut(error);
-}
-
-/** Returns true if the connection ended before its first answer; `pg` has no code for that. */
-function wasCut(error: Error): boolean {
-  return error.message === 'Connection terminated unexpectedly';
-}
-
-function wrongAddress(cause: Error): ConfigError | undefined {
-  const { code = '', message } = cause as NodeJS.ErrnoException;
-  const told = (what: string, hint: string) => new ConfigError(what, { cause, hint });
-  if (code === 'ENOTFOUND') {
-    return told(`The warehouse's host is unknown: ${message}`, 'Check the host in DATABASE_URL (or PGHOST).');
-  }
-  // The last one is what a server of another kind answers to a request for TLS.
-  if (nobodyThere.includes(code) || wasCut(cause) || /establishing an SSL connection/.test(message)) {
-    return told(
-      `No PostgreSQL answers at the warehouse's address: ${message || code}`,
-      'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
+    const cause = error as Error;
+    if (!isOfAddress(cause)) throw cause;
+    throw new ConfigError(
+      `No PostgreSQL answers at the warehouse's address: ${cause.message || codeOf(cause)}`,
+      {
+        cause,
+        hint: 'Is the server running? Check host and port in DATABASE_URL (or PGHOST and PGPORT).',
+      },
     );
   }
-  return undefined;
+}
+
+function isOfAddress(error: Error): boolean {
+  return nobodyThere.includes(codeOf(error)) || noAnswer.test(error.message);
+}
+
+function codeOf({ code = '' }: NodeJS.ErrnoException): string {
+  return code;
 }

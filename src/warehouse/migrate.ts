@@ -164,7 +164,7 @@ function isNewer(theirs: AppliedMigration): boolean {
 let ours: ReturnType<typeof readMigrations> | undefined;
 
 async function readMigrations(): Promise<readonly Omit<Migration, 'executedAt'>[]> {
-  const migrations = (await readFiles(folder)).map((file) => ({ ...named(file.name, [file]) }));
+  const migrations = (await readFiles(folder)).map((file) => named(file.name, [file]));
   return [...migrations, named(repeatable, await readFiles(join(folder, repeatable)))];
 }
 

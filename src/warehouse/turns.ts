@@ -85,21 +85,6 @@ async function isTaken(ask: Ask, { take, key }: Lock): Promise<boolean> {
   return rows[0]!.is_taken === true;
 }
 
-/** Runs a transaction while no other one has this turn. */
-export async function inTurn<T>(
-  warehouse: Kysely<Database>,
-  turn: string,
-  waiting: Waiting,
-  work: (trx: Transaction<Database>) => Promise<T>,
-): Promise<T> {
-  // On its own: in the transaction, another one that needs the row for the first time would wait for its end in the server.
-  await sql`insert into gmsi.turns (turn) values (${turn}) on conflict do nothing`.execute(warehouse);
-  return warehouse.transaction().execute(async (trx) => {
-    await takeLock(askIn(trx), rowLock('gmsi.turns', 'turn', turn), waiting);
-    return work(trx);
-  });
-}
-
 /**
  * Lets no other process migrate until the transaction ends. Locks the row of a migration, which only the owner may do.
  * @param applied returns a migration that the database has. It may have none, nor its table; then all there is to lock is
@@ -124,7 +109,7 @@ function lockKey(name: string): bigint {
   return createHash('sha256').update(name).digest().readBigInt64BE();
 }
 
-function askIn(trx: Transaction<Database>): Ask {
+export function askIn(trx: Transaction<Database>): Ask {
   return (text, values) => trx.executeQuery(CompiledQuery.raw(text, [...values]));
 }
 

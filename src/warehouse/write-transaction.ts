@@ -22,7 +22,11 @@ export function writeTransaction<T>(
 ): Promise<T> {
   return warehouse.connection().execute(async (connection) => {
     try {
-      await sql.raw(begin(isolation)).execute(connection);
+      // A transaction that is idle or runs for longer than half of the delay could no longer be committed, so the server ends it at
+      // once, which releases its locks. Plans are generic, because the statements are the same for every page and read by keys.
+      await sql
+        .raw(`start transaction isolation level ${isolation}; select gmsi.bound_transaction()`)
+        .execute(connection);
       const result = await work(connection as WriteTransaction);
       await sql.raw(commitInTime).execute(connection);
       return result;
@@ -32,15 +36,6 @@ export function writeTransaction<T>(
       throw namedWriteError(error);
     }
   });
-}
-
-/**
- * Returns the statements that begin a transaction. A transaction that is idle or runs for longer than half of the delay could
- * no longer be committed, so the server ends it at once, which releases its locks. Uses generic plans, because the statements
- * are the same for every page and read by keys: a plan for the values of each page would cost more than it saves.
- */
-function begin(isolation: string): string {
-  return `start transaction isolation level ${isolation}; select gmsi.bound_transaction()`;
 }
 
 /** One message, so that this process cannot be late between check and COMMIT. If the check fails, the server skips the rest. */

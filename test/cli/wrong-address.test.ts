@@ -105,8 +105,8 @@ const wrong = cases`
 `;
 
 const database = cases`
-  an unknown host | | postgres://user:secret@nowhere.invalid/db | host is unknown: .*nowhere\.invalid
-      | Check the host in DATABASE_URL
+  an unknown host | | postgres://user:secret@nowhere.invalid/db | No PostgreSQL answers .*nowhere\.invalid
+      | Check host and port in DATABASE_URL
   a web server | page 200 | postgres://user:secret@127.0.0.1:PORT/db | No PostgreSQL answers
       | Check host and port in DATABASE_URL
   a web server, asked for TLS | page 200 | postgres://user:secret@127.0.0.1:PORT/db?sslmode=verify-full

@@ -1,8 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Series } from '../../feeds/feed.ts';
-import type { Warehouse } from '../connect.ts';
 import type { Database, Day } from '../database.ts';
-import { inTurn, type Waiting } from '../turns.ts';
+import { askIn, rowLock, takeLock, type Waiting } from '../turns.ts';
 import {
   askedSeries,
   inScope,
@@ -30,12 +29,16 @@ export interface Gap extends Series {
  * plan: generic plans made batches of windows a hundred times slower from the sixth on.
  */
 export async function planAlone<T>(
-  warehouse: Warehouse,
+  warehouse: Kysely<Database>,
   feed: string,
   waiting: Waiting,
   plan: (trx: Transaction<Database>) => Promise<T>,
 ): Promise<T> {
-  return inTurn(warehouse, `planning ${feed}`, waiting, async (trx) => {
+  const turn = `planning ${feed}`;
+  // On its own: in the transaction, another one that needs the row for the first time would wait for its end in the server.
+  await sql`insert into gmsi.turns (turn) values (${turn}) on conflict do nothing`.execute(warehouse);
+  return warehouse.transaction().execute(async (trx) => {
+    await takeLock(askIn(trx), rowLock('gmsi.turns', 'turn', turn), waiting);
     await sql`set local plan_cache_mode = force_custom_plan`.execute(trx);
     return plan(trx);
   });
