@@ -48,7 +48,7 @@ export function locateCluster(home: string): Location {
     if (cause instanceof ConfigError) throw cause;
     throw new ConfigError(`The embedded warehouse cannot be kept in ${home}: ${(cause as Error).message}`, {
       cause,
-      hint: 'Set GMSI_HOME to a folder that can be written, or DATABASE_URL to a PostgreSQL server of your own.',
+      hint: 'Set GMSI_HOME to another folder, or DATABASE_URL to a PostgreSQL server of your own.',
     });
   }
 }
@@ -81,22 +81,12 @@ function moveAway(home: string, pointer: string, account: Account): Location {
 
 /**
  * Returns the folder for copies of the server's programs and, for root, for data that must move; made if it is missing.
- * @throws ConfigError if it cannot be written
+ * @throws the error of the file system
  */
 export function sharedRoot(home: string, account: Account | undefined): string {
   if (!account) return home;
-  try {
-    makeWritable(systemRoot);
-    return systemRoot;
-  } catch (cause) {
-    throw new ConfigError(
-      `The embedded warehouse needs ${systemRoot}, which cannot be written: ${(cause as Error).message}`,
-      {
-        cause,
-        hint: 'Set GMSI_HOME to a folder that every user can enter, or DATABASE_URL to a PostgreSQL server of your own.',
-      },
-    );
-  }
+  makeWritable(systemRoot);
+  return systemRoot;
 }
 
 /** @throws the error of the file system */

@@ -59,7 +59,11 @@ export async function useEmbeddedServer(home: string, waiting: Waiting = {}, idl
       // The last user may be stopping it at this moment; then it is started again. After a crash it answers that it is
       // starting up while it recovers.
       const isComing = (cause as { code?: string }).code === cannotConnectNow;
-      if (isComing ? performance.now() > giveUpAt : attempt >= 5) throw notStarting(location, data, cause);
+      if (isComing ? performance.now() > giveUpAt : attempt >= 5)
+        throw new ConfigError(`The embedded PostgreSQL in ${cluster} does not start.`, {
+          cause,
+          hint: `Its log says why: ${join(data, logName)}`,
+        });
       await sleep(200 * Math.min(attempt, 5), undefined, waiting.stop && { signal: waiting.stop });
     }
   }
@@ -180,11 +184,4 @@ async function freePort(preferred: number): Promise<number> {
   const { port } = probe.address() as { port: number };
   await new Promise((closed) => probe.close(closed));
   return port;
-}
-
-function notStarting({ cluster }: Location, data: string, cause: unknown): ConfigError {
-  return new ConfigError(`The embedded PostgreSQL in ${cluster} does not start.`, {
-    cause,
-    hint: `Its log says why: ${join(data, logName)}`,
-  });
 }

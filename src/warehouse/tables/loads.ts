@@ -47,8 +47,11 @@ export async function startLoad(
   return { loadId: rows[0]!.load_id, processId };
 }
 
-/** Stores totals, and more. @returns false if the warehouse does not list the load as the one of the process */
-async function update(
+/**
+ * Stores the totals of a load so far, and more.
+ * @returns false if the warehouse does not list the load as the one of the process
+ */
+export async function storeTotals(
   db: Kysely<Database>,
   { loadId, processId }: OwnLoad,
   totals: LoadTotals,
@@ -62,11 +65,6 @@ async function update(
   return numAffectedRows! > 0n;
 }
 
-/** Stores the totals of a load so far. */
-export async function storeTotals(db: Kysely<Database>, load: OwnLoad, totals: LoadTotals): Promise<void> {
-  await update(db, load, totals);
-}
-
 /**
  * Stores the totals of a load with one more page, in the transaction of that page.
  * @throws ClaimLost if the warehouse does not list the load with the pages before
@@ -76,7 +74,7 @@ export async function advanceLoad(
   load: OwnLoad,
   totals: LoadTotals,
 ): Promise<void> {
-  if (!(await update(trx, load, totals, { where: sql`and pages = ${totals.pages - 1}` })))
+  if (!(await storeTotals(trx, load, totals, { where: sql`and pages = ${totals.pages - 1}` })))
     throw new ClaimLost('The warehouse does not list what this load has committed.');
 }
 
@@ -110,7 +108,7 @@ export async function finishLoad(
   error: string | null,
 ): Promise<void> {
   const set = sql`, outcome = ${outcome}, error = ${error}, finished_at = now()`;
-  if (await update(db, load, totals, { set })) await leaveWindows(db, load.loadId);
+  if (await storeTotals(db, load, totals, { set })) await leaveWindows(db, load.loadId);
 }
 
 /** The `reason` of loads of workers that load again what was loaded longest ago. */

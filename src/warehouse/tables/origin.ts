@@ -54,13 +54,9 @@ export function originOf(warehouse: Warehouse): Origin {
 }
 
 function mixedUp(origin: ServedBy): ConfigError {
-  return origin === 'sandbox'
-    ? new ConfigError(
-        'This warehouse contains made-up headlines from a sandbox; gmsi does not mix real ones in.',
-        { hint: 'Set DATABASE_URL to an empty database, or GMSI_HOME to an empty folder.' },
-      )
-    : new ConfigError(
-        'This warehouse contains real headlines; gmsi does not mix in made-up ones from a sandbox.',
-        { hint: 'Use another DATABASE_URL or GMSI_HOME for the sandbox.' },
-      );
+  const [real, made] = ['real headlines', 'made-up headlines from a sandbox'];
+  const [held, others] = origin === 'sandbox' ? [made, real] : [real, made];
+  return new ConfigError(`This warehouse contains ${held}; gmsi does not mix in ${others}.`, {
+    hint: 'Set DATABASE_URL to another database, or GMSI_HOME to another folder.',
+  });
 }
