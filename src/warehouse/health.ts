@@ -105,12 +105,11 @@ export async function readStanding(db: Kysely<Database>) {
   return rows[0]!;
 }
 
-/** The roles of analysts and loaders, as docs/operating.md describes them. */
-const roles = ['gmsi_reader', 'gmsi_loader'];
-
-/** Returns which of the two roles are missing on the server, because the user who migrated may not create roles. */
+/** Returns which roles of analysts and loaders are missing on the server, because the user who migrated may not create roles. */
 export async function missingRoles(db: Kysely<Database>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
-    select name from unnest(${roles}::text[]) as name where to_regrole(name) is null`.execute(db);
+    select name from unnest(array['gmsi_reader', 'gmsi_loader']) as name where to_regrole(name) is null`.execute(
+    db,
+  );
   return rows.map(({ name }) => name);
 }

@@ -11,7 +11,7 @@ export interface Waiting {
 }
 
 /** In milliseconds. What gmsi does under a lock takes seconds; the longest migration, minutes. */
-export const usualPatience = { saidAfter: 3_000, givenUpAfter: 300_000, askedEvery: 100 };
+const usualPatience = { saidAfter: 3_000, givenUpAfter: 300_000, askedEvery: 100 };
 
 type Ask = (
   text: string,
