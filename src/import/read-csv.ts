@@ -195,12 +195,7 @@ function asJson(cell: string): unknown {
     return isExact && String(number) === cell ? number : cell;
   }
   if (cell === 'true' || cell === 'false') return cell === 'true';
-  if (!beginsAsJson.test(cell) || !/[\]}]$/.test(cell.trimEnd())) return cell;
-  try {
-    return parseJson(cell);
-  } catch {
-    return cell;
-  }
+  return beginsAsJson.test(cell) && /[\]}]$/.test(cell.trimEnd()) ? (parseJson(cell) ?? cell) : cell;
 }
 
 /** Decimals that have their shortest form, because they have at most 15 digits: to write each number again takes longer. */

@@ -63,7 +63,10 @@ async function* jsonRecords(file: DataFile, reading: ReadOptions): AsyncGenerato
       if (json.length > longest) throw tooLong(line);
       if (json.trim() !== '') {
         isEmpty = false;
-        yield { record: parsed(json, line), at: line, size: json.length };
+        const record = parseJson(json);
+        if (record === undefined)
+          throw new FileRefused('is not JSON; each line must be one record', { line });
+        yield { record, at: line, size: json.length };
       }
       line++;
     }
@@ -71,12 +74,4 @@ async function* jsonRecords(file: DataFile, reading: ReadOptions): AsyncGenerato
   for await (const [lines] of linesOf(file, reading, () => line)) yield read(lines.replace(/\n$/, ''));
   // The file is probably cut off, so its days must not count as covered.
   if (isEmpty) throw new FileRefused('is empty');
-}
-
-function parsed(json: string, line: number): unknown {
-  try {
-    return parseJson(json);
-  } catch (cause) {
-    throw new FileRefused('is not JSON; each line must be one record', { line, cause });
-  }
 }

@@ -1,4 +1,5 @@
 import { isMap } from '../config/field-types.ts';
+import { dateOf } from './clock.ts';
 import { KeyRefused, RateLimited, RedirectRefused, RequestRefused, ServiceUnavailable } from './errors.ts';
 import type { Headers, HttpAnswer } from './http.ts';
 
@@ -25,14 +26,13 @@ export function checkStatus(answer: HttpAnswer, { path, redact, now, isPage }: R
     throw new RedirectRefused(path, status, redirectTarget(headers.location, redact));
 
   const words = serviceWords(answer.content.toString(), redact);
-  const { retryAfterMs, said } = waitOf(headers, now, redact);
+  const wait = { retryAfterMs: retryAfterMs(headers, now) };
   if (status === 401) throw new KeyRefused(status, words);
   if (status === 429 || ((status === 402 || status === 403) && headers['retry-after'] !== undefined)) {
-    throw new RateLimited(`The service limits the rate (${status}): ${words}${said}`, { retryAfterMs });
+    throw new RateLimited(`The service limits the rate (${status}): ${words}`, wait);
   }
   if (status >= 500 || status < 300 || status === 408 || status === 425) {
-    const what = `The service answered ${path} with ${status}: ${words}${said}`;
-    throw new ServiceUnavailable(what, { retryAfterMs });
+    throw new ServiceUnavailable(`The service answered ${path} with ${status}: ${words}`, wait);
   }
   // A web server says no more than this of an unknown path.
   const mayMeanNoData = isPage && status === 404 && isJson(answer) && !/^not found\.?$/i.test(words);
@@ -63,40 +63,16 @@ function redirectTarget(
 /** The longest wait in milliseconds, even if Retry-After is longer. */
 export const longestWait = 3_600_000;
 
-/** Returns how long to wait before the next request, and a note for the error if Retry-After was longer. */
-function waitOf(headers: Headers, now: number, redact: (text: string) => string) {
-  const asked = retryAfterMs(headers, now);
-  if (asked === undefined || asked <= longestWait) return { retryAfterMs: asked, said: '' };
-  const value = serviceWords(String(headers['retry-after']), redact).slice(0, 40);
-  return { retryAfterMs: longestWait, said: ` (Retry-After: ${value}; trying again after an hour)` };
-}
-
 /**
- * Returns the wait from `Retry-After` (seconds, a date or an epoch) in milliseconds; `undefined` if the header is missing,
- * unreadable or in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does not matter.
+ * Returns the wait from `Retry-After` (seconds or a date) in milliseconds; `undefined` if the header is missing, unreadable or
+ * in the past. A date counts from the answer's own `Date`, so that a wrong clock on this machine does not matter.
  */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after'];
   if (typeof value !== 'string') return undefined;
-  const number = /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
-  const ms =
-    number !== undefined && number < leastEpoch
-      ? number * 1000
-      : dateIn(value, number) - dateOf(headers, now);
-  return ms > 0 ? Math.ceil(ms) : undefined;
-}
-
-/** Seconds from 1970 to 2001. As a wait, they would be 31 years. */
-const leastEpoch = 1e9;
-
-function dateIn(value: string, number: number | undefined): number {
-  if (number === undefined) return Date.parse(value);
-  return number < 1000 * leastEpoch ? number * 1000 : number;
-}
-
-function dateOf(headers: Headers, now: number): number {
-  const sent = typeof headers.date === 'string' ? Date.parse(headers.date) : Number.NaN;
-  return Number.isNaN(sent) ? now : sent;
+  const isNumber = /^\s*\d+(\.\d+)?\s*$/.test(value);
+  const ms = isNumber ? Number(value) * 1000 : Date.parse(value) - (dateOf(headers) ?? now);
+  return ms > 0 ? Math.min(Math.ceil(ms), longestWait) : undefined;
 }
 
 const longest = 300;

@@ -55,7 +55,7 @@ export function keepServiceTime(passed: () => number = () => performance.now()) 
  * Returns when an answer was made (RFC 9110, 6.6.1) plus its time in a cache (RFC 9111, 5.1), in milliseconds since 1970;
  * `undefined` without a `Date`.
  */
-function dateOf({ date, age }: Headers): number | undefined {
+export function dateOf({ date, age }: Headers): number | undefined {
   const made = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   const cached = typeof age === 'string' && /^\d{1,10}$/.test(age) ? Number(age) * 1000 : 0;
   return Number.isNaN(made) ? undefined : made + cached;

@@ -82,12 +82,12 @@ export class PageTooLarge extends GmsiError {
   }
 }
 
-/** A 200 in an encoding or charset that is not known or not kept. Not retried, because its bytes would be the same again. */
+/** A 200 that is not UTF-8, or in an encoding other than gzip. Not retried, because its bytes would be the same again. */
 export class NotText extends GmsiError {
   override readonly kind = 'skippable';
 
-  constructor(message: string, { cause }: ErrorDetails = {}) {
-    super(message, { hint: 'Tell the vendor. A shorter step in the job file leaves fewer days out.', cause });
+  constructor(message: string) {
+    super(message, { hint: 'Tell the vendor. A shorter step in the job file leaves fewer days out.' });
   }
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { addAbortListener } from 'node:events';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, type ZlibOptions } from 'node:zlib';
+import { gunzip, type ZlibOptions } from 'node:zlib';
 import { type Dispatcher, errors } from 'undici';
 import type { ServiceSettings } from '../config/job.ts';
 import { type HttpProxy, proxyName } from '../config/proxies.ts';
@@ -16,7 +16,7 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body, unpacked; UTF-8, without a byte order mark. */
+  /** The body, unpacked; that of a 2xx is UTF-8, without a byte order mark. */
   readonly content: Buffer;
 }
 
@@ -52,7 +52,7 @@ export function openHttp(origin: string, options: HttpOptions) {
    * @param target path and query, encoded
    * @param json the body of a POST; without one it is a GET
    * @throws NotSent without a connection; ProxyRefused; ServiceUnavailable without an answer in time; MalformedPage if a 200's
-   * body is cut short or cannot be unpacked; NotText if its bytes are no known text; PageTooLarge if it is too large; the
+   * body is cut short or cannot be unpacked; NotText if it is not UTF-8 or in another encoding; PageTooLarge if it is too large; the
    * signal's reason once it is aborted
    */
   async function send(target: string, json: string | undefined, signal: AbortSignal): Promise<HttpAnswer> {
@@ -85,10 +85,10 @@ export function openHttp(origin: string, options: HttpOptions) {
           return Buffer.alloc(0);
         });
         signal.throwIfAborted();
-        return { status, headers, content: wordsAsUtf8(content, headers['content-type']) };
+        return { status, headers, content };
       }
       const content = await readBody(body, encoding, options.maxBodyBytes);
-      return { status, headers, content: asUtf8(content, headers['content-type']) };
+      return { status, headers, content: withoutMark(content) };
     } catch (error) {
       // With an unknown encoding, the body was not read, and the connection must not wait for it.
       body.on('error', () => {}).destroy();
@@ -170,15 +170,10 @@ type Header = string | readonly string[] | undefined;
 /** The most bytes of a refusal that are read. */
 const refusalBytes = 256 * 1024;
 
-/** Returns the bytes to unpack at a time. Most bodies are one piece, because each piece costs a round trip to another thread. */
-function chunkSizeFor(packed: Buffer): number {
-  return Math.min(Math.max(10 * packed.length, 16 * 1024), 1024 * 1024);
-}
-
 /**
  * Reads a body and unpacks it.
  * @param maxBodyBytes most bytes, as received and as unpacked
- * @throws PageTooLarge if it is too large; NotText if its encoding is not known; MalformedPage if it cannot be unpacked
+ * @throws PageTooLarge if it is too large; NotText if its encoding is not gzip; MalformedPage if it cannot be unpacked
  */
 async function readBody(body: Readable, encoding: Header, maxBodyBytes: number): Promise<Buffer> {
   const unpack = unpackerOf(encoding);
@@ -191,8 +186,9 @@ async function readBody(body: Readable, encoding: Header, maxBodyBytes: number):
   }
   try {
     const packed = Buffer.concat(chunks);
-    const options = { maxOutputLength: maxBodyBytes, chunkSize: chunkSizeFor(packed) };
-    return await unpack(packed, options);
+    // Most bodies are one chunk, because each chunk costs a round trip to another thread.
+    const chunkSize = Math.min(Math.max(10 * packed.length, 16 * 1024), 1024 * 1024);
+    return await unpack(packed, { maxOutputLength: maxBodyBytes, chunkSize });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE')
@@ -202,79 +198,21 @@ async function readBody(body: Readable, encoding: Header, maxBodyBytes: number):
 }
 
 /**
- * Returns a body's text as UTF-8, decoded from the charset that its Content-Type declares. Removes a byte order mark.
- * @throws NotText if the charset is not known, or the bytes are not of it: decoding them anyway would store U+FFFD for good
+ * Returns a body without its byte order mark.
+ * @throws NotText if it is not UTF-8, as JSON must be (RFC 8259, 8.1): decoding it anyway would store U+FFFD for good
  */
-export function asUtf8(bytes: Buffer, contentType: Header): Buffer {
-  const decoder = decoderFor(contentType);
-  if (decoder && decoder.encoding !== 'utf-8') {
-    try {
-      const text = decoder.decode(bytes);
-      return Buffer.from(decoder.encoding === 'windows-1252' ? withWindows1252(text) : text);
-    } catch (cause) {
-      throw new NotText('The body is not in the charset that it declares.', { cause });
-    }
-  }
-  if (!isUtf8(bytes))
-    throw new NotText(`The body is not UTF-8${decoder ? '' : ', and declares no charset'}.`);
+export function withoutMark(bytes: Buffer): Buffer {
+  if (!isUtf8(bytes)) throw new NotText('The body is not UTF-8.');
   return bytes.subarray(0, 3).toString() === '\ufeff' ? bytes.subarray(3) : bytes;
 }
 
-/** The characters of 0x80 to 0x9F in windows-1252, which ISO-8859-1 and US-ASCII mean, too (WHATWG Encoding). */
-const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+const unpackGzip = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
 
-/** Replaces the control characters that some versions of Node.js decode these bytes to (nodejs/node#60888). */
-function withWindows1252(text: string): string {
-  return text.replace(/[\x80-\x9f]/g, (control) => windows1252[control.charCodeAt(0) - 0x80]!);
-}
-
-/** Returns the same for a refusal, whose words only a person reads: broken characters become U+FFFD. */
-function wordsAsUtf8(bytes: Buffer, contentType: Header): Buffer {
-  try {
-    return asUtf8(bytes, contentType);
-  } catch {
-    return Buffer.from(bytes.toString());
-  }
-}
-
-/** @throws NotText if the charset is not known */
-function decoderFor(contentType: Header) {
-  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec([contentType ?? ''].flat().join())?.[1];
-  try {
-    return charset === undefined ? undefined : new TextDecoder(charset, { fatal: true });
-  } catch (cause) {
-    throw new NotText('The body declares a charset that is not known.', { cause });
-  }
-}
-
-type Unpack = (packed: Buffer, options: ZlibOptions) => Promise<Buffer>;
-
-const asItIs: Unpack = async (bytes) => bytes;
-
-const unpackGzip: Unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip);
-const unpackZlib: Unpack = promisify<Buffer, ZlibOptions, Buffer>(inflate);
-const unpackRaw: Unpack = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
-
-/** Unpacks `deflate`, which is zlib's format (RFC 9110, 8.4.1.2); some servers leave its header (RFC 1950, 2.2) out. */
-const unpackDeflate: Unpack = (packed, options) => {
-  const hasHeader = packed.length >= 2 && (packed[0]! & 0x0f) === 8 && packed.readUInt16BE() % 31 === 0;
-  return hasHeader ? unpackZlib(packed, options) : unpackRaw(packed, options);
-};
-
-/** Requests accept only gzip, but a proxy may choose another encoding. `x-gzip` is gzip (RFC 9110, 8.4.1.3). */
-const unpackers = new Map<string, Unpack>([
-  ['', asItIs],
-  ['identity', asItIs],
-  ['gzip', unpackGzip],
-  ['x-gzip', unpackGzip],
-  ['deflate', unpackDeflate],
-  ['br', promisify<Buffer, ZlibOptions, Buffer>(brotliDecompress)],
-]);
-
-/** @throws NotText for any other encoding */
-function unpackerOf(encoding: Header): Unpack {
-  const unpack = unpackers.get([encoding ?? ''].flat().join(',').trim().toLowerCase());
+/** Returns what unpacks a body. `x-gzip` is gzip (RFC 9110, 8.4.1.3). @throws NotText for an encoding not requested */
+function unpackerOf(encoding: Header): typeof unpackGzip {
+  const name = String(encoding ?? '').trim();
+  if (/^(identity)?$/i.test(name)) return async (bytes) => bytes;
+  if (/^(x-)?gzip$/i.test(name)) return unpackGzip;
   // Does not name the encoding: the service could put anything into a header.
-  if (!unpack) throw new NotText('The body has an encoding other than gzip, deflate or br.');
-  return unpack;
+  throw new NotText('The body has an encoding other than gzip.');
 }

@@ -1,12 +1,7 @@
-/** A body is not JSON, even with the accepted extensions. `cause` is the parser's error, which quotes the body. */
-export class NotJson extends SyntaxError {
-  override readonly name = 'NotJson';
-}
-
 /**
  * Parses JSON without losing values that JavaScript would refuse or round. NaN, Infinity and -Infinity, which Python's
  * json.dumps writes by default, become strings; so do integers beyond ±(2^53 - 1), because a rounded id is a different id.
- * @throws NotJson for anything else that is not JSON
+ * @returns `undefined` for anything else that is not JSON; the parser's error would quote it, and it could echo the key
  */
 export function parseJson(text: string): unknown {
   try {
@@ -16,8 +11,8 @@ export function parseJson(text: string): unknown {
   }
   try {
     return JSON.parse(withQuotes(text));
-  } catch (cause) {
-    throw new NotJson('The body is not JSON.', { cause });
+  } catch {
+    return undefined;
   }
 }
 

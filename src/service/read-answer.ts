@@ -9,7 +9,7 @@ import {
   RequestRefused,
 } from './errors.ts';
 import type { HttpAnswer } from './http.ts';
-import { isSprawling, mostObjects, NotJson, parseJson } from './json.ts';
+import { isSprawling, mostObjects, parseJson } from './json.ts';
 import type { ServiceRequest } from './page.ts';
 import type { Redactor } from './redact.ts';
 import { remarkGuard } from './remarks.ts';
@@ -47,7 +47,7 @@ export function answerReader({ redactor, noData, now, onEcho }: AnswerReaderOpti
     if (isSprawling(content))
       throw new PageTooLarge(`The answer has more than ${mostObjects} objects or lists.`);
     const text = content.toString();
-    const json = withoutKey(parsed(text));
+    const json = withoutKey(parseJson(text));
     const note = noteIn(text, json, redact);
     if (json !== undefined && note === undefined) return json;
     const words = note ?? serviceWords(text, redact);
@@ -106,16 +106,6 @@ export function answerReader({ redactor, noData, now, onEcho }: AnswerReaderOpti
       notes = 0;
     },
   };
-}
-
-/** Drops the parser's error: its message quotes the body, and the body could echo the key. */
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    if (error instanceof NotJson) return undefined;
-    throw error;
-  }
 }
 
 function noJson(status: number, words: string): AddressFault {

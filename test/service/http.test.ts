@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MalformedPage, NotText, PageTooLarge, ServiceUnavailable } from '../../src/service/errors.ts';
 import { type Http, type HttpOptions, openHttp } from '../../src/service/http.ts';
@@ -62,9 +62,6 @@ describe('openHttp', () => {
     ['x-gzip', gzipped],
     ['Identity', Buffer.from(content)],
     ['', Buffer.from(content)],
-    ['deflate', deflateSync(content)],
-    ['deflate', deflateRawSync(content)],
-    ['br', brotliCompressSync(content)],
   ])('unpacks a body whose content-encoding is %j', async (encoding, body) => {
     const server = await rawServer((_request, response) => {
       response.setHeader('content-encoding', encoding).end(body);
@@ -75,13 +72,10 @@ describe('openHttp', () => {
   });
 
   test.each([
-    ['zstd', gzipped, NotText, 'The body has an encoding other than gzip, deflate or br.'],
+    ['br', gzipped, NotText, 'The body has an encoding other than gzip.'],
     ['constructor', gzipped, NotText, /an encoding other than/],
     ['gzip, gzip', gzipped, NotText, /an encoding other than/],
     ['gzip', Buffer.from(content), MalformedPage, 'The body cannot be unpacked: Z_DATA_ERROR.'],
-    ['deflate', Buffer.from(content), MalformedPage, /^The body cannot be unpacked: /],
-    ['deflate', Buffer.alloc(0), MalformedPage, /^The body cannot be unpacked: /],
-    ['br', gzipped, MalformedPage, /^The body cannot be unpacked: /],
   ])('refuses what cannot be unpacked: %s', async (encoding, body, error, message) => {
     const server = await rawServer((_request, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(body);
@@ -94,13 +88,9 @@ describe('openHttp', () => {
     }
   });
 
-  test.each([
-    ['gzip', gzipSync(Buffer.alloc(2_000_000))],
-    ['deflate', deflateSync(Buffer.alloc(2_000_000))],
-    ['br', brotliCompressSync(Buffer.alloc(2_000_000))],
-  ])('never unpacks more than the cap: %s', async (encoding, body) => {
+  test('never unpacks more than the cap', async () => {
     const server = await rawServer((_request, response) => {
-      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(2_000_000)));
     });
     const refused = http(server.url, { maxBodyBytes: 1_000_000 }).send('/', undefined, never);
     await expect(refused).rejects.toThrow(PageTooLarge);
@@ -174,16 +164,12 @@ describe('openHttp', () => {
     }
   });
 
-  test.each([
-    ['text/plain; charset=iso-8859-1', 'Accès refusé'],
-    ['text/plain', 'Acc\ufffds refus\ufffd'],
-    ['text/plain; charset=klingon', 'Acc\ufffds refus\ufffd'],
-  ])('reads the words of a refusal as far as its charset allows: %s', async (contentType, words) => {
+  test('reads the words of a refusal that is not UTF-8 as far as it can', async () => {
     const server = await rawServer((_request, response) => {
-      response.writeHead(403, { 'content-type': contentType }).end(Buffer.from('Accès refusé', 'latin1'));
+      response.writeHead(403).end(Buffer.from('Accès refusé', 'latin1'));
     });
     const { status, content } = await http(server.url).send('/', undefined, never);
-    expect({ status, content: String(content) }).toEqual({ status: 403, content: words });
+    expect({ status, content: String(content) }).toEqual({ status: 403, content: 'Acc\ufffds refus\ufffd' });
   });
 
   test('keeps the status of a refusal whose body cannot be read', async () => {
