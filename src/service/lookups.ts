@@ -14,25 +14,21 @@ const codeLists = {
     path: '/countries',
     codes: ['code', 'country_code', 'iso2', 'iso_code', 'alpha_2', 'alpha2', 'iso', 'country', 'id'],
     names: ['name', 'country_name', 'label', 'title', 'country'],
-    wanted: 'a country code',
   },
   tickers: {
     path: '/ticker',
     codes: ['ticker', 'ticker_id', 'code', 'symbol', 'id'],
     names: ['name', 'ticker_name', 'label'],
-    wanted: 'a code',
   },
   sources: {
     path: '/sources',
     codes: ['source', 'code', 'id', 'name'],
     names: ['name', 'source_name', 'label'],
-    wanted: 'a code',
   },
   languages: {
     path: '/taxonomy/languages',
     codes: ['code', 'language', 'language_code', 'id'],
     names: ['name', 'language_name', 'label'],
-    wanted: 'a code',
   },
 } as const satisfies Record<CodeList, unknown>;
 
@@ -52,17 +48,11 @@ export async function fetchCodes(
   list: CodeList,
   signal: AbortSignal,
 ): Promise<ListedCode[]> {
-  const { path } = codeLists[list];
-  return readCodes(notEmpty(await fetchEntries(client, path, list, signal), path), path, list);
-}
-
-function readCodes(entries: readonly unknown[], path: string, list: CodeList): ListedCode[] {
-  const { codes, names, wanted } = codeLists[list];
+  const { path, codes, names } = codeLists[list];
+  const entries = await fetchEntries(client, path, list, signal);
   const read = entries.map((entry): ListedCode => {
-    if (isText(entry)) return { code: entry, name: null, extra: {} };
-    const take = fieldTaker(entry, path);
-    const code = take(codes, isText) ?? take.fail(wanted);
-    return { code, name: take(names, isText) ?? null, extra: take.rest() };
+    const { code, take, rest } = codeOf(entry, codes, path);
+    return { code, name: take(names, isText) ?? null, extra: rest() };
   });
   return withoutDoubles(read, ({ code }) => code);
 }
@@ -70,15 +60,13 @@ function readCodes(entries: readonly unknown[], path: string, list: CodeList): L
 /** Reads `GET /headlines/topics/gmsi`, with the shapes and errors of `fetchCodes`. */
 export async function fetchTopics(client: LookupClient, signal: AbortSignal): Promise<Topic[]> {
   const path = '/headlines/topics/gmsi';
-  const entries = notEmpty(await fetchEntries(client, path, 'topics', signal), path);
+  const entries = await fetchEntries(client, path, 'topics', signal);
+  const names = ['name', 'topic', 'topic_name', 'label', 'title'];
+  const rules = ['classification_rule', 'classification_rules', 'classificationRule', 'rule'];
   const topics = entries.map((entry): Topic => {
-    if (isText(entry)) return { name: entry, category: null, classificationRule: null, extra: {} };
-    const take = fieldTaker(entry, path);
-    const name =
-      take(['name', 'topic', 'topic_name', 'label', 'title'], isText) ?? take.fail("a topic's name");
+    const { code: name, take, rest } = codeOf(entry, names, path);
     const category = take(['category', 'category_name', 'group'], isText) ?? null;
-    const rules = ['classification_rule', 'classification_rules', 'classificationRule', 'rule'];
-    return { name, category, classificationRule: take(rules, isPresent) ?? null, extra: take.rest() };
+    return { name, category, classificationRule: take(rules, isPresent) ?? null, extra: rest() };
   });
   return withoutDoubles(topics, ({ name }) => name);
 }
@@ -116,7 +104,9 @@ async function fetchEntries(
       seen.add(text);
     }
     token = nextToken(body);
-    if (token === null) return entries;
+    if (token === null && entries.length > 0) return entries;
+    // An empty list must not replace the stored one.
+    if (token === null) throw new LookupUnreadable(`GET ${path} lists nothing.`);
     accept(token);
     acceptNews(seen.size > before);
   }
@@ -128,12 +118,6 @@ function textOf(entry: unknown, path: string): string {
   } catch {
     throw new LookupUnreadable(`GET ${path} lists an entry that is nested too deeply.`, { hint });
   }
-}
-
-/** Refuses an empty list, which must not replace the stored one. */
-function notEmpty(entries: unknown[], path: string): unknown[] {
-  if (entries.length === 0) throw new LookupUnreadable(`GET ${path} lists nothing.`);
-  return entries;
 }
 
 function entriesOf(body: unknown, path: string, field: string): unknown[] {
@@ -157,12 +141,12 @@ function nextToken(body: unknown): string | null {
   return null;
 }
 
-/** Takes the first of several fields with a usable value; `rest` returns the fields that were not taken. */
-function fieldTaker(entry: unknown, path: string) {
-  if (!isMap(entry)) {
-    throw new LookupUnreadable(`GET ${path} lists an entry that is neither a text nor an object.`, { hint });
-  }
-  const left = new Map<string, unknown>(Object.entries(entry));
+/**
+ * Returns the code of an entry, which is a text or in one of `fields`. `take` takes the first of several other fields with a
+ * usable value; `rest` returns the fields that were not taken.
+ */
+function codeOf(entry: unknown, fields: readonly string[], path: string) {
+  const left = new Map<string, unknown>(isMap(entry) ? Object.entries(entry) : []);
   const take = <T>(names: readonly string[], wanted: (value: unknown) => value is T): T | undefined => {
     const name = names.find((one) => wanted(left.get(one)));
     if (name === undefined) return undefined;
@@ -170,11 +154,14 @@ function fieldTaker(entry: unknown, path: string) {
     left.delete(name);
     return value;
   };
-  const fail = (missing: string): never => {
-    const message = `GET ${path} lists an entry without ${missing} (it has ${fieldsOf(entry)}).`;
-    throw new LookupUnreadable(message, { hint });
-  };
-  return Object.assign(take, { fail, rest: (): Extra => Object.fromEntries(left) });
+  const code = isText(entry) ? entry : take(fields, isText);
+  if (code === undefined) {
+    const known = fieldsOf(Object.fromEntries(left));
+    throw new LookupUnreadable(`GET ${path} lists an entry without a code or name (it has ${known}).`, {
+      hint,
+    });
+  }
+  return { code, take, rest: (): Extra => Object.fromEntries(left) };
 }
 
 /** Far longer than any code or topic, and short enough for a database index and a URL. */

@@ -19,23 +19,7 @@ export interface PaceOptions {
 }
 
 /** Decides when each request of a client may go out. */
-export interface Pace {
-  /**
-   * Runs `send` as soon as permits, concurrency and pauses allow, and cancels the permit if it was not sent. A `RateLimited`
-   * error pauses every request, not just this one, and halves the concurrency.
-   * @throws the error of `send` or of taking a permit; the signal's reason if it is aborted while waiting; RateLimited without
-   * sending if the service demands a longer pause than `longestWaitMs`
-   */
-  run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T>;
-  /** Requests that may currently be under way at a time. */
-  readonly concurrency: number;
-  /** Requests that have been sent, retries included. */
-  readonly sent: number;
-  /** Makes waiting requests fail. */
-  close(): Promise<void>;
-}
-
-export function createPace(options: PaceOptions): Pace {
+export function createPace(options: PaceOptions) {
   const { permits, patience, clock, random, onSlowed } = options;
   const slots = new Bottleneck({ maxConcurrent: options.concurrency });
   let concurrency = options.concurrency;
@@ -47,6 +31,12 @@ export function createPace(options: PaceOptions): Pace {
   let era = 0;
   let closing: Promise<void> | undefined;
 
+  /**
+   * Runs `send` as soon as permits, concurrency and pauses allow, and cancels the permit if it was not sent. A `RateLimited`
+   * error pauses every request, not just this one, and halves the concurrency.
+   * @throws the error of `send` or of taking a permit; the signal's reason if it is aborted while waiting; RateLimited without
+   * sending if the service demands a longer pause than `longestWaitMs`
+   */
   async function run<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (;;) {
       await pauseOver(signal);
@@ -137,12 +127,11 @@ export function createPace(options: PaceOptions): Pace {
     get concurrency() {
       return concurrency;
     },
+    /** Requests that have been sent, retries included. */
     get sent() {
       return sent;
     },
-    close() {
-      closing ??= slots.stop({ dropWaitingJobs: true });
-      return closing;
-    },
+    /** Makes waiting requests fail. */
+    close: () => (closing ??= slots.stop({ dropWaitingJobs: true })),
   };
 }

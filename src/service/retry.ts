@@ -10,10 +10,10 @@ export interface RetryOptions {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** The least wait before the next try, in milliseconds; 0 by default. */
-  readonly leastDelayMs?: () => number;
+  /** The least wait before the next try, in milliseconds. */
+  readonly leastDelayMs: () => number;
   /** Returns true if no try should follow the nth one, which failed with this error. */
-  readonly givesUp?: (error: Error, attempt: number) => boolean;
+  readonly givesUp: (error: Error, attempt: number) => boolean;
   readonly onRetry: (error: Error, attempt: number, delayMs: number) => void;
 }
 
@@ -28,15 +28,7 @@ export async function withRetries<T>(
   options: RetryOptions,
   signal: AbortSignal,
 ): Promise<T> {
-  const {
-    maxAttempts,
-    patience,
-    clock,
-    random,
-    leastDelayMs = () => 0,
-    givesUp = () => false,
-    onRetry,
-  } = options;
+  const { maxAttempts, patience, clock, random, leastDelayMs, givesUp, onRetry } = options;
   let tries = 0;
 
   const mayRetry = (error: Error) =>

@@ -112,7 +112,7 @@ describe('fetchTopics', () => {
 
   test('says which fields an entry without a name has', async () => {
     await expect(fetchTopics(answering({ topics: [{ id: 7 }] }), never)).rejects.toThrow(
-      "GET /headlines/topics/gmsi lists an entry without a topic's name (it has id).",
+      'GET /headlines/topics/gmsi lists an entry without a code or name (it has id).',
     );
   });
 });

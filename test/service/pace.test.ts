@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { RateLimited, ServiceUnavailable } from '../../src/service/errors.ts';
-import { createPace, type Pace, type PaceOptions } from '../../src/service/pace.ts';
+import { createPace, type PaceOptions } from '../../src/service/pace.ts';
 import { type Permits, unlimited } from '../../src/service/permits.ts';
 import { defaultPatience } from '../../src/service/retry.ts';
 import { jumpingClock, standingClock } from '../service/clocks.ts';
 
 const never = new AbortController().signal;
 
-function pace(changes: Partial<PaceOptions> = {}): Pace {
+function pace(changes: Partial<PaceOptions> = {}) {
   const created = createPace({
     permits: unlimited,
     concurrency: 8,

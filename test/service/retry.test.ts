@@ -11,6 +11,8 @@ function options(changes: Partial<RetryOptions> = {}): RetryOptions {
     patience: defaultPatience,
     clock: jumpingClock(),
     random: () => 0.5,
+    leastDelayMs: () => 0,
+    givesUp: () => false,
     onRetry: () => {},
     ...changes,
   };
