@@ -7,7 +7,7 @@ import { readJob } from './config/read-job.ts';
 import type { WarehouseAddress } from './config/warehouse-address.ts';
 import { ConfigError, sentence } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
-import { type Log, sayIfSlow, waitingFor } from './log.ts';
+import { type Log, sayIfSlow } from './log.ts';
 import { version } from './package.ts';
 import { wantedDays } from './plan/days.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
@@ -82,7 +82,7 @@ export async function openWarehouse(
     await release();
   };
   try {
-    const sayWaiting = () => session.log.info(waitingFor(description, undefined));
+    const sayWaiting = () => session.log.info(`waiting for ${description}: it has not answered yet`);
     await sayIfSlow(sayWaiting, () => checkServer(db));
     await prepareSchema(session, patient, description, schema);
   } catch (error) {
@@ -305,7 +305,6 @@ async function openClient(
 
 function logEvent(log: Log, event: ClientEvent): void {
   if (event.type === 'request') log.trace(event, 'answered');
-  else if (event.type === 'waiting') log.info(waitingFor(`the service at ${event.address}`, event.reason));
   else if (event.type === 'retry') {
     const { path, attempt, delayMs, reason } = event;
     // The first retries take a second or two; later ones explain a long wait. A doubt may be right.

@@ -15,7 +15,3 @@ export async function sayIfSlow<T>(say: () => void, work: () => Promise<T>): Pro
     clearTimeout(timer);
   }
 }
-
-export function waitingFor(what: string, reason: Error | undefined): string {
-  return `waiting for ${what}: ${reason ? reason.message : 'it has not answered yet'}`;
-}

@@ -1,6 +1,5 @@
 import type { ServiceSettings } from '../config/job.ts';
 import type { ProxyFor } from '../config/proxies.ts';
-import { sayIfSlow } from '../log.ts';
 import type { Secret } from '../secret.ts';
 import { requestTarget, serviceAddress } from './address.ts';
 import { type Clock, keepServiceTime, type ServiceTime, systemClock } from './clock.ts';
@@ -40,8 +39,6 @@ export type ClientEvent =
       readonly delayMs: number;
       readonly reason: Error;
     }
-  /** A request has waited three seconds for an address that has not given a good answer yet; `reason` is its last error. */
-  | { readonly type: 'waiting'; readonly address: string; readonly reason: Error | undefined }
   /** A 429 paused all requests for `pauseMs`; at most `concurrency` run at a time from now on. */
   | { readonly type: 'slowed'; readonly pauseMs: number; readonly concurrency: number };
 
@@ -82,7 +79,6 @@ export function createClient(options: ClientOptions) {
   const serviceTime = keepServiceTime();
   const answeredAt = new Set<string>();
   let servedBy: 'sandbox' | 'service' | undefined;
-  let saidWaiting = false;
   const pace = createPace({
     permits: options.permits,
     concurrency: settings.concurrency,
@@ -112,15 +108,12 @@ export function createClient(options: ClientOptions) {
       proxy: options.proxyFor?.(origin),
       headers: { 'x-api-key': options.apiKey.reveal(), 'user-agent': options.userAgent },
     });
-    const { answered, recall } = options;
-    const { maxAttempts } = settings;
     const contact = firstContact({
-      answered,
-      recall,
+      ...options,
       address: `${origin}${prefix}`,
       setting,
       lookup: known,
-      maxAttempts,
+      maxAttempts: settings.maxAttempts,
     });
     return { address, http, contact };
   };
@@ -140,7 +133,6 @@ export function createClient(options: ClientOptions) {
     const json = request.body && JSON.stringify(request.body);
     const path = target.replace(/\?.*$/s, '');
     const doubted = new Set<string>();
-    let reason: Error | undefined;
 
     const understand = (answer: HttpAnswer): T => {
       const result = read(answers.read(answer, request, { wanted, path, doubted }));
@@ -194,21 +186,11 @@ export function createClient(options: ClientOptions) {
       }
     };
 
-    const onRetry = (error: Error, attempt: number, delayMs: number) => {
-      reason = error;
-      onEvent({ type: 'retry', path, attempt, delayMs, reason: error });
-    };
+    const onRetry = (reason: Error, attempt: number, delayMs: number) =>
+      onEvent({ type: 'retry', path, attempt, delayMs, reason });
 
-    const sayWaiting = () => {
-      if (contact.isOver() || saidWaiting) return;
-      saidWaiting = true;
-      onEvent({ type: 'waiting', address: contact.address, reason });
-    };
-
-    const { maxAttempts } = settings;
-    const { leastDelayMs, givesUp } = contact;
-    const retrying = { maxAttempts, patience, clock, random, leastDelayMs, givesUp, onRetry };
-    return sayIfSlow(sayWaiting, () => withRetries(attempt, retrying, signal));
+    const retrying = { ...contact, maxAttempts: settings.maxAttempts, patience, clock, random, onRetry };
+    return withRetries(attempt, retrying, signal);
   }
 
   function getPage(request: ServiceRequest, signal: AbortSignal, options?: EnvelopeOptions): Promise<Page> {

@@ -20,8 +20,6 @@ export abstract class RetryableError extends GmsiError {
   /** The least wait before the next try, in milliseconds; `undefined` if the service named none. */
   readonly retryAfterMs: number | undefined;
   readonly addressFault: AddressFault | undefined;
-  /** How often the request was tried. */
-  tries = 1;
 
   constructor(message: string, details: RetryableDetails = {}) {
     super(message, details);
@@ -31,7 +29,6 @@ export abstract class RetryableError extends GmsiError {
 
   /** Adds the number of tries to the message; called once, after the last try. */
   givenUpAfter(tries: number): void {
-    this.tries = tries;
     this.message = `${this.message.replace(/\.$/, '')} (given up after ${tries} ${tries === 1 ? 'try' : 'tries'})`;
   }
 }

@@ -25,9 +25,9 @@ const betweenTriesMs = 1000;
 
 interface FirstContactOptions {
   /** If `undefined`, errors are not judged. */
-  readonly answered: AnsweredAddresses | undefined;
+  readonly answered?: AnsweredAddresses;
   /** Returns true if the address has given a good answer to any process; it is asked before an error is judged. */
-  readonly recall: ((address: string) => Promise<boolean>) | undefined;
+  readonly recall?: (address: string) => Promise<boolean>;
   readonly address: string;
   /** The variable that sets the address. */
   readonly setting: string;
@@ -63,7 +63,6 @@ export function firstContact(options: FirstContactOptions) {
 
   return {
     address,
-    isOver,
     /** The least wait before the next try, in milliseconds. */
     leastDelayMs: () => (isOver() ? 0 : betweenTriesMs),
     /** Returns true if an address that never gave a good answer accepts no connection, so that a person need not wait longer. */

@@ -48,13 +48,13 @@ export async function withRetries<T>(
         // p-retry does not wait itself, because its delays have neither a random source nor a minimum. It does not get the
         // signal: it would drop an answer that arrives at the moment of an abort, although the request has been spent.
         minTimeout: 0,
-        shouldRetry: ({ error }) => mayRetry(error),
-        async onFailedAttempt({ error, attemptNumber, retriesLeft }) {
-          if (retriesLeft === 0 || !mayRetry(error)) return;
+        async shouldRetry({ error, attemptNumber }) {
+          if (!mayRetry(error)) return false;
           const ceiling = Math.min(patience.maxDelayMs, patience.firstDelayMs * 2 ** (attemptNumber - 1));
           const delayMs = Math.max(leastWait(error), leastDelayMs(), random() * ceiling);
           onRetry(error, attemptNumber, delayMs);
           await clock.sleep(delayMs, signal);
+          return true;
         },
       },
     );

@@ -13,6 +13,10 @@ const window = { path: '/headlines/feed/historical/gmsi/US', query: {} };
 const html = text('<title>Log in</title>', 200);
 const redirect = text('', 302, { location: '/login' });
 const notFound = json({ detail: 'Not Found' }, 404);
+const givenUpAfter = (tries: number) => ({
+  kind: 'retryable',
+  message: expect.stringContaining(`given up after ${tries} tries`),
+});
 
 function aClient(baseUrl: string, changes: Partial<ClientOptions> = {}) {
   const clock = jumpingClock();
@@ -54,7 +58,7 @@ test.each([
   const server = await rawServer(inTurn(json(emptyPage), answer));
   const { ask } = aClient(server.url);
   await ask();
-  expect(await ask()).toMatchObject({ kind: 'retryable', tries });
+  expect(await ask()).toMatchObject(givenUpAfter(tries));
   expect(server.targets).toHaveLength(1 + tries);
 });
 
@@ -90,8 +94,7 @@ test('a port that nobody listens on is given up after four tries, of which none 
   });
   expect(await ask()).toMatchObject({
     kind: 'retryable',
-    tries: 4,
-    message: expect.stringContaining('ECONNREFUSED'),
+    message: expect.stringMatching(/ECONNREFUSED.*given up after 4 tries/),
   });
   expect(cancel).toHaveBeenCalledTimes(4);
   expect(client.requests).toBe(0);
@@ -102,7 +105,7 @@ test('a good answer to any client of the process counts', async () => {
   const server = await rawServer(inTurn(json(emptyPage), html));
   const answered = new Set<string>();
   await aClient(server.url, { answered }).ask();
-  expect(await aClient(server.url, { answered }).ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+  expect(await aClient(server.url, { answered }).ask()).toMatchObject(givenUpAfter(5));
 });
 
 test.each([
@@ -113,13 +116,13 @@ test.each([
   const server = await rawServer(answer);
   const recall = vi.fn(async () => true);
   const { ask } = aClient(server.url, { recall });
-  expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+  expect(await ask()).toMatchObject(givenUpAfter(5));
   expect(recall.mock.calls).toEqual([[`${server.url}/v1`]]);
 });
 
 test('a port that nobody listens on is tried as often as any, if the address has answered another process', async () => {
   const { ask } = aClient('http://127.0.0.1:1', { recall: async () => true });
-  expect(await ask()).toMatchObject({ kind: 'retryable', tries: 5 });
+  expect(await ask()).toMatchObject(givenUpAfter(5));
 });
 
 test('an address that has answered nobody is given up as before', async () => {
@@ -136,7 +139,7 @@ test.each([
   const baseUrl = url ?? `http://127.0.0.1:${server!.port}`;
   const error = await aClient(baseUrl, { answered: new Set([`${baseUrl}/v1`]) }).ask();
   expect(error).toBeInstanceOf(ServiceUnavailable);
-  expect(error).toMatchObject({ kind: 'retryable', tries: 5 });
+  expect(error).toMatchObject(givenUpAfter(5));
 });
 
 test('several windows that are refused at first ask for a lookup once', async () => {
