@@ -15,30 +15,14 @@ export class ClocksApart extends GmsiError {
   override readonly kind = 'skippable';
 }
 
+export type Clocks = ReturnType<typeof watchClocks>;
+
 /**
- * The clocks of this machine and of the service. The earlier one decides which days are settled: a clock that is ahead would
- * mark days as covered before they are over, and the rest of their headlines would never be requested.
+ * Watches the clocks of this machine and of the service. The earlier one decides which days are settled: a clock that is ahead
+ * would mark days as covered before they are over, and the rest of their headlines would never be requested.
+ * @param service `undefined` until an answer has carried the time
  */
-export interface Clocks {
-  /** The time by the earlier clock. */
-  readonly now: () => Date;
-  /** What the earlier clock showed when this machine's clock showed `at`. */
-  readonly earliest: (at: Date) => Date;
-  readonly machine: () => Date;
-  /** Reads the service's clock, which comes with its answers. */
-  compare(): void;
-  /** Set once the clocks differed by more than an hour. */
-  readonly apart: ClocksApart | undefined;
-}
-
-export interface ClockSources {
-  readonly machine: () => Date;
-  /** `undefined` until an answer has carried the time. */
-  readonly service: () => ServiceTime | undefined;
-  readonly log: Log;
-}
-
-export function watchClocks({ machine, service, log }: ClockSources): Clocks {
+export function watchClocks(machine: () => Date, service: () => ServiceTime | undefined, log: Log) {
   /** Milliseconds by which the service's clock is ahead of this machine's. */
   let ahead = 0;
   let apart: ClocksApart | undefined;
@@ -46,9 +30,11 @@ export function watchClocks({ machine, service, log }: ClockSources): Clocks {
 
   return {
     machine,
+    /** The time by the earlier clock. */
     now: () => earliest(machine()),
     earliest,
-    compare() {
+    /** Reads the service's clock, which comes with its answers. */
+    compare(): void {
       const time = service();
       if (time) ahead = aheadBy(time, machine());
       const difference = Math.abs(ahead);
@@ -57,11 +43,13 @@ export function watchClocks({ machine, service, log }: ClockSources): Clocks {
       isWarned = true;
       log.warn(`${describe(difference)} Fix the wrong clock (NTP).`);
     },
-    get apart() {
+    /** Set once the clocks differed by more than an hour. */
+    get apart(): ClocksApart | undefined {
       return apart;
     },
   };
 
+  /** Returns what the earlier clock showed when this machine's clock showed `at`. */
   function earliest(at: Date): Date {
     return new Date(at.getTime() + Math.min(0, ahead));
   }
@@ -90,12 +78,7 @@ export function endByClocks(end: LoadEnd, { apart }: Clocks): LoadEnd {
 }
 
 function span(ms: number): string {
-  const [unit, name] = (
-    [
-      [86_400_000, 'days'],
-      [3_600_000, 'hours'],
-      [60_000, 'minutes'],
-    ] as const
-  ).find(([unit]) => ms >= 2 * unit) ?? [1000, 'seconds'];
+  const units = { days: 86_400_000, hours: 3_600_000, minutes: 60_000 };
+  const [name, unit] = Object.entries(units).find(([, unit]) => ms >= 2 * unit) ?? ['seconds', 1000];
   return `${Math.round(ms / unit)} ${name}`;
 }

@@ -16,10 +16,9 @@ import type { ClaimedWindow } from '../warehouse/tables/windows.ts';
 import type { WriteTransaction } from '../warehouse/write-transaction.ts';
 import type { Load } from './load.ts';
 
-/** The load of a page. */
-export interface LoadOfPages extends Pick<Load, 'warehouse' | 'feed' | 'partitions' | 'acceptRetractions'> {
+type LoadOfPages = Pick<Load, 'warehouse' | 'feed' | 'partitions' | 'acceptRetractions'> & {
   readonly job: { readonly name: string };
-}
+};
 
 /** What is the same for all pages of a drain; decided when it begins or is resumed. */
 export interface DrainRules {
@@ -59,13 +58,9 @@ export interface PageToCommit extends DrainedPage, Pick<Provenance, 'witnessed' 
  * @throws ClaimLost if another load has the window; TooManyRetractions; as `commitRecords`
  */
 export function commitPage(load: LoadOfPages, rules: DrainRules, page: PageToCommit): Promise<PageCounts> {
-  return commitRecords(load.warehouse, load.feed.table, [page], windowOf(load, rules, page), load.partitions);
-}
-
-function windowOf(load: LoadOfPages, rules: DrainRules, page: PageToCommit): Place {
   const { series, at, nextToken, witnessed, witnessedFrom, rowsMet, firstUnsettled, isDrained, now } = page;
   const { loadId, windowId } = at;
-  return {
+  const place: Place = {
     from: { loadId, windowId, witnessed, witnessedFrom },
     // A window that is not compared had no rows when its drain began.
     areLikelyNew: !rules.isCompared && !(rules.sharesEdges && hasRowsOfEdges(rules, page)),
@@ -82,6 +77,7 @@ function windowOf(load: LoadOfPages, rules: DrainRules, page: PageToCommit): Pla
     },
     position: windowAfter(at, nextToken),
   };
+  return commitRecords(load.warehouse, load.feed.table, [page], place, load.partitions);
 }
 
 /** True if the page has a row of a day that the windows beside this one may request, too. */
@@ -133,10 +129,8 @@ export async function commitLive(
     async advance(trx, counts) {
       await notePoll(trx, { series, loadId, at, isPoll: false, hasNews: hasNews(counts) });
       if (!hasNews(counts)) return counts;
-      return {
-        ...counts,
-        rows_retracted: await retractMoved(trx, feed, series, rows, { loadId, windowId: null }),
-      };
+      const rows_retracted = await retractMoved(trx, feed, series, rows, { loadId, windowId: null });
+      return { ...counts, rows_retracted };
     },
     position: liveAfter(feed.table, series, { rows, loadId }),
   };

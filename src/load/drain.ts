@@ -207,8 +207,7 @@ async function begin(load: Load, window: ClaimedWindow): Promise<Drain> {
   const begun = await beginDrain(warehouse, from, rows, { ...asked, firstUnsettled });
   if (!begun) throw claimLost(from);
   return {
-    ...requestOf(load, window, asked),
-    ...rulesOf(load, window, begun.isCompared),
+    ...drainOf(load, window, asked, begun.isCompared),
     begunAt,
     from,
     silences,
@@ -232,31 +231,29 @@ async function resume(load: Load, window: ClaimedWindow): Promise<Drain> {
   const rows = await metSoFar(warehouse, of, window, remembered);
   const asked = { startDate: request_start!, endDate: request_end, pageSize: page_size! };
   return {
-    ...requestOf(load, window, asked),
-    ...rulesOf(load, window, window.is_compared),
+    ...drainOf(load, window, asked, window.is_compared),
     begunAt: undefined,
     from: { windowId, loadId, pages, nextToken },
     silences: undefined,
     met: rememberRows(window, job.service.maxPagesWithoutNews, { rows, perDay: window.rows_met }),
-    read: {
-      records: window.records,
-      rejected: window.records_rejected,
-      outside: window.records_outside,
-    },
+    read: { records: window.records, rejected: window.records_rejected, outside: window.records_outside },
   };
 }
 
-function requestOf(
-  { feed, job }: Load,
+/** Returns what begun and resumed drains have in common. */
+function drainOf(
+  { feed, job, command, clock }: Load,
   window: ClaimedWindow,
   asked: Pick<WindowRequest, 'startDate' | 'endDate' | 'pageSize'>,
-): WindowRequest {
-  return { ...asked, feed, series: seriesOnly(window), parameters: job.service.parameters, body: job.body };
-}
-
-function rulesOf({ job, command, clock }: Load, window: ClaimedWindow, isCompared: boolean) {
+  isCompared: boolean,
+) {
   const reachesToday = window.last_day >= clock().toISOString().slice(0, 10);
   return {
+    ...asked,
+    feed,
+    series: seriesOnly(window),
+    parameters: job.service.parameters,
+    body: job.body,
     window,
     isCompared,
     // It is not known whether end_date is included.

@@ -72,13 +72,11 @@ export interface RepairResult extends RepairCounts {
   readonly outcome: LoadOutcome;
 }
 
-/** A repair under way. */
-interface Repair extends RepairContext {
+/** A repair under way; its totals are counted up as batches are committed. */
+interface Repair extends Required<Omit<RepairContext, 'onBatch'>>, Pick<RepairContext, 'onBatch'> {
   readonly reader: RecordReader;
   readonly otherSeries: OtherSeries;
-  readonly batchSize: number;
   readonly counts: RepairCounts;
-  /** Counted up as batches are committed. */
   readonly totals: LoadTotals;
   /** Returns its load, which begins with the first change. */
   readonly load: () => Promise<OwnLoad>;
@@ -95,11 +93,8 @@ interface Batch<Item> {
   readonly counts: RepairCounts;
 }
 
-/** How batches are read: of what, and whether they are rows of the table already. */
-interface Source<Item> {
-  readonly isReadAgain: boolean;
-  readonly readAfter: (db: Kysely<Database>, last: Item | undefined) => Promise<Batch<Item>>;
-}
+/** Reads the batch after an item. */
+type Source<Item> = (db: Kysely<Database>, last: Item | undefined) => Promise<Batch<Item>>;
 
 const noneRepaired = (): RepairCounts => ({
   records: 0,
@@ -127,10 +122,7 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     otherSeries: otherSeries(feed, knownValues(await readLookups(warehouse)), context.fields),
     totals: { ...noTotals },
     counts: noneRepaired(),
-    load: () => {
-      load ??= startLoad(warehouse, process, { command: 'repair', job, feed: feed.name });
-      return load;
-    },
+    load: () => (load ??= startLoad(warehouse, process, { command: 'repair', job, feed: feed.name })),
   };
 
   const finish = async (outcome: LoadOutcome, error: string | null) => {
@@ -141,8 +133,8 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
     await finishLoad(warehouse, own, outcome, run.totals, error);
   };
   try {
-    await inBatches(run, rejectedRecords(run));
-    await inBatches(run, rowsToFill(run));
+    await inBatches(run, rejectedRecords(run), false);
+    await inBatches(run, rowsToFill(run), true);
   } catch (thrown) {
     const error = thrown instanceof ClaimLost ? goneBack('this repair') : thrown;
     // If this fails, too, the load looks like one that was killed; the error below says why.
@@ -154,12 +146,14 @@ export async function repair(context: RepairContext): Promise<RepairResult> {
   return { feed: feed.name, outcome, ...run.counts };
 }
 
-async function inBatches<Item>(run: Repair, source: Source<Item>): Promise<void> {
+/** @param isReadAgain true if the items are rows of the table already */
+async function inBatches<Item>(run: Repair, readAfter: Source<Item>, isReadAgain: boolean): Promise<void> {
   const { warehouse, stop, dryRun, counts, onBatch } = run;
   for (let last: Item | undefined; !stop.aborted; ) {
-    const found = await source.readAfter(warehouse, last);
+    const found = await readAfter(warehouse, last);
     if (found.last === undefined) return;
-    const done = found.read.length === 0 || dryRun ? found : await commit(run, source, last, found);
+    const isToWrite = found.read.length > 0 && !dryRun;
+    const done = isToWrite ? await commit(run, (trx) => readAfter(trx, last), found, isReadAgain) : found;
     last = found.last;
     add(counts, done.counts);
     onBatch?.(counts);
@@ -169,10 +163,14 @@ async function inBatches<Item>(run: Repair, source: Source<Item>): Promise<void>
 /**
  * Commits a batch with the totals of the load. Reads it again in the transaction, because a load may have changed it meanwhile.
  */
-async function commit<Item>(run: Repair, source: Source<Item>, last: Item | undefined, found: Batch<Item>) {
+async function commit<Item>(
+  run: Repair,
+  read: (trx: Kysely<Database>) => Promise<Batch<Item>>,
+  found: Batch<Item>,
+  isReadAgain: boolean,
+) {
   const { warehouse, feed, totals } = run;
   const own = await run.load();
-  const { isReadAgain } = source;
   let batch = found;
   const written = await commitRecords(
     warehouse,
@@ -182,7 +180,7 @@ async function commit<Item>(run: Repair, source: Source<Item>, last: Item | unde
       from: { loadId: own.loadId, windowId: null, isReadAgain },
       areLikelyNew: false,
       async readAgain(trx) {
-        batch = await source.readAfter(trx, last);
+        batch = await read(trx);
         return batch.read;
       },
       async advance(trx, counts) {
@@ -217,7 +215,7 @@ function countIn(counts: Record<string, number>, name: string, many = 1): void {
  */
 function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair): Source<Rejected> {
   const { table } = feed;
-  const readAfter = async (db: Kysely<Database>, last: Rejected | undefined): Promise<Batch<Rejected>> => {
+  return async (db, last) => {
     const records = await rejectedAfter(db, feed.name, scope, last, batchSize);
     const all = records.map((record) => {
       const other = otherSeries(record.record, record);
@@ -257,7 +255,6 @@ function rejectedRecords({ feed, scope, batchSize, reader, otherSeries }: Repair
     }));
     return { last: records.at(-1), read, taken: changed.filter(isTaken), counts };
   };
-  return { isReadAgain: false, readAfter };
 }
 
 /** Reads rows whose empty columns may be filled from `extra`. */
@@ -268,7 +265,7 @@ function rowsToFill({ feed, scope, batchSize, reader }: Repair): Source<Row> {
     const none = { country: '', topic: '', ticker: '', match_type: '', variant: '' };
     return { ...none, ...Object.fromEntries(parts), feed: feed.name };
   };
-  const readAfter = async (db: Kysely<Database>, last: Row | undefined): Promise<Batch<Row>> => {
+  return async (db, last) => {
     const stored = await rowsToRefill(db, table, { fields: reader.knownFields, scope }, last, batchSize);
     const counts = noneRepaired();
     const filled: Row[] = [];
@@ -290,5 +287,4 @@ function rowsToFill({ feed, scope, batchSize, reader }: Repair): Source<Row> {
     }));
     return { last: stored.at(-1), read, taken: [], counts };
   };
-  return { isReadAgain: true, readAfter };
 }

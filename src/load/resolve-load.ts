@@ -101,7 +101,7 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
   const other = otherSeries(feed, knownValues(lookups), job.fields);
   // The service's clock is unknown before the first request.
-  const clocks = watchClocks({ machine: clock, service: () => client.serviceTime, log });
+  const clocks = watchClocks(clock, () => client.serviceTime, log);
   clocks.compare();
   const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
   const { days, historyLimit } = plannedDays(job, today);

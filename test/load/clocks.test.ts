@@ -178,11 +178,7 @@ it.for([
   const { clock: machine, serviceClock } = clocks(apart);
   const { log, lines } = aLog();
   const mayBeLaterMs = 'late' in apart ? apart.late : 0;
-  const watched = watchClocks({
-    machine,
-    log,
-    service: () => ({ date: serviceClock(), mayBeLaterMs }),
-  });
+  const watched = watchClocks(machine, () => ({ date: serviceClock(), mayBeLaterMs }), log);
   for (let times = 0; times < 2; times++) watched.compare();
   expect(watched.apart !== undefined).toBe(found === 'apart');
   if (found !== 'apart') expect(lines).toHaveLength(found === 'warned' ? 1 : 0);
