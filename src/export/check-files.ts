@@ -2,12 +2,12 @@ import { type DuckDB, identifier } from '../duckdb.ts';
 import { exactSum, type Totals, totalsFrom } from '../warehouse/tables/export-rows.ts';
 import { type FileFormat, readFiles } from './duckdb.ts';
 import type { ExportPlan } from './plan-export.ts';
-import { ExportDiffers } from './target.ts';
+import { ExportNotWritten } from './target.ts';
 
 /**
  * Reads every file again, and compares the count and sums of each series and month with those of the warehouse.
  * @param paths all files of the export, absolute
- * @throws ExportDiffers with the first difference
+ * @throws ExportNotWritten with the first difference
  */
 export async function checkFiles(
   duckdb: DuckDB,
@@ -30,11 +30,6 @@ export async function checkFiles(
     throw differs(`have rows of ${series} ${value} in ${month}, the warehouse none`);
 }
 
-/** Converts a sum in billionths to a number. */
-function billionths(sum: bigint): number {
-  return Number(sum) / 1e9;
-}
-
 function groupKey({ series, month }: Totals): string {
   return `${month} ${series}`;
 }
@@ -43,11 +38,13 @@ function differenceOf(counted: Totals, found: Totals | undefined): string | unde
   if (found?.rows !== counted.rows) return `have ${found?.rows ?? 0} rows, the warehouse ${counted.rows}`;
   const column = Object.keys(counted.sums).find((name) => found.sums[name] !== counted.sums[name]);
   if (column === undefined) return undefined;
-  return `have a sum of ${column} of ${billionths(found.sums[column]!)}, the warehouse ${billionths(counted.sums[column]!)}`;
+  // Sums are in billionths.
+  const [here, there] = [found, counted].map(({ sums }) => Number(sums[column]!) / 1e9);
+  return `have a sum of ${column} of ${here}, the warehouse ${there}`;
 }
 
-function differs(what: string): ExportDiffers {
-  return new ExportDiffers(`The files ${what}.`, {
+function differs(what: string): ExportNotWritten {
+  return new ExportNotWritten(`The files ${what}.`, {
     hint: 'Nothing was kept. Run the export again. If it fails again, the disk is faulty, or this program has an error.',
   });
 }

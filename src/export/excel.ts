@@ -6,7 +6,7 @@ import { formulaStart, withoutFormulas } from '../formulas.ts';
 import type { ExportColumn } from '../warehouse/tables/export-rows.ts';
 import { duckdbType, readFiles, writeOptions } from './duckdb.ts';
 import type { WrittenFile } from './manifest.ts';
-import { ExportDiffers, type ExportTarget, type OpenMode, writable } from './target.ts';
+import { ExportNotWritten, type ExportTarget, type OpenMode, writable } from './target.ts';
 import { makeBeside, unusable } from './target-folder.ts';
 import { makeFile, sizeOf } from './write-file.ts';
 
@@ -28,7 +28,7 @@ const sheetName = 'sheet.csv';
  * Merges CSV files into one that Excel opens correctly: a byte-order mark, without which Excel does not read UTF-8; times (UTC)
  * in a form that Excel recognizes; no formulas in texts and column names.
  * @param root the folder of the target, which gets the file
- * @throws ExportDiffers unless it has this many rows
+ * @throws ExportNotWritten unless it has this many rows
  */
 export async function writeSheet(
   duckdb: DuckDB,
@@ -54,7 +54,7 @@ export async function writeSheet(
     duckdb.run(`copy (${query}) to ${literal(file)} ${writeOptions.csv}`),
   );
   if (Number(copied!.Count) !== rows)
-    throw new ExportDiffers(`The file for Excel has ${copied!.Count} rows, the warehouse ${rows}.`, {
+    throw new ExportNotWritten(`The file for Excel has ${copied!.Count} rows, the warehouse ${rows}.`, {
       hint: 'Nothing was kept. Run it again.',
     });
   return { path: sheetName, rows, ...(await sizeOf(file)) };

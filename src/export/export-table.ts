@@ -54,7 +54,7 @@ const batchRows = 2000;
  * Writes the rows of a table to `out/month=…/part-N`. Reads the rows through a cursor in one transaction, stages them as CSV,
  * writes file by file, reads the files again to compare them, and only then puts them in place. If it continues an export, it
  * writes only months that have changed.
- * @throws ConfigError if `out` cannot be used, ExportNotWritten, ExportDiffers, WarehouseUnavailable; AbortError
+ * @throws ConfigError if `out` cannot be used, ExportNotWritten, WarehouseUnavailable; AbortError
  */
 export async function exportTable(context: ExportContext): Promise<Exported> {
   const { warehouse, scope, out, stop } = context;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ConfigError } from '../errors.ts';
+import { parseJson } from '../service/json.ts';
 
 /** The underscore makes pandas, pyarrow and Spark ignore the file. */
 export const manifestName = '_manifest.json';
@@ -10,8 +11,7 @@ export const filePath = /^month=(\d{4,}-\d{2})\/part-\d+\.(parquet|csv)$/;
 const number = z.number().nonnegative();
 const text = z.string();
 
-/** The checksum is `null` for a file of a version of gmsi that kept none. */
-const file = { rows: number, bytes: number, sha256: text.nullable().default(null) };
+const file = { rows: number, bytes: number, sha256: text };
 
 const manifest = z.object({
   gmsi: text,
@@ -23,9 +23,9 @@ const manifest = z.object({
   exported_at: z.iso.datetime(),
   as_of: text.nullable(),
   /** Whether the files have all versions of each row. */
-  versions: z.boolean().default(false),
+  versions: z.boolean(),
   /** `exported_at` of the export that this one continued. */
-  continues: z.iso.datetime().nullable().default(null),
+  continues: z.iso.datetime().nullable(),
   /** Set if the export began with only the months that had changed since then. */
   changed_since: text.nullable(),
   /** The requested days (UTC); null means no bound. */
@@ -45,7 +45,7 @@ const manifest = z.object({
    * Files that are not as in the export that this one continued, with what they were there; `before` is `null` for a new one.
    * Those that are missing in `files` were removed.
    */
-  changed: z.array(z.object({ path: text, before: z.object(file).nullable() })).default([]),
+  changed: z.array(z.object({ path: text, before: z.object(file).nullable() })),
 });
 
 /** Describes an export to its readers, and to the export that continues it. */
@@ -64,7 +64,7 @@ export function readManifest(
   place: string,
   bytes: ReadonlyMap<string, number | undefined>,
 ): Manifest {
-  const { data } = manifest.safeParse(parsed(json));
+  const { data } = manifest.safeParse(parseJson(json));
   if (!data)
     throw new ConfigError(`${place} contains an export that this version of gmsi cannot continue.`, {
       hint: 'Replace it once with --overwrite.',
@@ -72,18 +72,13 @@ export function readManifest(
   const broken = new Set(
     data.files.filter((file) => bytes.get(file.path) !== file.bytes).map(({ path }) => monthOf(path)),
   );
-  const months = data.months.map((month) =>
-    broken.has(month.month) ? { ...month, fingerprint: '' } : month,
-  );
-  return { ...data, months };
+  return withoutFingerprints(data, broken);
 }
 
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
+/** Returns a manifest in which some months are not known to be whole. */
+export function withoutFingerprints(manifest: Manifest, months: ReadonlySet<string>): Manifest {
+  const all = manifest.months.map((of) => (months.has(of.month) ? { ...of, fingerprint: '' } : of));
+  return { ...manifest, months: all };
 }
 
 export function writeManifest(manifest: Manifest): string {

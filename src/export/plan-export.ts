@@ -54,7 +54,7 @@ export async function planExport(
   const from = changesFrom(held, since);
   const months = await readMonths(snapshot, scope, { columns, since: from });
   stop.throwIfAborted();
-  const toWrite = monthsToWrite(months, { scope, columns: columnsOf({ columns }), held, since: from });
+  const toWrite = monthsToWrite(months, scope, columnsOf({ columns }), held, from);
   const scores = columns.filter(({ type }) => type === 'double precision').map(({ name }) => name);
   const { write } = toWrite;
   const written = write.map(({ month }) => month);
@@ -72,17 +72,10 @@ export async function planExport(
  */
 function monthsToWrite(
   months: readonly MonthState[],
-  {
-    scope,
-    columns,
-    held,
-    since,
-  }: {
-    scope: ExportScope;
-    columns: Manifest['columns'];
-    held: Manifest | undefined;
-    since: string | undefined;
-  },
+  scope: ExportScope,
+  columns: Manifest['columns'],
+  held: Manifest | undefined,
+  since: string | undefined,
 ): Pick<ExportPlan, 'write' | 'kept' | 'changedSince'> {
   const isOther =
     !held ||
@@ -111,10 +104,8 @@ function earlier(...days: (string | null | undefined)[]): string {
  * the moment of an export that began with only changed months, because its manifest lacks the others.
  */
 function changesFrom(held: Manifest | undefined, since: string | undefined): string | undefined {
-  const moments = [since, held?.changed_since ? held.exported_at : undefined].filter(
-    (at) => at !== undefined,
-  );
-  return moments.toSorted(Temporal.Instant.compare)[0];
+  const moments = [since, held?.changed_since ? held.exported_at : undefined];
+  return moments.filter((at) => at !== undefined).sort(Temporal.Instant.compare)[0];
 }
 
 /** @throws ConfigError if the existing export is of other data, so that this one cannot continue it */

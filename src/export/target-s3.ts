@@ -16,7 +16,7 @@ import {
   manifestName,
   monthOf,
   readManifest,
-  type WrittenFile,
+  withoutFingerprints,
   writeManifest,
 } from './manifest.ts';
 import { type ExportTarget, type OpenMode, refuseTaken } from './target.ts';
@@ -70,11 +70,12 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
       async publish(manifest) {
         const onDisk = (await readdir(path, { recursive: true })).map((file) => file.replaceAll(sep, '/'));
         const made = manifest.files.filter((file) => onDisk.includes(file.path));
-        await putManifest(whileReplacing(held ?? manifest, made));
+        const replaced = new Set(made.map((file) => monthOf(file.path)));
+        await putManifest({ ...withoutFingerprints(held ?? manifest, replaced), complete: false });
         for (const { path: file, bytes, sha256 } of made)
           await objects.put(prefix + file, {
             headers: { 'content-length': String(bytes) },
-            sha256: sha256!,
+            sha256,
             open: () => createReadStream(join(path, file)),
           });
         const kept = new Set(manifest.files.map((file) => file.path));
@@ -91,13 +92,6 @@ export async function openS3({ out, mode, storage, stop }: Setting): Promise<Exp
     await objects.close();
     throw error;
   }
-}
-
-/** Returns the manifest for the time in which files are replaced: these months have no fingerprint. */
-function whileReplacing(manifest: Manifest, files: readonly WrittenFile[]): Manifest {
-  const replaced = new Set(files.map(({ path }) => monthOf(path)));
-  const months = manifest.months.map((of) => (replaced.has(of.month) ? { ...of, fingerprint: '' } : of));
-  return { ...manifest, complete: false, months };
 }
 
 /** The content of an object. Its checksum is signed, so the storage refuses damaged data. */
@@ -159,7 +153,7 @@ function openBucket(bucket: string, { out, storage, stop }: Omit<Setting, 'mode'
     });
     const text = await answer.body.text();
     if (answer.statusCode >= 200 && answer.statusCode < 300) return text;
-    throw refusal(answer.statusCode, /<Code>(\w+)<\/Code>/.exec(text)?.[1], { out, bucket, endpoint });
+    throw refusal(answer.statusCode, elementIn(text, 'Code'), out, endpoint);
   }
 
   /** Tries up to four times. */
@@ -167,7 +161,9 @@ function openBucket(bucket: string, { out, storage, stop }: Omit<Setting, 'mode'
     const attempt = () =>
       send(method, target, content).catch((error: Error & { code?: string }) => {
         stop.throwIfAborted();
-        throw error instanceof GmsiError ? error : unavailable(error.code ?? error.name, { out, endpoint });
+        throw error instanceof GmsiError
+          ? error
+          : refusal(undefined, error.code ?? error.name, out, endpoint);
       });
     const shouldRetry = ({ error }: { error: Error }) => kindOf(error) === 'retryable';
     return pRetry(attempt, { retries: 3, minTimeout: 200, randomize: true, signal: stop, shouldRetry });
@@ -202,16 +198,17 @@ function addressOf(bucket: string, region: string, endpoint: string | undefined)
   return bucket.includes('.') ? `https://${aws}/${bucket}` : `https://${bucket}.${aws}`;
 }
 
+const signs: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  '#39': "'",
+};
+
 /** Returns the text of an element of XML. */
 function elementIn(xml: string, name: string): string | undefined {
-  const signs: Readonly<Record<string, string>> = {
-    amp: '&',
-    lt: '<',
-    gt: '>',
-    quot: '"',
-    apos: "'",
-    '#39': "'",
-  };
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text?.replace(/&([#\w]+);/g, (entity, sign: string) => signs[sign] ?? entity);
 }
@@ -228,30 +225,22 @@ function parseAddress(address: string): { bucket: string; prefix: string } {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` };
 }
 
-interface Place {
-  readonly out: string;
-  readonly bucket: string;
-  readonly endpoint: string | undefined;
-}
-
 /** Errors that a retry does not fix, by the names that storages give them. */
 const wrongSettings = /^(NoSuchBucket|AuthorizationHeaderMalformed|ExpiredToken|InvalidToken)$/;
 
-function refusal(status: number, code: string | undefined, { out, bucket, endpoint }: Place): GmsiError {
-  if (![301, 401, 403].includes(status) && !wrongSettings.test(code ?? ''))
-    return unavailable(code ? `${status} ${code}` : String(status), { out, endpoint });
-  return new ConfigError(`${storageAt(endpoint)} does not accept ${out}: ${code ?? status}.`, {
-    hint: `Check that the bucket ${bucket} exists and may be listed, read and written, and the settings AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3.`,
-  });
-}
-
 /** Has no cause, which would contain the signed request. */
-function unavailable(why: string, { out, endpoint }: Omit<Place, 'bucket'>): StorageUnavailable {
-  return new StorageUnavailable(`${storageAt(endpoint)} does not accept the export to ${out}: ${why}.`, {
+function refusal(
+  status: number | undefined,
+  code: string | undefined,
+  out: string,
+  endpoint = 'AWS',
+): GmsiError {
+  const message = `The storage at ${endpoint} does not accept ${out}: ${code ?? status}.`;
+  if ([301, 401, 403].includes(status ?? 0) || wrongSettings.test(code ?? ''))
+    return new ConfigError(message, {
+      hint: 'Check that the bucket exists and may be listed, read and written, and the settings AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL_S3.',
+    });
+  return new StorageUnavailable(message, {
     hint: 'If the address (AWS_ENDPOINT_URL_S3) is right, run it again with --changed-since, which writes only what is missing.',
   });
-}
-
-function storageAt(endpoint: string | undefined): string {
-  return `The storage${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }

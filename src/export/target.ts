@@ -1,13 +1,8 @@
 import { ConfigError, GmsiError } from '../errors.ts';
 import { type Manifest, manifestName } from './manifest.ts';
 
-/** The files could not be written in full; usually, the disk is full. */
+/** The files could not be written in full, usually because the disk is full, or differ from the warehouse's counts. */
 export class ExportNotWritten extends GmsiError {
-  override readonly kind = 'retryable';
-}
-
-/** The files differ from the warehouse's counts. */
-export class ExportDiffers extends GmsiError {
   override readonly kind = 'retryable';
 }
 

@@ -12,24 +12,14 @@ import { writable } from './target.ts';
 
 /** Writes staged rows into a file of the export, whose folder is `root`, and removes them. */
 export async function writeFile(
-  {
-    duckdb,
-    columns,
-    format,
-    root,
-  }: {
-    duckdb: DuckDB;
-    columns: readonly ExportColumn[];
-    format: FileFormat;
-    root: string;
-  },
+  to: { duckdb: DuckDB; columns: readonly ExportColumn[]; format: FileFormat; root: string },
   path: string,
   { path: from, rows, longest }: Staged,
 ): Promise<WrittenFile> {
-  const staged = readCsv([from], columns, { header: false, longest });
+  const staged = readCsv([from], to.columns, { header: false, longest });
   return writable(async () => {
-    const file = await makeFile(root, path);
-    await duckdb.run(`copy (select * from ${staged}) to ${literal(file)} ${writeOptions[format]}`);
+    const file = await makeFile(to.root, path);
+    await to.duckdb.run(`copy (select * from ${staged}) to ${literal(file)} ${writeOptions[to.format]}`);
     await rm(from);
     return { path, rows, ...(await sizeOf(file)) };
   });

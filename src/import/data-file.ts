@@ -66,17 +66,13 @@ export interface Archive {
   readonly servedBy: ServedBy;
 }
 
-/** A file or folder that may contain records, judging by its name, but cannot be read. */
-export interface NotRead {
-  readonly name: string;
-  readonly error: FileRefused;
-}
-
-export interface FoundFiles {
-  readonly files: readonly DataFile[];
-  readonly refused: readonly NotRead[];
+/** Where files go that are found. */
+interface Found {
+  readonly files: DataFile[];
   /** Files that contain no records, judging by their names, such as a README. */
-  readonly ignored: readonly string[];
+  readonly ignored: string[];
+  /** Called for a file or folder that may contain records, judging by its name, but cannot be read. */
+  readonly refuse: (name: string, error: FileRefused) => void;
 }
 
 /**
@@ -84,14 +80,16 @@ export interface FoundFiles {
  * underscore, as other tools for data in folders do. Follows no link, except in the middle of a path that the user names.
  * @throws ConfigError if a path does not exist or is not a file of records
  */
-export async function findFiles(paths: readonly string[], stop: AbortSignal): Promise<FoundFiles> {
-  const files: DataFile[] = [];
-  const refused: NotRead[] = [];
-  const ignored: string[] = [];
+export async function findFiles(
+  paths: readonly string[],
+  onRefused: Found['refuse'],
+  stop: AbortSignal,
+): Promise<Omit<Found, 'refuse'>> {
+  const found: Found = { files: [], ignored: [], refuse: onRefused };
   const seen = new Set<string>();
 
   const refuse = (path: string, why: string, cause?: unknown) =>
-    refused.push({ name: path, error: new FileRefused(why, { cause }) });
+    onRefused(path, new FileRefused(why, { cause }));
 
   async function list(folder: string): Promise<void> {
     for (const name of (await readdir(folder)).sort()) if (isShown(name)) await look(join(folder, name));
@@ -101,7 +99,7 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     stop.throwIfAborted();
     try {
       const is = await stat(path);
-      if (!is.isDirectory() && !isData(basename(path))) ignored.push(path);
+      if (!is.isDirectory() && !isData(basename(path))) found.ignored.push(path);
       // It could lead in a circle, or to any file that this user may read, whose lines would be stored as rejected records. A
       // link that a user names may come from a pattern like *.csv, so it is not followed either.
       else if ((await lstat(path)).isSymbolicLink())
@@ -121,16 +119,12 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
     const isZip = /\.zip$/i.test(path);
     // Opening a named pipe would block.
     if (!is.isFile()) refuse(path, 'is not a regular file');
-    else if (format) files.push(onDisk(path, format, is));
+    else if (format) found.files.push(onDisk(path, format, is));
     else if (!isZip) refuse(path, notRead);
-    else {
-      const found = await filesInArchive(path, is).catch((cause) => {
-        refuse(path, `is not a readable ZIP file: ${systemReason(cause)}`, cause);
-      });
-      files.push(...(found?.files ?? []));
-      refused.push(...(found?.refused ?? []));
-      ignored.push(...(found?.ignored ?? []));
-    }
+    else
+      await findInArchive(path, is, found).catch((cause) =>
+        refuse(path, `is not a readable ZIP file: ${systemReason(cause)}`, cause),
+      );
   }
 
   for (const path of paths) {
@@ -140,16 +134,13 @@ export async function findFiles(paths: readonly string[], stop: AbortSignal): Pr
         hint: 'Name existing files, folders or ZIP files.',
       });
     });
-    if (!is.isDirectory() && !formatOf(path) && !/\.zip$/i.test(path)) throw notRecords(path);
+    if (!is.isDirectory() && !formatOf(path) && !/\.zip$/i.test(path))
+      throw new ConfigError(`${path} is not a file of records.`, {
+        hint: 'File names must end with .csv, .ndjson or .jsonl (each also with .gz), .parquet or .zip.',
+      });
     await look(path);
   }
-  return { files, refused, ignored };
-}
-
-function notRecords(path: string): ConfigError {
-  return new ConfigError(`${path} is not a file of records.`, {
-    hint: 'File names must end with .csv, .ndjson or .jsonl (each also with .gz), .parquet or .zip.',
-  });
+  return found;
 }
 
 const notRead = 'has an unsupported format: unpack, convert or remove it';
@@ -201,73 +192,64 @@ async function digestOf(path: string, signal: AbortSignal): Promise<string> {
 
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-async function filesInArchive(path: string, { mtime }: Stats): Promise<FoundFiles> {
+async function findInArchive(path: string, { mtime }: Stats, found: Found): Promise<void> {
   const { entries, comment } = await readArchive(path);
-  const shown = entries.filter(({ fileName }) => fileName.split('/').every(isShown));
+  // Entries for folders end with a slash.
+  const shown = entries.filter(
+    ({ fileName }) => !fileName.endsWith('/') && fileName.split('/').every(isShown),
+  );
   const name = basename(path);
   const subject = name.replace(uuid, '');
   // A ZIP entry without a date says 1980.
-  const madeAt = (at: Date) => (at.getFullYear() > 1980 ? at : mtime);
+  const madeAt = (entry: Entry) => {
+    const at = entry.getLastModDate();
+    return at.getFullYear() > 1980 ? at : mtime;
+  };
   const archive: Archive = {
     path,
     name,
     subject: subject === name ? '' : subject,
-    madeAt: new Date(
-      shown.reduce((newest, { modifiedAt }) => Math.max(newest, madeAt(modifiedAt).getTime()), 0),
-    ),
+    madeAt: new Date(shown.reduce((newest, entry) => Math.max(newest, madeAt(entry).getTime()), 0)),
     servedBy: comment.startsWith('gmsi-sandbox') ? 'sandbox' : 'service',
   };
-  const files: DataFile[] = [];
-  const refused: NotRead[] = [];
-  const ignored: string[] = [];
   for (const entry of shown) {
     const { fileName, crc32, uncompressedSize } = entry;
     const format = formatOf(fileName);
     const about = { name: `${path}/${fileName}`, parts: [...partsOf(path), ...fileName.split('/')] };
-    const refuse = (why: string) => refused.push({ name: about.name, error: new FileRefused(why) });
-    if (!isData(basename(fileName))) ignored.push(about.name);
+    const refuse = (why: string) => found.refuse(about.name, new FileRefused(why));
+    if (!isData(basename(fileName))) found.ignored.push(about.name);
     else if (isLink(entry)) refuse('is a link');
     else if (!format) refuse(notRead);
     else if (entry.isEncrypted()) refuse('is encrypted: unpack the ZIP file and import its files');
     else
-      files.push({
+      found.files.push({
         ...format,
         ...about,
         path: undefined,
         bytes: uncompressedSize,
-        madeAt: madeAt(entry.modifiedAt),
+        madeAt: madeAt(entry),
         archive,
         crc32,
         open: () => openEntry(path, entry),
         content: async () => `${fileName} ${uncompressedSize} ${crc32.toString(16).padStart(8, '0')}`,
       });
   }
-  return { files, refused, ignored };
-}
-
-/** An entry in the directory of a ZIP file. */
-interface ZipEntry extends Entry {
-  readonly modifiedAt: Date;
 }
 
 /**
  * Returns true for a link, whose content is only the path that it leads to. The upper half of the attributes is the mode of
  * Unix.
  */
-function isLink({ externalFileAttributes }: ZipEntry): boolean {
+function isLink({ externalFileAttributes }: Entry): boolean {
   return ((externalFileAttributes >>> 16) & constants.S_IFMT) === constants.S_IFLNK;
 }
 
 /** Reads the directory of a ZIP or ZIP64 file. @throws an error that says what is wrong with it */
-async function readArchive(path: string): Promise<{ entries: ZipEntry[]; comment: string }> {
+async function readArchive(path: string): Promise<{ entries: Entry[]; comment: string }> {
   const zip = await openZip(path);
   try {
-    const entries: ZipEntry[] = [];
-    for await (const entry of zip.eachEntry()) {
-      // Entries for folders end with a slash.
-      if (!entry.fileName.endsWith('/'))
-        entries.push(Object.assign(entry, { modifiedAt: entry.getLastModDate() }));
-    }
+    const entries: Entry[] = [];
+    for await (const entry of zip.eachEntry()) entries.push(entry);
     return { entries, comment: zip.comment };
   } finally {
     zip.close();
@@ -278,7 +260,7 @@ async function readArchive(path: string): Promise<{ entries: ZipEntry[]; comment
  * Opens the unpacked bytes of a file in a ZIP file. Opens the ZIP file each time, so that thousands do not stay open. The
  * stream fails if it has more or fewer bytes than the directory says.
  */
-async function openEntry(path: string, entry: ZipEntry): Promise<Readable> {
+async function openEntry(path: string, entry: Entry): Promise<Readable> {
   const zip = await openZip(path);
   try {
     return await zip.openReadStreamPromise(entry);

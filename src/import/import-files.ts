@@ -66,8 +66,7 @@ export async function importFiles(context: ImportContext): Promise<ImportResult>
   const refuse = (name: string, error: FileRefused) => {
     refused.push({ name, line: error.line ?? null, why: error.message.replace(/\.$/, '') });
   };
-  const found = await findFiles(paths, stop);
-  for (const { name, error } of found.refused) refuse(name, error);
+  const found = await findFiles(paths, refuse, stop);
   const superseded = await olderVersions(context, found.files);
   const listed = knownValues(await readLookups(warehouse));
   if (knownAt !== undefined) await refuseNamedSince(warehouse, knownAt);

@@ -96,14 +96,9 @@ export async function loadFiles(
         const { outcome, fileId, read, absent: ofFile } = await once(one);
         if (outcome === 'loaded')
           for (const column of ofFile) absent.set(column, (absent.get(column) ?? 0) + 1);
-        const { maxRejectedPercent } = defaultServiceSettings;
-        const lacks = tooManyRejected(read, maxRejectedPercent);
-        const { outside, contradiction } = compareDays(
-          read.recordsByDay,
-          one.placement.days,
-          days,
-          maxRejectedPercent,
-        );
+        const most = defaultServiceSettings.maxRejectedPercent;
+        const lacks = tooManyRejected(read, most);
+        const { outside, contradiction } = compareDays(read.recordsByDay, one.placement.days, days, most);
         counts.outside += outside;
         if (outcome === 'stopped') isStopped = true;
         else if (lacks !== undefined) throw new FileRefused(`${lacks}: ${tooMany}`);
@@ -177,8 +172,9 @@ export async function loadFiles(
   for (const load of loads.values())
     await load.end(context.warehouse, context.log, end?.outcome ?? outcomeOf(load), end?.error);
   if (fatal !== undefined) throw fatal;
-  const { loaded, loadedBefore, outside } = counts;
+  const { done: _, ...numbers } = counts;
   return {
+    ...numbers,
     loads: [...loads].map(([feed, { loadId, totals, rejectedValues }]) => ({
       feed,
       loadId,
@@ -186,10 +182,7 @@ export async function loadFiles(
       rejectedValues,
     })),
     absent,
-    loaded,
-    loadedBefore,
     whole,
-    outside,
     isStopped,
   };
 

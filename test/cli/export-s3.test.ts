@@ -115,7 +115,7 @@ describe('gmsi export to s3://', () => {
     const failed = await gmsiHere(command('--changed-since'), settingOf(envFor(way.endpoint)));
     expect(failed).toMatchObject({ code: 1, stdout: '' });
     expect(failed.stderr).toMatch(
-      /^gmsi: The storage at http:.* does not accept the export to s3:.*\n {2}→ .*--changed-since.*\n$/,
+      /^gmsi: The storage at http:.* does not accept s3:.*\n {2}→ .*--changed-since.*\n$/,
     );
     const { manifest } = await held();
     expect(manifest.complete).toBe(false);
@@ -162,7 +162,7 @@ const secret = 'not-the-secret-0123456789';
 /** What is wrong | target | variables | exit code | what is said | what to do. */
 const mistakes = cases`
   a bucket that there is not | s3://nowhere/x |  | 2 | The storage at http:.* does not accept s3:\/\/nowhere\/x: NoSuchBucket
-      | bucket nowhere exists
+      | the bucket exists
   a wrong secret key |  | AWS_SECRET_ACCESS_KEY=${secret} | 2 | does not accept s3:.*: SignatureDoesNotMatch
       | AWS_SECRET_ACCESS_KEY
   an unknown key |  | AWS_ACCESS_KEY_ID=NOBODY & AWS_SECRET_ACCESS_KEY=${secret} | 2
@@ -172,7 +172,7 @@ const mistakes = cases`
   no region |  | AWS_ENDPOINT_URL_S3= | 2 | There is no region for the export to s3:.*\.$
       | Set AWS_REGION .* bucket exports
   a storage that does not answer |  | AWS_ENDPOINT_URL_S3=http://127.0.0.1:9 | 1
-      | The storage at http:\/\/127.0.0.1:9 does not accept the export to s3:.*: ECONNREFUSED | AWS_ENDPOINT_URL_S3
+      | The storage at http:\/\/127.0.0.1:9 does not accept s3:.*: ECONNREFUSED | AWS_ENDPOINT_URL_S3
   an address with a password |  | AWS_ENDPOINT_URL_S3=http://me:${secret}@127.0.0.1 | 2
       | AWS_ENDPOINT_URL_S3 is not an https:\/\/ or http:\/\/ address | AWS_SECRET_ACCESS_KEY
   an address without a bucket | s3:// |  | 2 | s3:\/\/ address of the export is not that of a place | s3:\/\/bucket\/folder

@@ -123,23 +123,6 @@ it('names the files that changed, and keeps the checksums of what they were befo
   expect((await run()).manifest).toEqual({ ...manifest, changed: [] });
 });
 
-it('continues an export of a version of gmsi that kept no checksums', async () => {
-  await follow();
-  const path = join(folder.path, 'export', '_manifest.json');
-  const { versions, continues, changed, files, ...old } = JSON.parse(await readFile(path, 'utf8'));
-  const withoutChecksums = files.map(({ sha256, ...file }: Record<string, unknown>) => file);
-  await writeFile(path, JSON.stringify({ ...old, files: withoutChecksums }));
-  await revise(db, '2024-02');
-  expect(await follow()).toBe(1);
-  const { changed: now } = JSON.parse(await readFile(path, 'utf8'));
-  expect(now).toEqual([
-    {
-      path: 'month=2024-02/part-0.parquet',
-      before: { rows: 3, bytes: expect.any(Number), sha256: null },
-    },
-  ]);
-});
-
 it('follows all versions: a month is written again if one of its rows has a new version', async () => {
   const run = async () => {
     const scope = { versions: true };

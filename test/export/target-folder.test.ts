@@ -82,7 +82,7 @@ describe('the folder of an export', () => {
   });
 
   it('that is continued counts a link as a file that is missing, whatever it leads to', async () => {
-    const file = { path: 'month=2024-01/part-0.csv', rows: 1, bytes: 3, sha256: null };
+    const file = { path: 'month=2024-01/part-0.csv', rows: 1, bytes: 3, sha256: 'a' };
     const months = [{ month: '2024-01', rows: 1, fingerprint: 'a' }];
     const held = {
       ...{
@@ -101,7 +101,7 @@ describe('the folder of an export', () => {
         rows: 1,
         partitioned_by: ['month'],
       },
-      ...{ columns: {}, months, files: [file] },
+      ...{ columns: {}, months, files: [file], versions: false, continues: null, changed: [] },
     };
     await folder.write(`export/${file.path}`, 'abc');
     await folder.write(`export/${manifestName}`, held);
