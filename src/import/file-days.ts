@@ -68,35 +68,29 @@ function daysOf(period = ''): Days | undefined {
   }
 }
 
-/** What a file contains, compared with the days that it is said to be of. */
-export interface Compared {
-  /** Records of other days. Those of the days before and after do not count: the days may begin in another time zone. */
-  readonly outside: number;
-  /** Says that the records contradict the days; `undefined` if they do not. A file without records has had no news. */
-  readonly contradiction: string | undefined;
-}
-
 /**
  * Compares the records of a file with its days. A file is of all days of its name, though the user may state that only some
- * of them are whole.
+ * of them are whole. A file without records has had no news.
  * @param mostPercent of the records may be of other days
+ * @returns how many are of other days, except the days before and after, because days may begin in another time zone; and what
+ * contradicts the days, if anything does
  */
 export function compareDays(
   records: RecordsByDay,
   named: Days | undefined,
   stated: Days | undefined,
   mostPercent: number,
-): Compared {
+): { outside: number; contradiction?: string } {
   const whole = named && stated ? common(named, stated) : (named ?? stated);
   const days = Object.keys(records).sort();
-  if (!whole || days.length === 0) return { outside: 0, contradiction: undefined };
+  if (!whole || days.length === 0) return { outside: 0 };
   const sum = (of: Days) =>
     days.reduce((sum, day) => (day >= of.from && day <= of.to ? sum + records[day]! : sum), 0);
   const found = { from: days[0]!, to: days.at(-1)! };
   const all = sum(found);
   const outside = all - sum(withNeighbours(named ?? whole));
   const isNone = sum(whole) === 0;
-  if (!isNone && !areTooMany(outside, all, mostPercent)) return { outside, contradiction: undefined };
+  if (!isNone && !areTooMany(outside, all, mostPercent)) return { outside };
   const [some, of] = [outside, all].map((count) => count.toLocaleString('en-US'));
   const what = isNone ? `none of its ${of} records is` : `${some} of its ${of} records are not`;
   return {

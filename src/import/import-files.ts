@@ -122,9 +122,7 @@ async function refuseNamedSince(warehouse: Warehouse, knownAt: string): Promise<
   if (!later) return;
   throw new ConfigError(
     `--known-at ${knownAt} is before the moment ${later.name}, and would change what was known then.`,
-    {
-      hint: `Import without --known-at, or free the name: gmsi snapshot ${later.name} --remove`,
-    },
+    { hint: `Import without --known-at, or free the name: gmsi snapshot ${later.name} --remove` },
   );
 }
 
@@ -180,23 +178,16 @@ async function coverDays(
   return covered;
 }
 
-interface SeriesFiles {
-  readonly series: Series;
-  readonly files: { readonly fileId: number; readonly days: Days }[];
-}
-
 /** Returns the files with whole days. Days split into files by match type (`partOf`) count only if every part is loaded. */
-function filesBySeries(loaded: ReadonlyMap<PlacedFile, number>): Iterable<SeriesFiles> {
+function filesBySeries(loaded: ReadonlyMap<PlacedFile, number>) {
   const groups = new Map<string, [PlacedFile, number][]>();
   for (const entry of loaded) {
     const [{ placement, covers }] = entry;
     if (!covers) continue;
     const key = JSON.stringify([keyOfSeries(placement.series), covers]);
-    const group = groups.get(key);
-    if (group) group.push(entry);
-    else groups.set(key, [entry]);
+    groups.set(key, [...(groups.get(key) ?? []), entry]);
   }
-  const found = new Map<string, SeriesFiles>();
+  const found = new Map<string, { series: Series; files: { fileId: number; days: Days }[] }>();
   for (const group of groups.values()) {
     const [[{ placement, covers }]] = group as [[PlacedFile, number]];
     const parts = group.map(([one]) => one.placement.partOf);

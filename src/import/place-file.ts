@@ -72,13 +72,10 @@ export function placeFile(
   const series = { feed: feed.name, country: '', topic: '', ticker: '', match_type: '', variant: '' };
   const fromRecords: SeriesPart[] = [];
   for (const dimension of feed.dimensions) {
-    const value = stated[dimension] ?? named[dimension];
-    if (
-      stated[dimension] !== undefined &&
-      named[dimension] !== undefined &&
-      stated[dimension] !== named[dimension]
-    )
-      throw contradiction(option[dimension], stated[dimension], named[dimension]);
+    const [byUser, byName] = [stated[dimension], named[dimension]];
+    if (byUser !== undefined && byName !== undefined && byUser !== byName)
+      throw contradiction(option[dimension], byUser, byName);
+    const value = byUser ?? byName;
     if (value === undefined) fromRecords.push(dimension);
     else series[dimension] = listedValue(dimension, value, listed);
   }
@@ -229,15 +226,12 @@ export function seriesReader(
       return find(part, part === 'match_type' ? ['index_type'] : names[part]);
     });
     const key = said.join('\n');
-    let whole = known.get(key);
-    if (whole === undefined) {
-      whole = {
-        ...series,
-        ...Object.fromEntries(fromRecords.map((part, at) => [part, checked(part, said[at]!)])),
-      };
-      // A file with countless invalid series must not fill the memory.
-      if (known.size < 100_000) known.set(key, whole);
-    }
+    const before = known.get(key);
+    if (before) return before;
+    const parts = fromRecords.map((part, at) => [part, checked(part, said[at]!)]);
+    const whole: Series = { ...series, ...Object.fromEntries(parts) };
+    // A file with countless series must not fill the memory.
+    if (known.size < 100_000) known.set(key, whole);
     return whole;
 
     function checked(part: SeriesPart, value: string): string {
@@ -257,14 +251,8 @@ export function seriesReader(
 
 /** Reads `name=value` folders as Hive and Spark write them, with their escapes. */
 function foldersOf(parts: readonly string[]): Map<string, string> {
-  return new Map(
-    parts.flatMap((part): [string, string][] => {
-      const [, name, value] = /^([^=]+)=(.*)$/s.exec(part) ?? [];
-      return name === undefined || value === undefined
-        ? []
-        : [[oneName(name.toLowerCase()), oneName(unescaped(value))]];
-    }),
-  );
+  const pairs = parts.map((part) => /^([^=]+)=(.*)$/s.exec(part)).filter((pair) => pair !== null);
+  return new Map(pairs.map(([, name, value]) => [oneName(name!.toLowerCase()), oneName(unescaped(value!))]));
 }
 
 function unescaped(value: string): string {

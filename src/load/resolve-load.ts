@@ -53,10 +53,9 @@ export async function refreshList(
 
 /** Returns the stored lookups, after fetching those of `lists` that are missing or older than a week. */
 async function freshLookups(
-  warehouse: Warehouse,
-  client: Client,
+  { warehouse, client, clock, stop: signal }: LoadContext,
   origin: Origin,
-  { lists, clock, signal }: { lists: readonly ListName[]; clock: () => Date; signal: AbortSignal },
+  lists: readonly ListName[],
 ): Promise<StoredLookups> {
   const stored = await readLookups(warehouse);
   const stale = lists.filter((list) => {
@@ -91,14 +90,13 @@ export interface ResolvedLoad {
 
 /** Resolves a job with the lookups, which it fetches if they are missing or old. */
 export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
-  const { job, warehouse, client, clock, stop, log } = context;
+  const { job, warehouse, client, clock, log } = context;
   const startedAt = performance.now();
   const seconds = () => (performance.now() - startedAt) / 1000;
   const feed = feedNamed(job.feed);
   const reader = feed.reader(job.fields);
   const origin = originOf(warehouse);
-  const lists = listsFor(feed);
-  const lookups = await freshLookups(warehouse, client, origin, { lists, clock, signal: stop });
+  const lookups = await freshLookups(context, origin, listsFor(feed));
   const other = otherSeries(feed, knownValues(lookups), job.fields);
   // The service's clock is unknown before the first request.
   const clocks = watchClocks(clock, () => client.serviceTime, log);
@@ -156,10 +154,8 @@ export async function withLearnedReading(
   const value = learnedAs('end_date');
   const learned = value === 'inclusive' || value === 'exclusive' || value === 'ignored' ? value : null;
   const own = job.service.endDate;
-  if (own !== 'unknown') {
-    const contradicted = learned !== null && learned !== own ? learned : null;
-    return { job, endDate: { reading: own, by: 'job', contradicted } };
-  }
+  if (own !== 'unknown')
+    return { job, endDate: { reading: own, by: 'job', contradicted: learned === own ? null : learned } };
   if (learned === null) return { job, endDate: { reading: own, by: 'nobody', contradicted: null } };
   return {
     job: { ...job, service: { ...job.service, endDate: learned } },
@@ -186,16 +182,8 @@ export async function withLearnedFacts<Context extends LoadContext>(context: Con
 }
 
 export function contradiction({ reading, contradicted }: ReadingInForce): string {
-  const loss =
-    reading === 'ignored'
-      ? 'gmsi requests more than needed'
-      : contradicted === 'ignored'
-        ? 'windows will fail, because answers run to now'
-        : reading === 'inclusive'
-          ? 'the last day of each window is missing'
-          : 'one day of each window is loaded twice';
   return (
     `service.end_date is ${reading} in the job, but a probe found that it is ${contradicted}; if the ` +
-    `probe is right, ${loss}`
+    'probe is right, windows fail, lack their last day or request more than needed'
   );
 }

@@ -52,10 +52,7 @@ function isJson({ content }: HttpAnswer): boolean {
 }
 
 /** Returns the address without its query, which could contain anything and does not help. */
-function redirectTarget(
-  location: string | string[] | undefined,
-  redact: (text: string) => string,
-): string | undefined {
+function redirectTarget(location: Headers[string], redact: (text: string) => string): string | undefined {
   if (typeof location !== 'string') return undefined;
   return serviceWords(redact(location).replace(/[?#].*$/s, ''), redact);
 }
@@ -79,19 +76,8 @@ const longest = 300;
 /** How much of a body is searched; the message is at its beginning. */
 const lookedAt = 4000;
 /** Where services put their message, best first; FastAPI uses `detail`. */
-export const wordFields = [
-  'detail',
-  'message',
-  'error',
-  'msg',
-  'errors',
-  'title',
-  'reason',
-  'note',
-  'information',
-  'warning',
-  'warnings',
-];
+export const wordFields =
+  'detail message error msg errors title reason note information warning warnings'.split(' ');
 
 /**
  * Returns the message of a refusal for a person: the text of `{"detail": …}`, FastAPI's list of `{loc, msg}`, `{"message"}`,
@@ -115,10 +101,8 @@ export function serviceWords(sent: string, redact: (text: string) => string = (t
 export function noteIn(body: string, json: unknown, redact: (text: string) => string): string | undefined {
   if (json === undefined) return /^\s*[^\s<[{]/.test(body) ? serviceWords(body, redact) : undefined;
   if (!isMap(json) || json.data === null || recordListsOf(json).length > 0) return undefined;
-  const words = wordsOf(
-    Object.fromEntries(Object.entries(json).filter(([name]) => isOneOf(wordFields, name))),
-    0,
-  );
+  const ofWords = Object.entries(json).filter(([name]) => isOneOf(wordFields, name));
+  const words = wordsOf(Object.fromEntries(ofWords), 0);
   return words && serviceWords(words, redact);
 }
 

@@ -97,9 +97,7 @@ function listIn(value: unknown): readonly unknown[] {
 export function describeDifferences(before: Description, now: Description): string[] {
   const added = Object.keys(now).filter((name) => !Object.hasOwn(before, name));
   const gone = Object.keys(before).filter((name) => !Object.hasOwn(now, name));
-  const changed = Object.keys(now).filter(
-    (name) => Object.hasOwn(before, name) && before[name] !== now[name],
-  );
+  const changed = Object.keys(now).filter((name) => !added.includes(name) && before[name] !== now[name]);
   return [
     ...changed.map((name) => `${name} was "${before[name]}" and is "${now[name]}"`),
     ...gone.map((name) => `${name} is gone`),
@@ -113,13 +111,12 @@ export function missingFrom(description: Description, feed: Feed): string[] {
   const variant = inPath.map((part) => `${part}=${variants[part]?.[0]}`).join('&');
   const series: Series = { feed: name, country: 'X', topic: 'X', ticker: 'X', match_type: '', variant };
   const sent = `${method} /v1${path(series)}`;
-  const operation = Object.keys(description).find((one) => isTemplateOf(one, sent));
+  const known = Object.keys(description);
+  const operation = known.find((one) => isTemplateOf(one, sent));
   if (operation === undefined) return [`${name} is not in it`];
   // The parameters of a POST are in its body.
   if (method === 'POST') return [];
-  const missing = Object.values(parameters).filter(
-    (one) => !Object.hasOwn(description, `${operation} ${one}`),
-  );
+  const missing = Object.values(parameters).filter((one) => !known.includes(`${operation} ${one}`));
   const values = /one of ([^;]*)/.exec(description[`${operation} ${parameters.matchType}`] ?? '')?.[1];
   const refused = values === undefined ? [] : matchTypes.filter((one) => !values.split(', ').includes(one));
   return [

@@ -181,26 +181,9 @@ export class WrongAddress extends GmsiError {
   }
 }
 
-/** A cursor that is missing, unusable or repeats itself, so that the rest of the window cannot be read. */
+/** A cursor that is missing, unusable or repeats itself, so that the rest of the window cannot be requested. */
 export class CursorBroken extends GmsiError {
   override readonly kind = 'skippable';
-}
-
-/** A page that may be incomplete but has no cursor, so that the rest cannot be requested. */
-export class CutOff extends GmsiError {
-  override readonly kind = 'skippable';
-
-  constructor(records: number, limit: number) {
-    const isFull = records >= limit;
-    const why = isFull
-      ? 'as many as requested'
-      : `which is probably a limit of its own: ${limit} were requested`;
-    const hint = `Request fewer records at once: set a shorter step in the job file${isFull ? ', or a larger service.page_size' : ''}.`;
-    super(
-      `The service answered with a bare array of ${records} records, ${why}. It may be cut off, and has no next_token for the rest.`,
-      { hint },
-    );
-  }
 }
 
 /** A lookup (countries, topics) has an unknown shape. No job can be resolved without it. */

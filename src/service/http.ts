@@ -155,8 +155,6 @@ function describe(error: unknown, options: HttpOptions): string {
   if (error instanceof errors.HeadersTimeoutError) return `No answer within ${options.headersTimeout} ms.`;
   if (error instanceof errors.BodyTimeoutError)
     return `The body was not complete within ${options.bodyTimeout} ms.`;
-  if (error instanceof errors.HeadersOverflowError)
-    return "The answer's headers are larger than the 16 kB that are read.";
   return `No answer from the service: ${codeOf(error)}.`;
 }
 

@@ -14,13 +14,7 @@ const refusalsInARow = 10;
 export function keyJudge(send: (request: ServiceRequest) => Promise<unknown>) {
   let answeredLast: ServiceRequest | undefined;
   let refusals = 0;
-  let trial:
-    | {
-        readonly of: ServiceRequest;
-        readonly since: ServiceRequest | undefined;
-        readonly end: Promise<unknown>;
-      }
-    | undefined;
+  let trial: { of: ServiceRequest; since: ServiceRequest | undefined; end: Promise<unknown> } | undefined;
 
   return {
     /** Returns true for a request that tries the key: the request that it is for reports what it means. */

@@ -1,4 +1,4 @@
-import { CursorBroken, CutOff, MalformedPage, PageTooLarge } from './errors.ts';
+import { CursorBroken, MalformedPage, PageTooLarge } from './errors.ts';
 
 /** One request to the service: a GET, or a POST if it has a body. */
 export interface ServiceRequest {
@@ -45,7 +45,7 @@ export interface EnvelopeOptions {
  * is a string, null or absent. `has_more: false` ends the feed, whatever `next_token` says; `data: null` is a page without
  * records. A bare array is accepted for any feed: shorter than `limit`, it is the last page, unless its length is round.
  * @throws MalformedPage for any other shape, or a bare array to a request without a `limit`; CursorBroken for `has_more:
- * true` without a token; CutOff for a bare array that may be incomplete
+ * true` without a token, or a bare array that may be incomplete
  */
 export function readEnvelope(body: unknown, options: EnvelopeOptions = {}): Page {
   if (isRecords(body)) return readBareArray(body, options);
@@ -81,7 +81,10 @@ function readBareArray(records: readonly unknown[], options: EnvelopeOptions): P
     throw new MalformedPage('The service answered with a bare array where a page envelope was expected.');
   }
   if (limit !== undefined && !bareArray && (records.length >= limit || isRound(records.length)))
-    throw new CutOff(records.length, limit);
+    throw new CursorBroken(
+      `The service answered with a bare array of ${records.length} records; ${limit} were requested. It may be cut off, and has no next_token for the rest.`,
+      { hint: 'Request fewer records at once: set a shorter step in the job file.' },
+    );
   return { records, nextToken: null };
 }
 

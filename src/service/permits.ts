@@ -40,9 +40,7 @@ export const unlimited: Permits = { take: async () => ({ cancel: async () => {} 
 /** Returns a limit for one run: all permits that it wraps together allow at most `most` requests, retries included. */
 export function capRequests(most: number): (permits: Permits) => Permits {
   let left = most;
-  const uncount = () => {
-    left++;
-  };
+  const uncount = () => void left++;
   return ({ take }) => ({
     async take(signal) {
       if (left === 0) {

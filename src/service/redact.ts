@@ -81,12 +81,9 @@ export function redactorOf(secret: Secret) {
 
 /** Returns a pattern of the key and of its base64, also that of URLs. */
 function patternOf(key: string): RegExp {
-  const inUrls = new Map([
-    ['+', '-'],
-    ['/', '_'],
-  ]);
+  const inUrls: Readonly<Record<string, string>> = { '+': '-', '/': '_' };
   const encoded = ([0, 1, 2] as const).map((before) =>
-    Array.from(base64Within(key, before), (char) => `(?:${escaped(char)}|${inUrls.get(char) ?? char})`),
+    Array.from(base64Within(key, before), (char) => `(?:${escaped(char)}|${inUrls[char] ?? char})`),
   );
   return new RegExp([Array.from(key, escaped), ...encoded].map((form) => form.join('')).join('|'), 'g');
 }

@@ -47,10 +47,8 @@ export function remarkGuard(
     const beside = count === 0 ? 'no records' : `${count} records`;
 
     if (unheard.some(({ is }) => is === 'fault' || (count === 0 && is !== 'value'))) {
-      const words = wordsIn(
-        unheard.filter(({ is }) => is !== 'value'),
-        redact,
-      );
+      const said = unheard.filter(({ is }) => is !== 'value');
+      const words = wordsIn(said, redact);
       if (count === 0) throw noteInstead('The service answered with a note and no records', words);
       throw new MalformedPage(`The service answered with an error beside ${beside}: ${words}`);
     }
@@ -111,14 +109,8 @@ function remarksOf(
   );
 }
 
-interface Leaf {
-  /** Without the indices of lists. */
-  readonly path: readonly string[];
-  readonly leaf: unknown;
-}
-
-/** Leaves out what is nested so deeply that it is no message. */
-function leavesOf(value: unknown, path: readonly string[], depth = 0): Leaf[] {
+/** Returns values with their paths, without indices of lists. Leaves out what is nested so deeply that it is no message. */
+function leavesOf(value: unknown, path: string[], depth = 0): { path: string[]; leaf: unknown }[] {
   if (depth > 5) return [];
   if (Array.isArray(value))
     return value.slice(0, mostLeaves).flatMap((one) => leavesOf(one, path, depth + 1));
@@ -140,16 +132,7 @@ function decoded(segment: string): string {
 
 const successes = ['success', 'successful', 'succeeded', 'ok'];
 const statuses = ['status', 'statuscode', 'httpstatus', 'httpcode', 'code', 'state', 'result'];
-const counts = [
-  'total',
-  'count',
-  'totalcount',
-  'totalresults',
-  'totalrecords',
-  'totalitems',
-  'resultcount',
-  'recordcount',
-];
+const counts = /^(total|count|total(count|results|records|items)|(result|record)count)$/;
 /** Words of a name. */
 const ofFaults = /^(err(or)?s?|exceptions?|faults?|fail(ed|ures?)?)$/;
 const ofParts = /^(partial|truncated|incomplete|degraded|throttled|exceeded|timeout|timed)$/;
@@ -178,7 +161,7 @@ function meaningOf(
   if (/^true$/i.test(text)) return hasPart(last, ofParts) ? 'fault' : 'state';
   const number = Number(text);
   if (statuses.includes(name) && (number >= 400 || number < 0 || bad.test(text))) return 'fault';
-  if (counts.includes(name) && whole !== undefined && number > whole) return 'uncounted';
+  if (counts.test(name) && whole !== undefined && number > whole) return 'uncounted';
   if (!Number.isNaN(number)) return 'value';
   if (isOneOf(wordFields, last) || sentence.test(text)) return 'words';
   return /[\d/]/.test(text) ? 'value' : 'state';

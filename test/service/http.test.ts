@@ -193,7 +193,7 @@ describe('openHttp', () => {
     const wordy = await rawServer(text('', 200, { 'x-much': 'x'.repeat(20_000) }));
     await expect(http(wordy.url).send('/', undefined, never)).rejects.toMatchObject({
       name: 'ServiceUnavailable',
-      message: "The answer's headers are larger than the 16 kB that are read.",
+      message: 'No answer from the service: UND_ERR_HEADERS_OVERFLOW.',
     });
     const address = await socketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
     await expect(http(`http://${address}`).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
