@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { basename, dirname } from 'node:path';
-import { Readable } from 'node:stream';
 import { constants } from 'node:zlib';
 import fastifyCompress from '@fastify/compress';
 import fastifyHelmet from '@fastify/helmet';
@@ -26,10 +24,9 @@ import { namedDatabaseError } from '../warehouse/errors.ts';
 import { controls, longest, sqlText, stateOf } from '../warehouse/questions/reading.ts';
 import { type Answer, answerOf, type Endpoint } from './endpoint.ts';
 import { type Guard, guard } from './guard.ts';
-import { liveStates } from './live.ts';
 
-/** In milliseconds, or numbers of connections. A browser opens about six connections, one of which may be a stream. */
-const bounds = { silence: 60_000, connections: 200, streams: 20, asking: 32 };
+/** In milliseconds, or numbers of connections. A browser opens about six connections. */
+const bounds = { silence: 60_000, connections: 200, asking: 32 };
 
 export interface WebOptions extends Guard {
   readonly host: string;
@@ -88,7 +85,10 @@ export async function serveWeb(
   });
   const asked = { now: 0 };
   for (const one of endpoints) addEndpoint(app, one, warehouse, asked);
-  addLive(app, warehouse);
+  // The page asks for this every second, and asks its questions again when it has changed.
+  app.get('/api/state', { schema: { hide: true } }, async (_request, reply) =>
+    reply.header('cache-control', 'no-store').send({ state: hash((await stateOf(warehouse)).state) }),
+  );
   app.get('/api/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/api/*', { schema: { hide: true } }, async (_request, reply) =>
     reply.code(404).send({ error: 'There is no such address.', hint: '/api/openapi.json lists them all.' }),
@@ -193,24 +193,6 @@ function asCsv({ columns, rows }: Answer, raw: boolean): string {
   };
   return stringify([columns, ...rows], {
     cast: { string, date: (moment) => moment.toISOString() },
-  });
-}
-
-function addLive(app: FastifyInstance, warehouse: Warehouse): void {
-  const live = liveStates(async () => hash((await stateOf(warehouse)).state));
-  app.get('/api/live', { schema: { hide: true } }, async (request, reply) => {
-    if (live.listeners >= bounds.streams)
-      return reply.code(503).send({ error: `At most ${bounds.streams} pages can follow at once.` });
-    const gone = new AbortController();
-    void once(request.raw.socket, 'close').then(
-      () => gone.abort(),
-      () => {},
-    );
-    return reply
-      .type('text/event-stream')
-      .header('cache-control', 'no-store')
-      .header('x-no-compression', '1')
-      .send(Readable.from(live.listen(gone.signal)));
   });
 }
 

@@ -55,6 +55,8 @@ export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {
   await page.emulateMedia({ colorScheme: colorScheme ?? 'light' });
   const complaints: string[] = [];
   const asking = new Set<Request>();
+  // The page looks every second whether the warehouse has changed.
+  const isOfState = (request: Request) => request.url().endsWith('/api/state');
   let lastAt = performance.now();
   page.on('console', (message) => {
     // Answers with an error status, which the page shows.
@@ -65,12 +67,13 @@ export async function aTab(browser: Browser, { viewport, colorScheme }: Look = {
   page.on('request', (request) => {
     if (!/^(http:\/\/127\.0\.0\.1:|data:|blob:)/.test(request.url()))
       complaints.push(`asks ${request.url()}`);
-    // The stream of changes never ends.
-    if (!request.url().endsWith('/api/live')) asking.add(request);
+    if (isOfState(request)) return;
+    asking.add(request);
     lastAt = performance.now();
   });
   for (const event of ['requestfinished', 'requestfailed'] as const)
     page.on(event as 'requestfinished', (request) => {
+      if (isOfState(request)) return;
       asking.delete(request);
       lastAt = performance.now();
     });

@@ -654,6 +654,14 @@ describe('an unchanged answer', () => {
     expect((await get(path, { headers })).status).toBe(200);
   });
 
+  it('is announced: the state is another one once anybody has written something', async () => {
+    const state = async () => ((await (await get('state')).json()) as { state: string }).state;
+    const before = await state();
+    expect(before).toMatch(/^[\w-]{22}$/);
+    await sql`update gmsi.topics set category = category`.execute(warehouse.db);
+    expect(await state()).not.toBe(before);
+  });
+
   it('is not taken for the answer to another question', async () => {
     const etag = (await get(`sentiment?${series}&${days}`)).headers.get('etag')!;
     expect(

@@ -712,7 +712,7 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
 
   it('says once that the warehouse is gone', async () => {
     await using today = await aToday({ food: {} });
-    await today.page.route(/api\/(?!live)/, (route) =>
+    await today.page.route(/api\/(?!state)/, (route) =>
       route.fulfill({ status: 503, json: { error: 'The warehouse does not answer.', hint: 'Try again.' } }),
     );
     await today.open();

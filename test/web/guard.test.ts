@@ -132,7 +132,7 @@ describe('with a token', () => {
     ['a made-up cookie', { cookie: 'gmsi_session=00ff' }],
     ['a right cookie with a wrong token', { authorization: 'Bearer wrong', cookie: 'gmsi_session=00ff' }],
   ])('the API refuses %s', async (_, headers) => {
-    for (const path of ['feeds', 'openapi.json', 'live', 'sentiment.csv', 'nothing']) {
+    for (const path of ['feeds', 'openapi.json', 'state', 'sentiment.csv', 'nothing']) {
       const { status, body } = await raw(`${locked.url}/api/${path}`, headers as Record<string, string>);
       expect([path, status]).toEqual([path, 401]);
       expect(body).not.toContain(token);

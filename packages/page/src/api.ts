@@ -88,17 +88,20 @@ export function followChanges(): void {
   }
   effect(() => {
     if (wantsToken.value) return;
-    const source = new EventSource('api/live');
-    source.addEventListener('state', ({ data }) => {
-      warehouseState.value = data;
-      isLive.value = true;
-    });
-    for (const trouble of ['lost', 'error'])
-      source.addEventListener(trouble, () => {
-        warehouseState.value ??= '';
-        isLive.value = false;
-      });
-    return () => source.close();
+    let isOver = false;
+    const look = async () => {
+      const found = await fetch('api/state')
+        .then(async (response) => (response.ok ? (await response.json()).state : undefined))
+        .catch(() => undefined);
+      if (isOver) return;
+      warehouseState.value = found ?? warehouseState.value ?? '';
+      isLive.value = found !== undefined;
+      setTimeout(look, 1_000);
+    };
+    void look();
+    return () => {
+      isOver = true;
+    };
   });
 }
 
