@@ -1,8 +1,6 @@
-import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Question, whileReading } from '../warehouse/questions/reading.ts';
-import { momentName } from '../warehouse/tables/moments.ts';
 
 /** An address of the API: its parameters, the row of its answer, and its query. */
 export interface Endpoint {
@@ -75,52 +73,3 @@ export async function answerOf(
   const { rows } = await whileReading(warehouse, rights, (reading) => question.query.execute(reading));
   return { columns, rows: cellsOf(rows as object[]) };
 }
-
-/** Accepts a text that PostgreSQL can store. @param most characters */
-export function text(most: number) {
-  const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed();
-  return z.string().max(most).refine(isStorable, 'It must not contain NUL or half a character.');
-}
-
-// `abort`, because the next checks expect a day or a moment.
-const outOfRange = { error: 'It must be in the years 1900 to 2100.', abort: true };
-
-export const day = z.iso
-  .date({ error: 'It must be a day such as 2025-01-31.', abort: true })
-  .refine((value) => value >= '1900' && value < '2101', outOfRange);
-
-/** A period of days (UTC). */
-export const period = {
-  from: day.describe('First day (UTC).'),
-  to: day.describe('Last day (UTC), inclusive.'),
-};
-
-const aMoment = { error: 'It must be a moment such as 2025-06-30T12:00:00Z.', abort: true };
-
-/** A moment as text (UTC) with microseconds, which a `Date` would lose. */
-export const exactMoment = z.iso
-  .datetime({ offset: true, ...aMoment })
-  // Temporal cannot read finer ones.
-  .refine((value) => !/\.\d{10}/.test(value), aMoment)
-  .refine((value) => value >= '1900' && value < '2101', outOfRange)
-  // PostgreSQL refuses offsets of 16 hours or more.
-  .transform((value) => Temporal.Instant.from(value).toString({ smallestUnit: 'microsecond' }));
-
-/** A past moment, or the name of one. */
-export const pastMoment = z.union([z.string().regex(momentName, aMoment), exactMoment], aMoment);
-
-/** Accepts a list as a repeated parameter, because names of topics contain commas. */
-export function several(what: string, atMost: number) {
-  return z
-    .union([z.string().transform((one) => [one]), z.array(z.string())])
-    .pipe(z.array(text(200)).min(1).max(atMost, `At most ${atMost} at once.`))
-    .describe(`${what}; give it several times for several.`);
-}
-
-/** The most rows of an answer. */
-export function limit(usual: number, most = 1000) {
-  return z.coerce.number().pipe(z.int().min(1).max(most)).default(usual);
-}
-
-/** The length of buckets. */
-export const by = z.enum(['hour', 'day', 'week', 'month']).default('day');

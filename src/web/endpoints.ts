@@ -5,6 +5,7 @@ import { wantedByJobs } from '../plan/wanted-days.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
+import { feed, limit, period, textUpTo } from '../warehouse/questions/asking.ts';
 import * as changes from '../warehouse/questions/changes.ts';
 import * as contents from '../warehouse/questions/contents.ts';
 import * as coverage from '../warehouse/questions/coverage.ts';
@@ -12,58 +13,24 @@ import * as headlines from '../warehouse/questions/headlines.ts';
 import * as indices from '../warehouse/questions/indices.ts';
 import * as runs from '../warehouse/questions/runs.ts';
 import * as sentiment from '../warehouse/questions/sentiment.ts';
-import {
-  by,
-  endpoint,
-  exactMoment,
-  limit,
-  pastMoment,
-  period,
-  several,
-  text,
-  withoutParameters,
-} from './endpoint.ts';
+import { endpoint, withoutParameters } from './endpoint.ts';
 import { jobsEndpoint } from './jobs.ts';
-
-const feed = text(100).describe('A feed, such as gmsi-headlines.');
 
 const coverageEndpoints = [
   endpoint('coverage', 'How many days of each series are covered, and the state of the others', {
-    takes: z.object({
-      feed,
-      match_type: text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.'),
-      ...period,
-    }),
+    takes: coverage.coverageAsked,
     row: coverage.coverageRow,
     ask: coverage.coverageOfSeries,
   }),
   endpoint('coverage/days', 'The covered days of series, as ranges', {
-    takes: z.object({
-      feed,
-      ...period,
-      country: several('A country', 100).default(['']),
-      topic: several('A topic', 100).default(['']),
-      ticker: several('A ticker', 100).default(['']),
-      variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
-      match_type: several('A match type', 3),
-      as_of: pastMoment.optional().describe('Only days of windows that had been drained then.'),
-    }),
+    takes: coverage.coveredDaysAsked,
     row: coverage.coveredDaysRow,
     ask: coverage.coveredDays,
   }),
   endpoint('windows', 'The windows of a series that have days of a period, the latest first (500 at most)', {
-    takes: z.object({
-      feed,
-      match_type: text(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.'),
-      // Parts of a series that the feed lacks are empty.
-      country: text(200).default(''),
-      topic: text(200).default(''),
-      ticker: text(200).default(''),
-      variant: text(500).default(''),
-      ...period,
-    }),
+    takes: coverage.windowsAsked,
     row: coverage.windowRow,
-    ask: ({ from, to, ...series }) => coverage.windowsOfSeries(series, { from, to }, 500),
+    ask: coverage.windowsOfSeries,
   }),
 ];
 
@@ -71,7 +38,7 @@ const contentsEndpoints = [
   withoutParameters('feeds', contents.loadedFeeds),
   withoutParameters('series', contents.listedSeries),
   endpoint('topics/rules', 'The rules by which the service scores headlines of a topic, by model', {
-    takes: z.object({ topic: text(200) }),
+    takes: z.object({ topic: textUpTo(200) }),
     row: contents.ruleRow,
     ask: ({ topic }) => contents.topicRules(topic),
   }),
@@ -102,46 +69,10 @@ const contentsEndpoints = [
 const mostPoints = 50_000;
 const pointsPerDay = { hour: 24, day: 1, week: 1 / 7, month: 1 / 28 };
 
-const country = several('A country', 100);
-const topic = several('A topic', 100);
-const asOf = pastMoment.optional().describe('What the warehouse had then, in the versions of then.');
-const asked = z.object({
-  country,
-  topic,
-  match_type: several('A match type', 3).default(['COMBINED']),
-  ...period,
-  as_of: asOf,
-});
-const overTime = asked.extend({ by }).refine(({ country, topic, match_type, from, to, by }) => {
+const overTime = sentiment.sentimentAsked.refine(({ country, topic, match_type, from, to, by }) => {
   const series = country.length * topic.length * match_type.length;
   return series * daysIn(dayRange(from, to)) * pointsPerDay[by] <= mostPoints;
 }, `An answer has at most ${mostPoints} points: choose fewer series, days instead of hours, or a shorter period.`);
-
-const model = z.enum(['directional', 'semantic']).default('directional');
-const match_type = text(100).default('COMBINED');
-const all = 'all by default';
-const move = {
-  country: country.default([]).describe(`A country, ${all}; give it several times for several.`),
-  topic: topic.default([]).describe(`A topic, ${all}; give it several times for several.`),
-  match_type,
-  model,
-  ...period,
-  against: z
-    .enum(['quarter', 'before', 'year'])
-    .default('quarter')
-    .describe(
-      'What the period is compared with: the 90 days before it, as many days before it, or the same days a year earlier.',
-    ),
-};
-
-const headline = { country: text(200), topic: text(200), match_type };
-const inPeriod = {
-  ...headline,
-  from: exactMoment.describe('From this moment on …'),
-  to: exactMoment.describe('… and before this one.'),
-  as_of: asOf,
-  find: text(200).optional().describe('A text that the headline or its source contains.'),
-};
 
 const sentimentEndpoints = [
   endpoint('sentiment', 'Sentiment of series over time without gaps, from rollups or as it was known', {
@@ -150,7 +81,7 @@ const sentimentEndpoints = [
     ask: sentiment.sentimentOverTime,
   }),
   endpoint('sentiment/countries', 'Mean sentiment of topics by country over a period', {
-    takes: asked,
+    takes: sentiment.periodAsked,
     row: sentiment.countryRow,
     ask: sentiment.sentimentByCountry,
   }),
@@ -163,7 +94,7 @@ const sentimentEndpoints = [
     'sentiment/changes',
     'What moved between two periods: all series together, then what changed most (500 at most)',
     {
-      takes: z.object({ ...move, of: z.enum(['series', 'country', 'topic']).default('series') }),
+      takes: changes.changesAsked,
       row: changes.changeRow,
       ask: changes.sentimentChanges,
     },
@@ -171,37 +102,30 @@ const sentimentEndpoints = [
   endpoint(
     'sentiment/changes/stories',
     'The stories that moved a mean most (50 up, 50 down), and all others summed up in a last row',
-    { takes: z.object({ ...move, country, topic }), row: changes.storyOfMoveRow, ask: changes.storiesOfMove },
+    { takes: changes.moveAsked, row: changes.storyOfMoveRow, ask: changes.storiesOfMove },
   ),
   endpoint('headlines', 'The headlines of a series and a period, the latest first', {
-    takes: z.object({
-      ...inPeriod,
-      after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
-      after_id: z.uuid().optional().describe('… and its headline_id.'),
-      limit: limit(100),
-    }),
+    takes: headlines.headlinesAsked,
     row: headlines.headlineRow,
     ask: headlines.headlinesOf,
   }),
   endpoint('headlines/stories', 'The stories that raise and lower the mean of a series most (50 each)', {
-    takes: z.object({ ...inPeriod, model }),
+    takes: headlines.storiesAsked,
     row: headlines.storyRow,
     ask: headlines.storiesOf,
   }),
   endpoint('headlines/versions', 'All versions of a headline, the first one first', {
-    takes: z.object({ ...headline, published_at: exactMoment, headline_id: z.uuid() }),
+    takes: headlines.versionsAsked,
     row: headlines.versionRow,
     ask: headlines.versionsOf,
   }),
 ];
 
-const subject = text(200).describe('A country, a country’s name or a ticker, as the feed has it.');
-const ofSubject = z
-  .object({ subject, ...period, by })
-  .refine(
-    ({ from, to, by }) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
-    'By hour, at most 100 days.',
-  );
+type OverTime = Readonly<Record<'from' | 'to' | 'by', string>>;
+const fewHours = [
+  ({ from, to, by }: OverTime) => by !== 'hour' || daysIn(dayRange(from, to)) <= 100,
+  'By hour, at most 100 days.',
+] as const;
 
 const indexEndpoints = [
   endpoint('feeds/subjects', 'What a feed is about: countries or assets', {
@@ -210,22 +134,17 @@ const indexEndpoints = [
     ask: ({ feed }) => indices.feedSubjects(feed),
   }),
   endpoint('index', 'An index over time, by topic and model', {
-    takes: ofSubject.safeExtend({ feed: z.enum(indices.indexFeeds) }),
+    takes: indices.indexAsked.refine(...fewHours),
     row: indices.indexRow,
     ask: indices.indexOverTime,
   }),
   endpoint('news/counts', 'How many events and headlines of an asset there are over time', {
-    takes: ofSubject,
+    takes: indices.newsCountsAsked.refine(...fewHours),
     row: indices.newsCountRow,
     ask: indices.newsOverTime,
   }),
   endpoint('news', 'Events and headlines of an asset, or macro headlines of a country, the latest first', {
-    takes: z.object({
-      subject,
-      ...period,
-      kind: z.enum(indices.newsKinds).optional().describe('Only these; by default all kinds of an asset.'),
-      limit: limit(200),
-    }),
+    takes: indices.newsAsked,
     row: indices.newsRow,
     ask: indices.feedNews,
   }),

@@ -2,34 +2,38 @@ import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
+import { type Asked, period, textUpTo } from './asking.ts';
 import { isUncovered } from './coverage.ts';
 import { latest } from './headlines.ts';
 import { question, score, text, timeText } from './reading.ts';
-import { type Model, stateOfAll } from './sentiment.ts';
+import { country, models, stateOfAll, topic } from './sentiment.ts';
 
-/**
- * What a period is compared with: as many days before it, the 90 days before it, or the same days a year earlier. From
- * 29 February, a year earlier is 28 February.
- */
-export type Against = 'before' | 'quarter' | 'year';
+const all = (one: string, list: typeof country) =>
+  list.default([]).describe(`${one}, all by default; give it several times for several.`);
 
-/** The move of a mean score from an earlier period to a later one. */
-export interface MoveAsked {
-  /** Which series: all combinations of these lists; an empty list is for all. */
-  readonly country: readonly string[];
-  readonly topic: readonly string[];
-  readonly match_type: string;
-  readonly model: Model;
-  readonly from: Day;
-  /** Inclusive. */
-  readonly to: Day;
-  readonly against: Against;
-}
+/** The move of a mean score from an earlier period to a later one, of all combinations of countries and topics. */
+export const moveAsked = z.object({
+  country,
+  topic,
+  match_type: textUpTo(100).default('COMBINED'),
+  model: z.enum(models).default('directional'),
+  ...period,
+  against: z
+    .enum(['quarter', 'before', 'year'])
+    .default('quarter')
+    .describe(
+      'What the period is compared with: the 90 days before it, as many days before it, or the same days a year earlier.',
+    ),
+});
+export type MoveAsked = Asked<typeof moveAsked>;
 
-export interface ChangesAsked extends MoveAsked {
-  /** What is compared: series, or countries and topics over all their series. */
-  readonly of: 'series' | 'country' | 'topic';
-}
+/** What is compared: series, or countries and topics over all their series. */
+export const changesAsked = moveAsked.extend({
+  country: all('A country', country),
+  topic: all('A topic', topic),
+  of: z.enum(['series', 'country', 'topic']).default('series'),
+});
+export type ChangesAsked = Asked<typeof changesAsked>;
 
 /** The mean score of a period, compared with an earlier one, and what it adds to the move of all series together. */
 export const changeRow = z.object({
@@ -63,7 +67,7 @@ const mostChanges = 500;
 /** The least days with headlines from which a standard error follows. */
 const leastDays = 7;
 
-/** The first and the last days of both periods. */
+/** The first and the last days of both periods. From 29 February, a year earlier is 28 February. */
 function periodsOf({ from, to, against }: MoveAsked) {
   const [first, last] = [sql`${from}::date`, sql`${to}::date`];
   const year = (day: RawBuilder<unknown>) => sql`(${day} - interval '1 year')::date`;

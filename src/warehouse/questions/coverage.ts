@@ -1,7 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Series } from '../../feeds/feed.ts';
-import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
 import { skippedFor } from '../tables/refusals.ts';
 import {
@@ -13,15 +11,13 @@ import {
   type WantedScope,
   type WindowScope,
 } from '../tables/series.ts';
+import { type Asked, feed, pastMoment, period, several, textUpTo } from './asking.ts';
 import { type Moment, momentSql, question, type RowOf, text, timeText } from './reading.ts';
 
+const match_type = textUpTo(100).describe('COMBINED, DOMESTIC or INTERNATIONAL.');
+
 /** Days of a feed, for all series of a match type. */
-export interface CoverageAsked {
-  readonly feed: string;
-  readonly match_type: string;
-  readonly from: Day;
-  readonly to: Day;
-}
+export const coverageAsked = z.object({ feed, match_type, ...period });
 
 /**
  * True for windows that are not drained, or that had days that did not count as covered when they were drained. Must be
@@ -49,7 +45,7 @@ export const coverageRow = z.object({
  * Counts the days of each series by state. Each day counts once: as covered, else running, failed, refused, waiting or
  * settling. Reads only ranges, never a list of days.
  */
-export function coverageOfSeries({ feed, match_type, from, to }: CoverageAsked) {
+export function coverageOfSeries({ feed, match_type, from, to }: Asked<typeof coverageAsked>) {
   // Days that have this state and none of the states before it.
   const ranges = (state: string, ...before: readonly string[]) =>
     `missing * ${state}${before.map((other) => ` - coalesce(${other}, '{}')`).join('')}`;
@@ -120,12 +116,19 @@ export const windowRow = z.object({
   job: text.describe('The job that last requested it.'),
 });
 
+/** Parts of a series that the feed lacks are empty. */
+export const windowsAsked = z.object({
+  feed,
+  match_type,
+  country: textUpTo(200).default(''),
+  topic: textUpTo(200).default(''),
+  ticker: textUpTo(200).default(''),
+  variant: textUpTo(500).default(''),
+  ...period,
+});
+
 /** Returns the windows of a series that have days of a period, the latest days first. */
-export function windowsOfSeries(
-  series: Series,
-  { from, to }: Pick<CoverageAsked, 'from' | 'to'>,
-  atMost: number,
-) {
+export function windowsOfSeries({ from, to, ...series }: Asked<typeof windowsAsked>) {
   return question(
     windowRow,
     `The windows of ${series.country} ${series.topic} ${series.ticker}`.trimEnd(),
@@ -136,7 +139,7 @@ export function windowsOfSeries(
       from gmsi.windows w left join gmsi.loads l using (load_id)
       where ${isOfSeries('w', series)} and w.days && daterange(${from}::date, ${to}::date, '[]')
       order by first_day desc, window_id desc
-      limit ${atMost}::int`,
+      limit 500`,
   );
 }
 
@@ -195,15 +198,16 @@ export function failuresByCause({
 }
 
 /** A period of series: all combinations of these lists. */
-export interface CoveredDaysAsked extends Pick<CoverageAsked, 'feed' | 'from' | 'to'> {
-  readonly country: readonly string[];
-  readonly topic: readonly string[];
-  readonly ticker: readonly string[];
-  readonly variant: readonly string[];
-  readonly match_type: readonly string[];
-  /** For a past moment, days that windows had drained by then. */
-  readonly as_of?: Moment | undefined;
-}
+export const coveredDaysAsked = z.object({
+  feed,
+  ...period,
+  country: several('A country', 100).default(['']),
+  topic: several('A topic', 100).default(['']),
+  ticker: several('A ticker', 100).default(['']),
+  variant: several('Further parameters of the series, as name=value&name=value', 100).default(['']),
+  match_type: several('A match type', 3),
+  as_of: pastMoment.optional().describe('Only days of windows that had been drained then.'),
+});
 
 export const coveredDaysRow = z.object({
   ...seriesParts,
@@ -239,7 +243,7 @@ export function daysThen(asOf: Moment): RawBuilder<unknown> {
  * moment, a window that was drained again counts only from its last drain: an extra gap is better than a gap that looks like
  * calm.
  */
-export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: CoveredDaysAsked) {
+export function coveredDays({ feed, from, to, as_of: asOf, ...lists }: Asked<typeof coveredDaysAsked>) {
   const drainedThen =
     asOf &&
     sql`* coalesce((select range_agg(w.days * daterange(null, w.first_unsettled)) from gmsi.windows w

@@ -1,28 +1,31 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { exactTime } from '../exact-time.ts';
-import { type Moment, momentSql, question, score, text, timeText } from './reading.ts';
+import { type Asked, asOf, exactMoment, limit, textUpTo } from './asking.ts';
+import { momentSql, question, score, text, timeText } from './reading.ts';
+import { models } from './sentiment.ts';
+
+const series = {
+  country: textUpTo(200),
+  topic: textUpTo(200),
+  match_type: textUpTo(100).default('COMBINED'),
+};
 
 /** Headlines of a series in a period. */
-interface Within {
-  readonly country: string;
-  readonly topic: string;
-  readonly match_type: string;
-  /** From this moment on, as text … */
-  readonly from: string;
-  /** … and before this one. */
-  readonly to: string;
-  readonly as_of?: Moment | undefined;
-  /** A text that the headline or its source must contain, in capitals or not. */
-  readonly find?: string | undefined;
-}
+const within = z.object({
+  ...series,
+  from: exactMoment.describe('From this moment on …'),
+  to: exactMoment.describe('… and before this one.'),
+  as_of: asOf,
+  find: textUpTo(200).optional().describe('A text that the headline or its source contains.'),
+});
+type Within = Asked<typeof within>;
 
-export interface HeadlinesAsked extends Within {
-  /** `published_at` and `headline_id` of the last headline of the previous page. */
-  readonly after_time?: string | undefined;
-  readonly after_id?: string | undefined;
-  readonly limit: number;
-}
+export const headlinesAsked = within.extend({
+  after_time: exactMoment.optional().describe('published_at of the last headline of the previous page …'),
+  after_id: z.uuid().optional().describe('… and its headline_id.'),
+  limit: limit(100),
+});
 
 export const headlineRow = z.object({
   headline_id: z.string(),
@@ -46,7 +49,7 @@ export const headlineRow = z.object({
 });
 
 /** Returns the headlines behind a point of a chart, retracted ones too, the latest first. */
-export function headlinesOf(asked: HeadlinesAsked) {
+export function headlinesOf(asked: Asked<typeof headlinesAsked>) {
   const { country, topic, match_type, after_time: time, after_id: id, limit } = asked;
   const afterThat =
     time && id ? sql`and (h.published_at, h.headline_id) < (${time}::timestamptz, ${id}::uuid)` : sql``;
@@ -61,7 +64,7 @@ export function headlinesOf(asked: HeadlinesAsked) {
              case when retracted_at is not null then coalesce(reason, 'retracted') end as reason,
              ${exactTime('moved_from')} as moved_from, coalesce(earlier, 0)::int as earlier, coalesce(later, 0)::int as later
       from (
-        select * from ${within(asked)} ${afterThat} and ${says(asked)}
+        select * from ${foundBy(asked)} ${afterThat} and ${says(asked)}
         order by published_at desc, headline_id desc
         limit ${limit}::int
       ) as h
@@ -78,7 +81,7 @@ export function headlinesOf(asked: HeadlinesAsked) {
 }
 
 /** The headlines of a series in a period; further conditions may follow. */
-function within({ country, topic, match_type, from, to, as_of }: Within): RawBuilder<unknown> {
+function foundBy({ country, topic, match_type, from, to, as_of }: Within): RawBuilder<unknown> {
   const source = as_of ? sql`gmsi.headlines_as_of(${momentSql(as_of)})` : sql`gmsi.headlines`;
   return sql`${source} h
         where country = ${country} and topic = ${topic} and match_type = ${match_type}
@@ -95,10 +98,8 @@ function knownAt({ as_of }: Within): string {
   return as_of ? `, as known at ${as_of}` : '';
 }
 
-export interface StoriesAsked extends Within {
-  /** The score whose mean is explained. */
-  readonly model: 'directional' | 'semantic';
-}
+/** Also the score whose mean is explained. */
+export const storiesAsked = within.extend({ model: z.enum(models).default('directional') });
 
 /** Headlines that say the same (`gmsi.story_key`), and what they add to the mean score of the period. */
 export const storyRow = z.object({
@@ -124,7 +125,7 @@ export const latest = sql.join(
 const mostStories = 50;
 
 /** Returns the stories behind a mean: those that raise it most, and those that lower it most. */
-export function storiesOf(asked: StoriesAsked) {
+export function storiesOf(asked: Asked<typeof storiesAsked>) {
   const { country, topic, match_type, model } = asked;
   return question(
     storyRow,
@@ -132,7 +133,7 @@ export function storiesOf(asked: StoriesAsked) {
     sql`
       with scored as (
         select *, gmsi.summable(${sql.ref(`${model}_score`)}) as score
-        from ${within(asked)} and retracted_at is null
+        from ${foundBy(asked)} and retracted_at is null
       ), stories as (
         select ${latest}, max(published_at) as last_at, count(*)::int as headlines,
                avg(gmsi.summable(directional_score)) as directional, avg(gmsi.summable(semantic_score)) as semantic,
@@ -153,14 +154,8 @@ export function storiesOf(asked: StoriesAsked) {
   );
 }
 
-/** The key of `gmsi.headlines`; its time to the microsecond. */
-export interface HeadlineKey {
-  readonly country: string;
-  readonly topic: string;
-  readonly match_type: string;
-  readonly published_at: string;
-  readonly headline_id: string;
-}
+/** The key of `gmsi.headlines`. */
+export const versionsAsked = z.object({ ...series, published_at: exactMoment, headline_id: z.uuid() });
 
 export const versionRow = z.object({
   known_from: timeText,
@@ -174,7 +169,7 @@ export const versionRow = z.object({
 });
 
 /** Returns all versions of a headline, the first one first. */
-export function versionsOf(key: HeadlineKey) {
+export function versionsOf(key: Asked<typeof versionsAsked>) {
   const isIt = sql`country = ${key.country} and topic = ${key.topic} and match_type = ${key.match_type}
         and published_at = ${key.published_at}::timestamptz and headline_id = ${key.headline_id}::uuid`;
   return question(

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Day } from '../database.ts';
 import { exactTime } from '../exact-time.ts';
+import { type Asked, by, limit, period, textUpTo } from './asking.ts';
 import { question, score, text, timeText } from './reading.ts';
-import { type Bucket, bucketOf } from './sentiment.ts';
+import { bucketOf } from './sentiment.ts';
 
 /** Feeds with hourly sums of sentiment. */
 export const indexFeeds = [
@@ -90,14 +90,10 @@ export function feedSubjects(feed: (typeof subjectFeeds)[number]) {
   );
 }
 
-export interface IndexAsked {
-  readonly feed: IndexFeed;
-  readonly subject: string;
-  readonly from: Day;
-  /** Inclusive. */
-  readonly to: Day;
-  readonly by: Bucket;
-}
+const subject = textUpTo(200).describe('A country, a country’s name or a ticker, as the feed has it.');
+
+export const newsCountsAsked = z.object({ subject, ...period, by });
+export const indexAsked = newsCountsAsked.extend({ feed: z.enum(indexFeeds) });
 
 /** The mean of an index over an hour, a day, a week or a month, weighted by the number of headlines or events. */
 export const indexRow = z.object({
@@ -113,7 +109,7 @@ export const indexRow = z.object({
 /**
  * Returns an index as the service aggregates it: sums are added, then divided. An hour without a count or a sum is in neither.
  */
-export function indexOverTime({ feed, subject, from, to, by }: IndexAsked) {
+export function indexOverTime({ feed, subject, from, to, by }: Asked<typeof indexAsked>) {
   const of = parts[feed];
   const { begins, at } = bucketOf(by, sql`published_at at time zone 'UTC'`);
   return question(
@@ -135,16 +131,12 @@ export function indexOverTime({ feed, subject, from, to, by }: IndexAsked) {
 export const newsKinds = ['event', 'headline', 'event headline', 'macro headline'] as const;
 export type NewsKind = (typeof newsKinds)[number];
 
-export interface FeedNewsAsked {
-  /** An asset, or for macro headlines the name of a country. */
-  readonly subject: string;
-  /** All kinds of an asset by default. */
-  readonly kind?: NewsKind | undefined;
-  readonly from: Day;
-  /** Inclusive. */
-  readonly to: Day;
-  readonly limit: number;
-}
+export const newsAsked = z.object({
+  subject,
+  ...period,
+  kind: z.enum(newsKinds).optional().describe('Only these; by default all kinds of an asset.'),
+  limit: limit(200),
+});
 
 /** An event of an asset, a headline about it, a headline about one of its events, or a headline about a country. */
 export const newsRow = z.object({
@@ -161,7 +153,7 @@ export const newsRow = z.object({
 export const newsCountRow = z.object({ kind: z.enum(newsKinds), at: z.string(), count: z.int() });
 
 /** Counts the events and headlines of an asset over time. */
-export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>) {
+export function newsOverTime({ subject, from, to, by }: Asked<typeof newsCountsAsked>) {
   const times = Object.values(newsFeeds)
     .filter(([, , , kind]) => kind !== 'macro headline')
     .map(
@@ -185,7 +177,7 @@ export function newsOverTime({ subject, from, to, by }: Omit<IndexAsked, 'feed'>
 function within(
   of: RawBuilder<unknown>,
   time: RawBuilder<unknown>,
-  { subject, from, to }: Pick<IndexAsked, 'subject' | 'from' | 'to'>,
+  { subject, from, to }: Omit<Asked<typeof newsCountsAsked>, 'by'>,
 ) {
   return sql`${of} = ${subject} and retracted_at is null
         and ${time} >= ${from}::date::timestamp at time zone 'UTC'
@@ -193,7 +185,7 @@ function within(
 }
 
 /** Returns events and headlines of an asset, or macro headlines of a country, the latest first. */
-export function feedNews({ kind: only, limit, ...asked }: FeedNewsAsked) {
+export function feedNews({ kind: only, limit, ...asked }: Asked<typeof newsAsked>) {
   const news = Object.values(newsFeeds)
     .filter(([, , , kind]) => (only ? kind === only : kind !== 'macro headline'))
     .map(([table, of, time, kind]) => {

@@ -1,23 +1,24 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
-import type { Day } from '../database.ts';
+import { type Asked, asOf, type Bucket, by, period, several } from './asking.ts';
 import { daysThen } from './coverage.ts';
-import { type Moment, momentSql, question, type RowOf, score } from './reading.ts';
+import { momentSql, question, type RowOf, score } from './reading.ts';
 
-/** The periods by which scores of headlines are summed up. Days, weeks (from Monday) and months are those of UTC. */
-export type Bucket = 'hour' | 'day' | 'week' | 'month';
+export const country = several('A country', 100);
+export const topic = several('A topic', 100);
 
-export interface SentimentAsked {
-  readonly country: readonly string[];
-  readonly topic: readonly string[];
-  readonly match_type: readonly string[];
-  readonly from: Day;
-  /** Inclusive. */
-  readonly to: Day;
-  readonly by: Bucket;
-  /** The warehouse as it was at that moment. */
-  readonly as_of?: Moment | undefined;
-}
+/** A period of series: all combinations of these lists. */
+export const periodAsked = z.object({
+  country,
+  topic,
+  match_type: several('A match type', 3).default(['COMBINED']),
+  ...period,
+  as_of: asOf,
+});
+type PeriodAsked = Asked<typeof periodAsked>;
+
+export const sentimentAsked = periodAsked.extend({ by });
+type SentimentAsked = Asked<typeof sentimentAsked>;
 
 const count = z.int().nullable();
 const aboutState =
@@ -92,7 +93,7 @@ function ifLoaded(value: string): RawBuilder<number | null> {
  * Returns the tables of SQL that end in `points`: a row for each series and bucket, with its state.
  * @param by `null` for one bucket of the whole period
  */
-function pointsOf(asked: Omit<SentimentAsked, 'by'>, by: Bucket | null): RawBuilder<unknown> {
+function pointsOf(asked: PeriodAsked, by: Bucket | null): RawBuilder<unknown> {
   const { country, topic, match_type, from, to, as_of } = asked;
   const { held, time, headlines, countOf, sumOf, errorOf } = sourceOf({ ...asked, by: by ?? 'day' });
   const firstDay = sql`${from}::date`;
@@ -153,8 +154,8 @@ function textOf(by: Bucket, begins: RawBuilder<unknown>): RawBuilder<string> {
   return by === 'hour' ? sql`to_char(${begins}, 'YYYY-MM-DD"T"HH24:MI"Z"')` : sql`${begins}::date::text`;
 }
 
-const models = ['directional', 'semantic'] as const;
-export type Model = (typeof models)[number];
+export const models = ['directional', 'semantic'] as const;
+type Model = (typeof models)[number];
 
 /** Expressions that sum up rows. */
 interface Sums {
@@ -174,7 +175,7 @@ interface Source extends Sums {
 }
 
 /** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
-function sourceOf(asked: Omit<SentimentAsked, 'by'> & Partial<Pick<SentimentAsked, 'by'>>): Source {
+function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>): Source {
   const { country, topic, match_type, from, to, by, as_of } = asked;
   const ofSeries = sql`country = any(${[...country]}::text[]) and topic = any(${[...topic]}::text[])
           and match_type = any(${[...match_type]}::text[])`;
@@ -256,7 +257,7 @@ function summedUp(points: RawBuilder<unknown>, groups: RawBuilder<unknown>): Raw
 export const countryRow = z.object({ country: z.string(), state: z.string().describe(aboutState), ...sums });
 
 /** Returns the sentiment of topics over a period, a row for each country, also without headlines. */
-export function sentimentByCountry(asked: Omit<SentimentAsked, 'by'>) {
+export function sentimentByCountry(asked: PeriodAsked) {
   return question(
     countryRow,
     `Mean sentiment by country, ${asked.from} to ${asked.to}`,
