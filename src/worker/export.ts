@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
-import { GmsiError, sentence } from '../errors.ts';
+import { sentence } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { wantedDays } from '../plan/days.ts';
 import { scopeOf } from '../plan/scope.ts';
@@ -17,17 +17,6 @@ import {
 } from '../warehouse/tables/schedules.ts';
 import { jobInTable } from '../warehouse/tables/series.ts';
 import type { WorkerContext } from './context.ts';
-
-/** A worker exports only jobs that it has files for. */
-class NoJobFile extends GmsiError {
-  override readonly kind = 'retryable';
-
-  constructor(runBy: string, job: string) {
-    super(`${runBy} has no job file ${job}, and a worker exports only jobs that it has files for.`, {
-      hint: 'Put the file into jobs/ of a worker.',
-    });
-  }
-}
 
 /** Milliseconds until an export that failed is tried again. */
 const triedAgainAfter = 60_000;
@@ -79,7 +68,8 @@ function isWithin(ms: number, now: Date, then: Date | undefined): boolean {
 export async function exportJob(context: WorkerContext, name: string): Promise<void> {
   const { warehouse, stop, process } = context;
   const job = context.jobFiles.jobs.get(name);
-  const failures: Error[] = job ? [] : [new NoJobFile(process.runBy, name)];
+  const noFile = `${process.runBy} has no job file ${name}, and a worker exports only jobs that it has files for.`;
+  const failures = job ? [] : [new Error(noFile)];
   for (const place of job?.exports ?? []) {
     if (stop.aborted) return;
     await exportTo(context, job!, place).catch((error: Error) => {

@@ -38,7 +38,7 @@ export async function openJobFiles(
   },
 ) {
   const { cwd, today, by, log, readEvery = 60_000 } = given;
-  const files = new Map<string, File>();
+  let files = new Map<string, File>();
   const found = await Promise.all(
     (names.length > 0 ? names : await jobFilesIn('jobs', cwd)).map((name) => findJobFile(name, cwd)),
   );
@@ -46,8 +46,10 @@ export async function openJobFiles(
   let hasFiles = files.size > 0;
   let readAt = performance.now();
 
-  const goodJobs = () => [...files.values()].flatMap(({ good }) => good?.job ?? []);
-  const running = () => (hasFiles ? goodJobs().map(({ name }) => name) : null);
+  const jobsOf = (some: ReadonlyMap<string, File>) =>
+    [...some.values()].flatMap(({ good }) => good?.job ?? []);
+  const runningOf = (some: ReadonlyMap<string, File>) =>
+    hasFiles ? jobsOf(some).map(({ name }) => name) : null;
 
   async function store(warehouse: Warehouse, file: Job): Promise<object> {
     const { name: job, definition } = file;
@@ -91,31 +93,26 @@ export async function openJobFiles(
     log.info({ job: name }, `a job file was removed; ${goesOn}`);
   }
 
-  /** Remembers a file, and says which jobs are run with it. If that fails, the next reading tries again. */
+  /** Says which jobs are run with a file or without it, then remembers it. If that fails, the next reading tries again. */
   async function change<Result>(
     path: string,
     file: File | undefined,
     process: KeptProcess,
     andThen?: () => Promise<Result>,
   ): Promise<Result | undefined> {
-    const before = files.get(path);
-    if (file) files.set(path, file);
-    else files.delete(path);
-    try {
-      hasFiles ||= file !== undefined;
-      await process.run(running());
-      return await andThen?.();
-    } catch (error) {
-      if (before) files.set(path, before);
-      else files.delete(path);
-      throw error;
-    }
+    const others = [...files].filter(([other]) => other !== path);
+    const next = new Map(file ? [...files, [path, file]] : others);
+    hasFiles ||= file !== undefined;
+    await process.run(runningOf(next));
+    const result = await andThen?.();
+    files = next;
+    return result;
   }
 
   return {
     /** The last version of each file that could be read, by job. */
     get jobs(): ReadonlyMap<string, Job> {
-      return new Map(goodJobs().map((job) => [job.name, job]));
+      return new Map(jobsOf(files).map((job) => [job.name, job]));
     },
     /** The jobs whose files cannot be read now. */
     get unreadable(): readonly string[] {
@@ -123,7 +120,7 @@ export async function openJobFiles(
     },
     /** The jobs that the worker runs; `null` if it has never had a job file: every job that others have stored. */
     get running(): readonly string[] | null {
-      return running();
+      return runningOf(files);
     },
     /** Returns true once a minute, and after `readSoon`. */
     isDue: (): boolean => performance.now() - readAt >= readEvery,
