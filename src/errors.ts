@@ -54,19 +54,8 @@ export abstract class JobMismatch extends GmsiError {
   abstract readonly step: (job: string) => string;
 }
 
-/** What to do about errors of the machine, by their code or call. Other errors of the operating system may be a bug. */
-const cures: Readonly<Record<string, string>> = {
-  uv_cwd: 'Change to a folder that exists.',
-  uv_os_homedir: 'Set HOME.',
-  EMFILE: 'Raise the limit of open files (ulimit -n 1024), and run it again.',
-  ENFILE: 'End other programs, or raise the limit of open files of the machine, and run it again.',
-  ENOSPC: 'Make room on the disk, and run it again.',
-  EDQUOT: 'Make room within the quota, and run it again.',
-  EROFS: 'Make the disk writable, or use another folder.',
-  EACCES: 'Give this user the permission, or run it as another user.',
-  EPERM: 'Give this user the permission, or run it as another user.',
-  EIO: "Check the disk or the network drive; the system's log says more.",
-};
+/** Limits and permissions of the machine. Other errors of the operating system may be a bug. */
+const ofMachine = /^(uv_cwd|uv_os_homedir|EMFILE|ENFILE|ENOSPC|EDQUOT|EROFS|EACCES|EPERM|EIO)$/;
 
 const plainCalls: Readonly<Record<string, string>> = {
   uv_cwd: 'the working folder',
@@ -77,10 +66,12 @@ const plainCalls: Readonly<Record<string, string>> = {
 export function namedSystemError(error: unknown): unknown {
   if (error instanceof GmsiError || !(error instanceof Error)) return error;
   const { code = '', syscall, path, address } = error as NodeJS.ErrnoException & { address?: string };
-  const hint = syscall && (cures[syscall] ?? cures[code]);
-  if (!hint) return error;
+  if (!syscall || !(ofMachine.test(syscall) || ofMachine.test(code))) return error;
   const what = [plainCalls[syscall] ?? syscall, path ?? address].filter(Boolean).join(' ');
-  return new ConfigError(`The system refuses ${what}: ${systemReason(error)}`, { cause: error, hint });
+  return new ConfigError(`The system refuses ${what}: ${systemReason(error)}`, {
+    cause: error,
+    hint: 'Use a folder that exists, give the permission or raise the limit (ulimit -n 1024), and run it again.',
+  });
 }
 
 /** Returns a message with the full stop that it needs before another sentence. */
