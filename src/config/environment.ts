@@ -113,14 +113,10 @@ export function environmentForPsql(processEnvironment: Environment = process.env
 }
 
 /** Every variable `GMSI_*`; docker-compose.yml reads the last two. */
-export const settings = [
-  ...'GMSI_API_KEY GMSI_API_KEY_FILE GMSI_ACCOUNT GMSI_BASE_URL GMSI_LIVE_BASE_URL'.split(' '),
-  ...'GMSI_SEND_KEY_UNENCRYPTED GMSI_READ_DATABASE_URL GMSI_HOME GMSI_EMBEDDED_IDLE_SECONDS'.split(' '),
-  ...'GMSI_LEASE_SECONDS GMSI_ALERT_WEBHOOK_URL GMSI_SERVE_TOKEN GMSI_METRICS_HOST GMSI_METRICS_PORT'.split(
-    ' ',
-  ),
-  ...'GMSI_METRICS_NAMES GMSI_JOBS GMSI_IMAGE'.split(' '),
-];
+export const settings =
+  `GMSI_API_KEY GMSI_API_KEY_FILE GMSI_ACCOUNT GMSI_BASE_URL GMSI_LIVE_BASE_URL GMSI_SEND_KEY_UNENCRYPTED
+  GMSI_READ_DATABASE_URL GMSI_HOME GMSI_EMBEDDED_IDLE_SECONDS GMSI_LEASE_SECONDS GMSI_ALERT_WEBHOOK_URL
+  GMSI_SERVE_TOKEN GMSI_METRICS_HOST GMSI_METRICS_PORT GMSI_METRICS_NAMES GMSI_JOBS GMSI_IMAGE`.split(/\s+/);
 
 /** Returns true if this program or one of its libraries reads the variable; then its name is safe to show. */
 function isSetting(name: string): boolean {

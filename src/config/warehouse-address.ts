@@ -16,32 +16,23 @@ export type WarehouseAddress =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Parameters of an address that have the effect that they have for libpq. */
-const parameters = [
-  ...'host port dbname user password sslmode sslrootcert sslcert sslkey sslnegotiation options'.split(' '),
-  ...'application_name fallback_application_name'.split(' '),
-];
+const parameters =
+  `host port dbname user password sslmode sslrootcert sslcert sslkey sslnegotiation options application_name
+  fallback_application_name`.split(/\s+/);
 
 /** The program has its own time limits, its texts are UTF-8, and the driver's switch is always on. */
 const withoutEffect = ['connect_timeout', 'client_encoding', 'uselibpqcompat'];
 
 /** libpq's variables whose loss could lead to another server, or to a password that others can read. */
-const unsupportedVariables = [
-  ...'PGSERVICE PGHOSTADDR PGREQUIREAUTH PGCHANNELBINDING PGREQUIREPEER PGREQUIRESSL PGSSLCRL PGSSLCRLDIR'.split(
-    ' ',
-  ),
-  ...'PGSSLCERTMODE PGSSLMINPROTOCOLVERSION PGSSLMAXPROTOCOLVERSION PGMINPROTOCOLVERSION PGGSSENCMODE'.split(
-    ' ',
-  ),
-  ...'PGTARGETSESSIONATTRS'.split(' '),
-];
+const unsupportedVariables =
+  `PGSERVICE PGHOSTADDR PGREQUIREAUTH PGCHANNELBINDING PGREQUIREPEER PGREQUIRESSL PGSSLCRL PGSSLCRLDIR
+  PGSSLCERTMODE PGSSLMINPROTOCOLVERSION PGSSLMAXPROTOCOLVERSION PGMINPROTOCOLVERSION PGGSSENCMODE
+  PGTARGETSESSIONATTRS`.split(/\s+/);
 
 /** libpq's variables that are read; the others do not matter to a program with session settings of its own. */
-export const pgVariables = [
-  ...'PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSSLMODE PGSSLROOTCERT PGSSLCERT PGSSLKEY'.split(
-    ' ',
-  ),
-  ...'PGSSLNEGOTIATION PGOPTIONS PGAPPNAME'.split(' '),
-];
+export const pgVariables =
+  `PGHOST PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSSLMODE PGSSLROOTCERT PGSSLCERT PGSSLKEY
+  PGSSLNEGOTIATION PGOPTIONS PGAPPNAME`.split(/\s+/);
 
 /**
  * Reads an address as libpq does, and returns it in the one form that the rest of the program knows: the place in front,
