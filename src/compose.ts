@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import type { Config } from './config/environment.ts';
 import type { Job, ServiceSettings } from './config/job.ts';
 import { proxyName } from './config/proxies.ts';
@@ -9,7 +9,7 @@ import { ConfigError, sentence } from './errors.ts';
 import { feedNamed } from './feeds/catalog.ts';
 import { type Log, sayIfSlow } from './log.ts';
 import { version } from './package.ts';
-import { wantedDays } from './plan/days.ts';
+import { dayAt, wantedDays } from './plan/days.ts';
 import { missingLists, scopeOf } from './plan/scope.ts';
 import type { Secret } from './secret.ts';
 import { isReadableOnTheWay } from './service/address.ts';
@@ -208,7 +208,7 @@ export function keepThisProcess(
 
 /** Returns the current day in UTC. */
 export function today({ clock }: Session): Temporal.PlainDate {
-  return Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  return dayAt(clock());
 }
 
 /** Reads and checks all job files, before the first request. */

@@ -8,7 +8,7 @@ import { explain } from '../exit.ts';
 import { ClocksApart } from '../load/clocks.ts';
 import type { LoadResult } from '../load/load.ts';
 import type { SyncResult } from '../load/sync.ts';
-import { type JobCompleteness, lacksDays } from '../plan/completeness.ts';
+import { lacksDays } from '../plan/completeness.ts';
 import type { ShortenedPeriod } from '../plan/days.ts';
 import { settlingPart } from '../plan/scope.ts';
 import { type Style, styled } from '../terminal/style.ts';
@@ -25,6 +25,7 @@ import {
 } from '../terminal/table.ts';
 import type { LoadOutcome } from '../warehouse/database.ts';
 import type { EmptiedDays } from '../warehouse/questions/emptied.ts';
+import type { Completeness } from '../warehouse/questions/status.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { seriesIn } from '../warehouse/tables/series.ts';
 
@@ -38,7 +39,7 @@ export interface LoadSummary extends LoadResult {
   /** Another sync of the job was under way. */
   readonly isElsewhere?: boolean;
   /** What of the job's period, or of the part that was named, is loaded; `undefined` if its series are not known. */
-  readonly completeness: JobCompleteness | undefined;
+  readonly completeness: Completeness | undefined;
   /** Days of it whose rows are gone. */
   readonly emptied: EmptiedDays | undefined;
   /** The day of the load, in UTC. */

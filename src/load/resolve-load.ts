@@ -3,7 +3,7 @@ import type { EndDateReading, HistoryLimit, Job } from '../config/job.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed, RecordReader } from '../feeds/feed.ts';
 import { type OtherSeries, otherSeries } from '../feeds/reading/other-series.ts';
-import { plannedDays, type ShortenedPeriod } from '../plan/days.ts';
+import { dayAt, plannedDays, type ShortenedPeriod } from '../plan/days.ts';
 import { listedPart, notListed } from '../plan/not-listed.ts';
 import { listsFor, scopeOf } from '../plan/scope.ts';
 import type { Client } from '../service/client.ts';
@@ -101,7 +101,7 @@ export async function resolveLoad(context: LoadContext): Promise<ResolvedLoad> {
   // The service's clock is unknown before the first request.
   const clocks = watchClocks(clock, () => client.serviceTime, log);
   clocks.compare();
-  const today = Temporal.PlainDate.from(clocks.now().toISOString().slice(0, 10));
+  const today = dayAt(clocks.now());
   const { days, historyLimit } = plannedDays(job, today);
   const whole = days && scopeOf(job, days, lookups);
   const unlisted = whole && (await notListed(warehouse, whole));

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { JobFileError } from '../config/problems.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { completenessOfJob } from '../plan/completeness.ts';
-import { type DayRange, firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
+import { type DayRange, dayAt, firstUnsettledDay, plannedDays, wantedDays } from '../plan/days.ts';
 import { requestsOfAll, scheduledRequests } from '../plan/forecast-schedule.ts';
 import { nextRun } from '../plan/next-run.ts';
 import { listedPart, type NotListed, notListed } from '../plan/not-listed.ts';
@@ -72,7 +72,7 @@ export function standingsReader(
 
   return async (jobs) => {
     const now = clock();
-    const today = Temporal.PlainDate.from(now.toISOString().slice(0, 10));
+    const today = dayAt(now);
     const lookups = await readLookups(warehouse);
     const workOf = await readWork(warehouse, leaseSeconds);
     const used = apiKey && (await usedRequests(warehouse, countedAs(apiKey), monthOf(now)));

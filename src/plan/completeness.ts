@@ -2,17 +2,8 @@ import type { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type Completeness, completenessOf } from '../warehouse/questions/status.ts';
-import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
+import type { WindowScope } from '../warehouse/tables/series.ts';
 import { firstUnsettledDay, plannedDays } from './days.ts';
-
-/** What of a job's period is loaded. */
-export interface JobCompleteness extends Completeness {
-  /** Series of the job. It is complete if each has every settled day of the period. */
-  readonly series: number;
-  /** The period so far, from the history limit on. */
-  readonly from: string;
-  readonly to: string;
-}
 
 /**
  * Returns what of a job's period is loaded, from `start_date` or the history limit to `end_date`. This is the only definition of
@@ -27,13 +18,11 @@ export async function completenessOfJob(
   scope: WindowScope,
   today: Temporal.PlainDate,
   others: readonly WindowScope[] = [],
-): Promise<JobCompleteness | undefined> {
+): Promise<Completeness | undefined> {
   const { days } = plannedDays(job, today);
   if (!days) return undefined;
   const planned = { ...scope, from: days.from.toString(), to: days.to.toString() };
-  const firstUnsettled = firstUnsettledDay(today, job.lookbackDays).toString();
-  const found = await completenessOf(db, planned, firstUnsettled, others);
-  return { ...found, series: seriesIn(planned), from: planned.from, to: planned.to };
+  return completenessOf(db, planned, firstUnsettledDay(today, job.lookbackDays).toString(), others);
 }
 
 /** Returns true if settled days of a job are missing. */

@@ -73,8 +73,12 @@ export function firstUnsettledDay(today: Temporal.PlainDate, lookbackDays: numbe
 
 /** Returns the first unsettled day at an instant, as `YYYY-MM-DD`. */
 export function firstUnsettledDayAt(instant: Date, lookbackDays: number): string {
-  const today = Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
-  return firstUnsettledDay(today, lookbackDays).toString();
+  return firstUnsettledDay(dayAt(instant), lookbackDays).toString();
+}
+
+/** Returns the day (UTC) of an instant. */
+export function dayAt(instant: Date): Temporal.PlainDate {
+  return Temporal.PlainDate.from(instant.toISOString().slice(0, 10));
 }
 
 function isBefore(a: Temporal.PlainDate, b: Temporal.PlainDate): boolean {

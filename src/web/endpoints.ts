@@ -1,6 +1,5 @@
-import { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
-import { dayRange, daysIn } from '../plan/days.ts';
+import { dayAt, dayRange, daysIn } from '../plan/days.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import type { Secret } from '../secret.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
@@ -202,7 +201,7 @@ export function allEndpoints(warehouse: Warehouse, of: Server & { readonly cwd: 
       row: coverage.failureRow,
       isLive: true,
       async ask() {
-        const today = Temporal.PlainDate.from(of.clock().toISOString().slice(0, 10));
+        const today = dayAt(of.clock());
         const known = await wantedByJobs(warehouse, { ...of, today }).catch((error) => {
           if (error.code === '42501') return { unknown: 'a reader may not see what workers have stored' };
           throw error;

@@ -1,14 +1,14 @@
-import { Temporal } from 'temporal-polyfill';
+import type { Temporal } from 'temporal-polyfill';
 import { z } from 'zod';
 import { jobNameOf } from '../config/find-job-file.ts';
 import { type JobStanding, listJob, standingsReader } from '../observe/job-standing.ts';
-import type { JobCompleteness } from '../plan/completeness.ts';
+import { dayAt } from '../plan/days.ts';
 import { forecast } from '../plan/forecast.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import type { Secret } from '../secret.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { timeText } from '../warehouse/questions/reading.ts';
-import { lastLoadOfJobs } from '../warehouse/questions/status.ts';
+import { type Completeness, lastLoadOfJobs } from '../warehouse/questions/status.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const count = z.int().nullable();
@@ -80,7 +80,7 @@ export function jobsEndpoint(
 ) {
   const standings = standingsReader(warehouse, of);
   async function read(): Promise<JobShown[]> {
-    const today = Temporal.PlainDate.from(of.clock().toISOString().slice(0, 10));
+    const today = dayAt(of.clock());
     const all = await readAllJobs(cwd, today);
     // The program's examples are not the user's jobs, unless a copy of one was loaded.
     if (all.areExamples) return [];
@@ -120,7 +120,7 @@ export function jobsEndpoint(
     }
     async function requestsOfBackfill(
       { job, scope }: JobStanding,
-      { from, to }: JobCompleteness,
+      { from, to }: Completeness,
       today: Temporal.PlainDate,
     ): Promise<number> {
       const options = { fullRefresh: false, retryRefused: true };
@@ -145,6 +145,6 @@ export function jobsEndpoint(
   } satisfies Endpoint;
 }
 
-function isOpen({ series, complete, failed, refused }: JobCompleteness): boolean {
+function isOpen({ series, complete, failed, refused }: Completeness): boolean {
   return complete < series || failed + refused > 0;
 }

@@ -1,8 +1,7 @@
-import { Temporal } from 'temporal-polyfill';
 import type { Job } from '../config/job.ts';
 import { sentence } from '../errors.ts';
 import { feedNamed } from '../feeds/catalog.ts';
-import { wantedDays } from '../plan/days.ts';
+import { dayAt, wantedDays } from '../plan/days.ts';
 import { scopeOf } from '../plan/scope.ts';
 import { forLog } from '../warehouse/errors.ts';
 import { raiseAlert, resolveAlert } from '../warehouse/tables/alerts.ts';
@@ -94,7 +93,7 @@ async function exportTo(
 ): Promise<void> {
   // Loaded only here, because DuckDB is a large library, and is not available on every platform.
   const { exportTable } = await import('../export/export-table.ts');
-  const today = Temporal.PlainDate.from(clock().toISOString().slice(0, 10));
+  const today = dayAt(clock());
   const window = scopeOf(job, wantedDays(job, today)!, await readLookups(warehouse));
   const { table } = feedNamed(job.feed);
   const { from, to } = window;

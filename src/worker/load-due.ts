@@ -65,16 +65,7 @@ async function load(context: WorkerContext, { job: name, command, definition }: 
   try {
     job = context.readDefinition(name, definition);
     await using service = await context.openService(job, command);
-    const given: LoadContext = {
-      job,
-      warehouse,
-      ...service,
-      log,
-      clock,
-      process,
-      stop,
-    };
-    result = await loadAs(command, given);
+    result = await loadAs(command, { job, warehouse, ...service, log, clock, process, stop });
   } catch (error) {
     return judge(context, error);
   }

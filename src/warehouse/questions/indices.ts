@@ -5,34 +5,17 @@ import { type Asked, by, limit, period, textUpTo } from './asking.ts';
 import { question, score, text, timeText } from './reading.ts';
 import { bucketOf } from './sentiment.ts';
 
-/** Feeds with hourly sums of sentiment. */
-export const indexFeeds = [
-  'gmsi-index',
-  'regional-index',
-  'global-index',
-  'ticker-index',
-  'ticker-event-metrics',
-] as const;
-export type IndexFeed = (typeof indexFeeds)[number];
-
-/** Where the parts of a line are in the tables of the indices. */
-interface Parts {
-  readonly table: RawBuilder<unknown>;
-  /** A country, a country's name or an asset. */
-  readonly subject: RawBuilder<unknown>;
-  readonly matchType: RawBuilder<unknown>;
-  /** What else the records tell apart. */
-  readonly kind: RawBuilder<unknown>;
-  readonly count: RawBuilder<unknown>;
-}
-
 const usual = {
   matchType: sql`match_type`,
   kind: sql`''`,
   count: sql`headline_count`,
 };
 
-const parts: Readonly<Record<IndexFeed, Parts>> = {
+/**
+ * Feeds with hourly sums of sentiment: their tables, and where the parts of a line are in them. `subject` is a country, a country's
+ * name or an asset, and `kind` what else the records tell apart.
+ */
+const parts = {
   'gmsi-index': { ...usual, table: sql`gmsi.gmsi_index`, subject: sql`country` },
   'regional-index': { ...usual, table: sql`gmsi.regional_index`, subject: sql`country_name` },
   'global-index': { ...usual, table: sql`gmsi.global_index`, subject: sql`'World'::text` },
@@ -51,6 +34,9 @@ const parts: Readonly<Record<IndexFeed, Parts>> = {
     count: sql`event_count`,
   },
 };
+
+export type IndexFeed = keyof typeof parts;
+export const indexFeeds = Object.keys(parts) as IndexFeed[];
 
 /** Feeds of news: their tables, what they are about, when, and their kind. */
 const newsFeeds = {

@@ -157,25 +157,11 @@ function textOf(by: Bucket, begins: RawBuilder<unknown>): RawBuilder<string> {
 export const models = ['directional', 'semantic'] as const;
 type Model = (typeof models)[number];
 
-/** Expressions that sum up rows. */
-interface Sums {
-  /** All headlines, with or without a score. */
-  readonly headlines: RawBuilder<unknown>;
-  /** Returns the number of headlines with a score, the sum of their scores, and the standard error of their mean. */
-  readonly countOf: (model: Model) => RawBuilder<unknown>;
-  readonly sumOf: (model: Model) => RawBuilder<unknown>;
-  readonly errorOf: (model: Model) => RawBuilder<unknown>;
-}
-
-/** The headlines of a question, as rows of SQL, and what sums them up. */
-interface Source extends Sums {
-  readonly held: RawBuilder<unknown>;
-  /** The time of a row, in UTC. */
-  readonly time: RawBuilder<unknown>;
-}
-
-/** Returns the rollup that serves a question or, for a past moment, the headlines themselves. */
-function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>): Source {
+/**
+ * Returns the rollup that serves a question or, for a past moment, the headlines themselves: `held`, rows of SQL, `time`, that of a
+ * row in UTC, and what sums them up.
+ */
+function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>) {
   const { country, topic, match_type, from, to, by, as_of } = asked;
   const ofSeries = sql`country = any(${[...country]}::text[]) and topic = any(${[...topic]}::text[])
           and match_type = any(${[...match_type]}::text[])`;
@@ -207,11 +193,15 @@ function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>): Sou
   };
 }
 
-const ofHeadlines: Sums = {
+/**
+ * What sums up rows: all headlines, with or without a score, and the number of those with a score, the sum of their scores, and
+ * the standard error of their mean.
+ */
+const ofHeadlines = {
   headlines: sql`count(*)::int`,
-  countOf: (model) => sql`count(${sql.ref(model)})::int`,
-  sumOf: (model) => sql`sum(${sql.ref(model)})`,
-  errorOf: (model) => sql`stddev_samp(${sql.ref(model)}) / sqrt(nullif(count(${sql.ref(model)}), 0))`,
+  countOf: (model: Model) => sql`count(${sql.ref(model)})::int`,
+  sumOf: (model: Model) => sql`sum(${sql.ref(model)})`,
+  errorOf: (model: Model) => sql`stddev_samp(${sql.ref(model)}) / sqrt(nullif(count(${sql.ref(model)}), 0))`,
 };
 
 function totalOf(value: RawBuilder<unknown>, model: Model): RawBuilder<unknown> {
@@ -219,7 +209,7 @@ function totalOf(value: RawBuilder<unknown>, model: Model): RawBuilder<unknown> 
   return sql`sum(${value}) filter (where sentiment_type = ${sql.lit(type)})`;
 }
 
-const ofRollup: Sums = {
+const ofRollup: typeof ofHeadlines = {
   headlines: sql`(${totalOf(sql`all_count`, 'directional')})::int`,
   countOf: (model) => sql`(${totalOf(sql`headline_count`, model)})::int`,
   sumOf: (model) => totalOf(sql`sentiment_sum`, model),

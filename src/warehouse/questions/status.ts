@@ -169,7 +169,9 @@ export async function newestCoveredDay(db: Kysely<Database>, scope: WindowScope)
 }
 
 /** How far the series of a job are loaded. */
-export interface Completeness {
+export interface Completeness extends Pick<WindowScope, 'from' | 'to'> {
+  /** The job is complete if each has every settled day of the period. */
+  readonly series: number;
   /** Series that have every settled day of the period. */
   readonly complete: number;
   /** Settled days that are covered, over all series, of those in the period. */
@@ -199,7 +201,7 @@ export async function completenessOf(
   const settled = sql`datemultirange(${period(scope)} * daterange(null, ${firstUnsettled}::date))`;
   const daysIn = (days: RawBuilder<unknown>) =>
     sql`(select coalesce(sum(upper(range) - lower(range)), 0) from unnest(${days}) as range)`;
-  const { rows } = await sql<Completeness>`
+  const { rows } = await sql<Omit<Completeness, 'from' | 'to'>>`
     with standing as (
       select ${seriesOf('w')}, count(*) filter (where state = 'failed') as failed,
              count(*) filter (where state = 'refused') as refused,
@@ -214,13 +216,13 @@ export async function completenessOf(
       from ${askedSeries(scope)}
       left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
     )
-    select count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
+    select count(*) as series, count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
            coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
            count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete,
            coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
     from series
   `.execute(db);
-  return rows[0]!;
+  return { ...rows[0]!, from: scope.from, to: scope.to };
 }
 
 /** Returns when each job was last loaded, as text: when its last load ended, or last stored its totals. */
