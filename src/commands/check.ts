@@ -8,7 +8,7 @@ import { partOf } from '../config/part-of-job.ts';
 import { typed } from '../config/typed.ts';
 import { exitCodes, worst } from '../exit.ts';
 import { catalog, feedNamed } from '../feeds/catalog.ts';
-import { alertAfterRun } from '../observe/alerts.ts';
+import { checkAlerts } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -66,11 +66,9 @@ export async function checkCommand(
   const isKept = await keepCheckResults(db, kept, options.only === undefined);
   const { log, clock, config, stop: signal } = session;
   if (isKept)
-    await alertAfterRun(
+    await checkAlerts(
       asked.map(({ job }) => job),
-      config,
-      clock,
-      { warehouse: db, runBy, log, signal },
+      { warehouse: db, config, clock, runBy, log, signal },
     );
   const { standby } = warehouse;
   if (session.json)

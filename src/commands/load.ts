@@ -18,7 +18,7 @@ import { backfill as loadGaps, planBackfill } from '../load/backfill.ts';
 import type { LoadContext } from '../load/load.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { syncUnlessRunning } from '../load/sync.ts';
-import { alertAfterRun, watchKey } from '../observe/alerts.ts';
+import { checkAlerts, watchKey } from '../observe/alerts.ts';
 import { completenessOfJob } from '../plan/completeness.ts';
 import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
@@ -183,8 +183,8 @@ async function loadJobs(
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
       const { config, clock, log, stop: signal } = session;
-      const options = { warehouse: warehouse.db, runBy, key: key.standing, log, signal };
-      await alertAfterRun(jobs, config, clock, options);
+      const by = { warehouse: warehouse.db, config, clock, runBy, key: key.standing, log, signal };
+      await checkAlerts(jobs, by);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import type { Config } from '../config/environment.ts';
 import type { Job } from '../config/job.ts';
-import { type ProxyFor, proxyName } from '../config/proxies.ts';
+import { proxyName } from '../config/proxies.ts';
 import { typed } from '../config/typed.ts';
 import { GmsiError, sentence } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -36,15 +36,15 @@ import {
 
 export interface AlertsOptions {
   readonly warehouse: Warehouse;
-  readonly readStandings: ReadStandings;
-  /** Receives the alerts of jobs that name no webhook. */
-  readonly webhook: Secret | undefined;
-  readonly proxyFor?: ProxyFor | undefined;
+  /** Its webhook receives the alerts of jobs that name none. */
+  readonly config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'leaseSeconds'>;
+  readonly clock: () => Date;
+  /** That of a process which checks again and again: it keeps the costs of schedules. */
+  readonly readStandings?: ReadStandings;
   /** The state of the key, as this process knows it; `undefined` before its first request. */
   readonly key?: KeyStanding | undefined;
   /** Jobs whose files a worker cannot read; it has stored their alerts. */
   readonly unreadable?: readonly string[] | undefined;
-  readonly leaseSeconds: number;
   /** Host, process and version. */
   readonly runBy: string;
   readonly log: Log;
@@ -58,22 +58,28 @@ export interface AlertsOptions {
  * after it has sent the message and before it has stored that.) Never throws, because alerts must not stop loading.
  */
 export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions): Promise<void> {
-  const { warehouse, log, key, webhook, unreadable = [] } = options;
+  const { warehouse, config, clock, log, key, unreadable = [] } = options;
+  const { readStandings = standingsReader(warehouse, { ...config, clock }) } = options;
+  const webhook = config.alertWebhook;
   const watched = jobs.filter((job) => job.alerts.webhookUrl ?? webhook);
   // A file that could never be read names no webhook.
   const unknown = webhook ? unreadable.filter((name) => jobs.every((job) => job.name !== name)) : [];
   if (watched.length + unknown.length === 0) return;
   try {
     // First, because what follows reads much more and is more likely to fail.
-    if (key) for (const job of watched) await note(warehouse, keyFinding(job.name, key));
-    for (const standing of await options.readStandings(watched)) {
+    if (key)
+      for (const { name: job } of watched)
+        await note(warehouse, { job, kind: 'key refused', trouble: keyTrouble(job, key) });
+    for (const standing of await readStandings(watched)) {
       const failed = standing.scope
         ? await countFailures(warehouse, listedPart(standing.scope))
         : { windows: 0, reasons: [] };
       for (const finding of findingsOfJobs(standing, failed)) await note(warehouse, finding);
-      await note(warehouse, checkFinding(standing.job, await failedChecks(warehouse, standing.job.name)));
-      const { rows } = await fieldChanges.query.execute(warehouse);
-      await note(warehouse, fieldFinding(standing.job, rows));
+      const { job } = standing;
+      const checks = checkTrouble(job, await failedChecks(warehouse, job.name));
+      await note(warehouse, { job: job.name, kind: 'check failed', trouble: checks });
+      const fields = fieldTrouble(job, (await fieldChanges.query.execute(warehouse)).rows);
+      await note(warehouse, { job: job.name, kind: 'fields changed', trouble: fields });
     }
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
     for (const name of unknown) receivers.set(name, webhook!);
@@ -85,29 +91,20 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
 
 /** What sends is listed as a process only while it has something to send: most checks find nothing. */
 async function sendDue(receivers: ReadonlyMap<string, Secret>, options: AlertsOptions): Promise<void> {
-  const { warehouse, log, signal, leaseSeconds, runBy } = options;
+  const { warehouse, log, signal, runBy } = options;
   const jobs = await jobsWithDueAlerts(warehouse, [...receivers.keys()]);
   if (jobs.length === 0) return;
   const about = { command: 'alert', run_by: runBy, version, concurrency: null };
-  await using sender = await keepProcess(warehouse.patient({ log, signal }), about, { leaseSeconds, log });
+  await using sender = await keepProcess(warehouse.patient({ log, signal }), about, {
+    leaseSeconds: options.config.leaseSeconds,
+    log,
+  });
   for (const job of jobs) {
     const due = await claimDueAlerts(warehouse, job, sender);
     await Promise.all(due.map((alert) => send(alert, receivers.get(job)!, options)));
   }
   // Not only stopped: with a webhook that does not answer, each minute would leave one in the list.
   await forgetProcess(warehouse, sender.processId);
-}
-
-/** Posts the alerts of jobs after a load by hand or by cron, if they have a webhook. */
-export async function alertAfterRun(
-  jobs: readonly Job[],
-  config: Pick<Config, 'apiKey' | 'alertWebhook' | 'proxyFor' | 'leaseSeconds'>,
-  clock: () => Date,
-  options: Omit<AlertsOptions, 'readStandings' | 'webhook' | 'proxyFor' | 'leaseSeconds'>,
-): Promise<void> {
-  const readStandings = standingsReader(options.warehouse, { ...config, clock });
-  const { alertWebhook: webhook, proxyFor, leaseSeconds } = config;
-  await checkAlerts(jobs, { ...options, readStandings, webhook, proxyFor, leaseSeconds });
 }
 
 function note(warehouse: Warehouse, finding: AlertFinding): Promise<void> {
@@ -137,9 +134,9 @@ const patience = 10_000;
 async function postToWebhook(
   url: Secret,
   body: object,
-  { proxyFor, signal }: Pick<AlertsOptions, 'proxyFor' | 'signal'>,
+  { config, signal }: Pick<AlertsOptions, 'config' | 'signal'>,
 ): Promise<void> {
-  const proxy = proxyFor?.(url.reveal());
+  const proxy = config.proxyFor?.(url.reveal());
   const dispatcher = openAgent(proxy, { connectTimeout: patience });
   try {
     const { statusCode, body: answer } = await request(url.reveal(), {
@@ -177,11 +174,11 @@ function bodyOf({ kind, job, message, details, raised_at, resolved_at }: DueAler
   };
 }
 
+/** Describes a cause; `null` if it does not exist, or no longer. */
+type Trouble = { readonly message: string; readonly details: object } | null;
+
 /** Whether a cause exists. If that is not known, there is no finding, and the alert stays as it is. */
-export interface AlertFinding extends AlertCause {
-  /** Describes the cause; `null` if it does not exist, or no longer. */
-  readonly trouble: { readonly message: string; readonly details: object } | null;
-}
+type AlertFinding = AlertCause & { readonly trouble: Trouble };
 
 /**
  * An alert about the budget ends once the forecast is below this share of the limit, so that a forecast near the limit is
@@ -195,23 +192,22 @@ export function findingsOfJobs(standing: JobStanding, failed: FailureCounts): Al
   return [
     { job: job.name, kind: 'failed windows', trouble: failedWindows(standing, failed) },
     ...(budget ? budgetFindings(job.name, budget) : []),
-    { job: job.name, kind: 'late', trouble: lateFinding(standing) },
+    { job: job.name, kind: 'late', trouble: lateTrouble(standing) },
   ];
 }
 
-/** Returns the finding of a job about its key: whether the service accepts it. */
-function keyFinding(job: string, { refusedWith }: KeyStanding): AlertFinding {
-  if (refusedWith === undefined) return { job, kind: 'key refused', trouble: null };
+function keyTrouble(job: string, { refusedWith }: KeyStanding): Trouble {
+  if (refusedWith === undefined) return null;
   const message =
     `The service refuses the API key with ${refusedWith}, so job ${job} is not loaded. Check GMSI_API_KEY and that the key ` +
     'may read the feed, then start gmsi again.';
-  return { job, kind: 'key refused', trouble: { message, details: { status: refusedWith } } };
+  return { message, details: { status: refusedWith } };
 }
 
 function failedWindows(
   { job, problem, notListed }: JobStanding,
   { windows, reasons }: FailureCounts,
-): AlertFinding['trouble'] {
+): Trouble {
   const [first] = reasons;
   const messages = [
     ...(problem ? [`Job ${job.name} is not loaded: ${problem.message}`] : []),
@@ -248,23 +244,22 @@ function budgetFindings(job: string, outlook: BudgetOutlook): AlertFinding[] {
   return projected <= limit * surelyEnough ? [{ job, kind: 'budget', trouble: null }] : [];
 }
 
-function checkFinding({ name }: Job, failed: readonly FailedCheck[]): AlertFinding {
+function checkTrouble({ name }: Job, failed: readonly FailedCheck[]): Trouble {
   const [first] = failed;
-  if (!first) return { job: name, kind: 'check failed', trouble: null };
+  if (!first) return null;
   const more =
     failed.length > 1 ? ` ${count(failed.length - 1, 'other check', 'other checks')} failed, too.` : '';
   const message =
     `Check ${first.check_name} of job ${name} failed with ${count(first.findings, 'finding')}: ${first.title}.${more} To ` +
     `see them: gmsi check ${typed(name)}`;
-  return { job: name, kind: 'check failed', trouble: { message, details: { checks: failed } } };
+  return { message, details: { checks: failed } };
 }
 
-function fieldFinding({ name, feed, unknownFields }: Job, changes: readonly FieldChange[]): AlertFinding {
+function fieldTrouble({ name, feed, unknownFields }: Job, changes: readonly FieldChange[]): Trouble {
   const own = changes.filter((change) => change.feed === feed);
-  if (unknownFields === 'keep' || own.length === 0)
-    return { job: name, kind: 'fields changed', trouble: null };
+  if (unknownFields === 'keep' || own.length === 0) return null;
   const message = `Fields of the records of job ${name} have changed: ${describeFieldChanges(own)}. ${adviceOnFields}`;
-  return { job: name, kind: 'fields changed', trouble: { message, details: { fields: own } } };
+  return { message, details: { fields: own } };
 }
 
 /** How many changes a message names. */
@@ -279,7 +274,7 @@ export function describeFieldChanges(changes: readonly FieldChange[]): string {
 export const adviceOnFields =
   'Ask the vendor what changed. The values of new fields are in extra; "fields" in a job file reads one into a column.';
 
-function lateFinding(standing: JobStanding): AlertFinding['trouble'] {
+function lateTrouble(standing: JobStanding): Trouble {
   const late = lateness(standing);
   const advice = `What is missing: gmsi status ${typed(standing.job.name)}`;
   return late && { ...late, message: `${late.message} ${advice}` };

@@ -41,7 +41,7 @@ export async function startTelemetry(options: TelemetryOptions) {
   const { registry, onClientEvent } = metrics;
   const key = watchKey();
   const readStandings = standingsReader(warehouse, { ...config, clock });
-  const { leaseSeconds, alertWebhook: webhook, proxyFor } = config;
+  const { leaseSeconds } = config;
   const refresh = createWarehouseGauges(registry, { warehouse, readStandings, jobs, leaseSeconds, log });
   const server = await serveTelemetry(config.metrics, {
     contentType: registry.contentType,
@@ -59,7 +59,7 @@ export async function startTelemetry(options: TelemetryOptions) {
   async function checkNow(): Promise<void> {
     try {
       const { signal } = closing;
-      const by = { warehouse, readStandings, webhook, proxyFor, leaseSeconds, runBy, log, signal };
+      const by = { warehouse, config, clock, readStandings, runBy, log, signal };
       await checkAlerts(await jobs(), { ...by, key: key.standing, unreadable: unreadable?.() });
     } catch (error) {
       log.warn({ why: (error as Error).message }, 'alerts could not be checked');

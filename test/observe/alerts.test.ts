@@ -4,7 +4,6 @@ import { describe, expect } from 'vitest';
 import { startSandbox } from '#sandbox';
 import type { Job } from '../../src/config/job.ts';
 import { type AlertsOptions, checkAlerts } from '../../src/observe/alerts.ts';
-import { standingsReader } from '../../src/observe/job-standing.ts';
 import { withStoredJobs } from '../../src/plan/list-jobs.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { raiseAlert } from '../../src/warehouse/tables/alerts.ts';
@@ -27,18 +26,16 @@ const job = aJob({
 async function check(
   db: Warehouse,
   webhook: Pick<Webhook, 'url'>,
-  { jobs = [job], ...changes }: Partial<AlertsOptions> & { jobs?: readonly Job[]; clock?: () => Date } = {},
+  { jobs = [job], ...changes }: Partial<AlertsOptions> & { jobs?: readonly Job[] } = {},
 ) {
   const { log, lines } = aLog();
-  const { clock = () => now } = changes;
   await checkAlerts(jobs, {
     warehouse: db,
-    webhook: webhook.url,
+    config: { ...aConfig, alertWebhook: webhook.url },
+    clock: () => now,
     log,
     signal: new AbortController().signal,
-    leaseSeconds: 30,
     runBy: 'test',
-    readStandings: standingsReader(db, { ...aConfig, clock }),
     ...changes,
   });
   return lines;

@@ -12,8 +12,8 @@ const usual = {
 };
 
 /**
- * Feeds with hourly sums of sentiment: their tables, and where the parts of a line are in them. `subject` is a country, a country's
- * name or an asset, and `kind` what else the records tell apart.
+ * Feeds with hourly sums of sentiment: their tables, and where the parts of a line are in them. `subject` is a country, a
+ * country's name or an asset, and `kind` what else the records tell apart.
  */
 const parts = {
   'gmsi-index': { ...usual, table: sql`gmsi.gmsi_index`, subject: sql`country` },

@@ -158,8 +158,8 @@ export const models = ['directional', 'semantic'] as const;
 type Model = (typeof models)[number];
 
 /**
- * Returns the rollup that serves a question or, for a past moment, the headlines themselves: `held`, rows of SQL, `time`, that of a
- * row in UTC, and what sums them up.
+ * Returns the rollup that serves a question or, for a past moment, the headlines themselves: `held`, rows of SQL, `time`, that
+ * of a row in UTC, and what sums them up.
  */
 function sourceOf(asked: PeriodAsked & Partial<Pick<SentimentAsked, 'by'>>) {
   const { country, topic, match_type, from, to, by, as_of } = asked;

@@ -216,7 +216,8 @@ export async function completenessOf(
       from ${askedSeries(scope)}
       left join gmsi.coverage c on ${sameSeries('c', 'asked')} left join standing on ${sameSeries('standing', 'asked')}
     )
-    select count(*) as series, count(*) filter (where is_complete) as complete, min(loaded_to) filter (where is_complete) as complete_to,
+    select count(*) as series, count(*) filter (where is_complete) as complete,
+           min(loaded_to) filter (where is_complete) as complete_to,
            coalesce(sum(covered), 0)::bigint as covered, count(*) * ${daysIn(settled)} as wanted,
            count(*) filter (where is_own) as own_series, count(*) filter (where is_own and is_complete) as own_complete,
            coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(refused), 0)::bigint as refused
