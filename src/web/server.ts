@@ -16,6 +16,7 @@ import { jsonSchemaTransform, validatorCompiler } from 'fastify-type-provider-zo
 import { z } from 'zod';
 import { ConfigError, GmsiError } from '../errors.ts';
 import { withoutFormulas } from '../formulas.ts';
+import { shared } from '../in-time.ts';
 import type { Log } from '../log.ts';
 import { version } from '../package.ts';
 import { shortWaits } from '../server-guard.ts';
@@ -85,9 +86,10 @@ export async function serveWeb(
   });
   const asked = { now: 0 };
   for (const one of endpoints) addEndpoint(app, one, warehouse, asked);
-  // The page asks for this every second, and asks its questions again when it has changed.
+  // Each page asks every second, and asks its questions again when it has changed. One look at a time serves them all.
+  const look = shared(() => stateOf(warehouse));
   app.get('/api/state', { schema: { hide: true } }, async (_request, reply) =>
-    reply.header('cache-control', 'no-store').send({ state: hash((await stateOf(warehouse)).state) }),
+    reply.header('cache-control', 'no-store').send({ state: hash((await look()).state) }),
   );
   app.get('/api/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/api/*', { schema: { hide: true } }, async (_request, reply) =>

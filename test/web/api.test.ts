@@ -496,14 +496,6 @@ describe('the API', () => {
     }
   });
 
-  it('sums up by month what it sums up by day', async () => {
-    const byDay = await rowsOf(`sentiment?${series}&${days}`);
-    const [month, ...others] = await rowsOf(`sentiment?${series}&${days}&by=month`);
-    expect(others).toEqual([]);
-    const headlines = byDay.reduce((sum, row) => sum + (row.headlines as number), 0);
-    expect(month).toMatchObject({ at: '2026-10-01', headlines });
-  });
-
   it.each(['day', 'month'])('has the standard errors of means by %s, now and as of a moment', async (by) => {
     const { rows } = await sql<{ at: string; directional: number | null; semantic: number | null }>`
       select date_trunc(${by}, published_at at time zone 'UTC')::date::text as at,
