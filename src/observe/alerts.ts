@@ -70,6 +70,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
     if (key)
       for (const { name: job } of watched)
         await note(warehouse, { job, kind: 'key refused', trouble: keyTrouble(job, key) });
+    const { rows: changes } = await fieldChanges.query.execute(warehouse);
     for (const standing of await readStandings(watched)) {
       const failed = standing.scope
         ? await countFailures(warehouse, listedPart(standing.scope))
@@ -78,8 +79,7 @@ export async function checkAlerts(jobs: readonly Job[], options: AlertsOptions):
       const { job } = standing;
       const checks = checkTrouble(job, await failedChecks(warehouse, job.name));
       await note(warehouse, { job: job.name, kind: 'check failed', trouble: checks });
-      const fields = fieldTrouble(job, (await fieldChanges.query.execute(warehouse)).rows);
-      await note(warehouse, { job: job.name, kind: 'fields changed', trouble: fields });
+      await note(warehouse, { job: job.name, kind: 'fields changed', trouble: fieldTrouble(job, changes) });
     }
     const receivers = new Map(watched.map(({ name, alerts }) => [name, alerts.webhookUrl ?? webhook!]));
     for (const name of unknown) receivers.set(name, webhook!);
