@@ -1,7 +1,7 @@
 import type { Check } from '../check/check-file.ts';
 import { findChecks, onlyThese } from '../check/find-checks.ts';
 import { type CheckResult, runChecks } from '../check/run-checks.ts';
-import { knownScope, openToRead, runBy, type Session, today } from '../compose.ts';
+import { knownScope, openToRead, runBy, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
@@ -18,7 +18,7 @@ import { retried } from '../warehouse/retries.ts';
 import { keepCheckResults } from '../warehouse/tables/check-results.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { aJob, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand, withPart } from './command.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 import { standbyAsJson, standbyText } from './standby.ts';
 
@@ -30,19 +30,13 @@ const define = (check: Command) =>
     .option('--timeout <seconds>', 'stop a check that takes longer; 0 for no limit', wholeNumber(), 600)
     .addHelpText('after', examples('gmsi check g7-inflation --only lost-rows --rows 20'));
 
-export const check = gmsiCommand(define, checkCommand);
-
 /** How many findings of a check are shown by default. */
 const shown = { person: 5, json: 100 };
 /** A longer text in a finding is cut in the output for people. */
 const longestCell = 60;
 
 /** `gmsi check [job]…`: looks for errors in the loaded data and stores the results; sends no request. */
-export async function checkCommand(
-  session: Session,
-  names: readonly string[],
-  options: OptionsOf<typeof define>,
-): Promise<number> {
+export const check = gmsiCommand({ define }, async (session, names, options) => {
   const feeds = [...catalog.keys()];
   const checks = onlyThese(await findChecks(process.cwd(), feeds), options.only ?? []);
   const named = await namedJobs(session, names, { all: names.length === 0 });
@@ -79,7 +73,7 @@ export async function checkCommand(
   }
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return worst([reportBroken(named.broken), isFailed ? exitCodes.incomplete : exitCodes.done]);
-}
+});
 
 const notKept = 'The results are not stored, because this connection may only read.';
 

@@ -7,17 +7,20 @@ import { asTyped } from '../terminal/table.ts';
 export type { Command };
 
 /** A command: its arguments and options, and what it does. */
-export interface GmsiCommand {
-  readonly define: (empty: Command) => void;
-  /** Does the work, prints the result and returns the exit code. */
-  readonly run: (session: Session, ...args: unknown[]) => Promise<number>;
-  /** With the option `--dry-run`, every command only reads the schema. */
-  readonly schemaUse: SchemaUse;
-  /** Log text for a person, even if standard error is not a terminal. */
-  readonly isReadable: boolean;
+export interface GmsiCommand extends Definition<Define> {
+  /** Does the work, prints the result and returns the exit code, if it is not 0. */
+  run(session: Session, ...args: unknown[]): Promise<number | undefined>;
 }
 
 type Define = (empty: Command) => { readonly processedArgs: unknown[]; opts(): OptionValues };
+
+interface Definition<Of extends Define> {
+  readonly define: Of;
+  /** `reads` unless it is set. With the option `--dry-run`, every command only reads the schema. */
+  readonly schemaUse?: SchemaUse;
+  /** Log text for a person, even if standard error is not a terminal. */
+  readonly isReadable?: boolean;
+}
 
 /** The options that a definition gives a command. */
 export type OptionsOf<Of extends Define> = {
@@ -26,13 +29,15 @@ export type OptionsOf<Of extends Define> = {
 /** Commander reads a flag as true or not at all. */
 type Flag<Value> = [Value] extends [true | undefined] ? boolean : Value;
 
-/** Joins the definition of a command with the function that takes its arguments and options. */
+/** Joins the definition of a command with what it does with its arguments and options. */
 export function gmsiCommand<Of extends Define>(
-  define: Of,
-  run: (session: Session, ...args: [...ReturnType<Of>['processedArgs'], OptionsOf<Of>]) => Promise<number>,
-  { schemaUse = 'reads', isReadable = false }: Partial<Pick<GmsiCommand, 'schemaUse' | 'isReadable'>> = {},
-): GmsiCommand {
-  return { define, run: run as GmsiCommand['run'], schemaUse, isReadable };
+  definition: Definition<Of>,
+  run: (
+    session: Session,
+    ...args: [...ReturnType<Of>['processedArgs'], OptionsOf<Of>]
+  ) => Promise<number | undefined>,
+) {
+  return { ...definition, run };
 }
 
 /** Returns the examples below a help, as the program was started, so that they can be copied. */

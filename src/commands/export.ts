@@ -3,7 +3,6 @@ import { Option } from '@commander-js/extra-typings';
 import { knownScope, openToRead, readJobs, type Session, today } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
 import { type Exported, type ExportFormat, exportTable } from '../export/export-table.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import type { Feed } from '../feeds/feed.ts';
@@ -79,20 +78,12 @@ const define = (command: Command) =>
       ),
     );
 
-const ofCommand = gmsiCommand(define, exportCommand);
-
-export { ofCommand as export };
-
 type ExportOptions = OptionsOf<typeof define>;
 
 type Times = Pick<ExportScope, 'from' | 'to' | 'asOf'>;
 
 /** `gmsi export [<job>]`: writes the loaded data to Parquet or CSV files; sends no request. */
-export async function exportCommand(
-  session: Session,
-  jobName: string | undefined,
-  options: ExportOptions,
-): Promise<number> {
+const ofCommand = gmsiCommand({ define }, async (session, jobName, options) => {
   const startedAt = performance.now();
   await using opened = await openToRead(session);
   const patience = { log: session.log, signal: session.stop };
@@ -117,8 +108,9 @@ export async function exportCommand(
   if (session.json)
     printJson({ ...summaryOf(exported, format, seconds), standby: standbyAsJson(warehouse.standby) });
   else print(describe(exported, scope, { format, seconds, omitted, standby: warehouse.standby }));
-  return exitCodes.done;
-}
+});
+
+export { ofCommand as export };
 
 /** Reads the moment in `--changed-since`: a time, or the number of a load, whose start counts. */
 async function readSince(

@@ -41,19 +41,15 @@ import { readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts'
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
-export const init = gmsiCommand(
-  (command: Command) => command.addHelpText('after', examples('gmsi init')),
-  initCommand,
-  { schemaUse: 'upgrades' },
-);
-
 const sandbox = { GMSI_BASE_URL: 'http://127.0.0.1:8425', GMSI_API_KEY: 'sandbox-key' };
+
+const define = (init: Command) => init.addHelpText('after', examples('gmsi init'));
 
 /**
  * `gmsi init`: asks for the key and the addresses, unless they are set already, and for a job, tries them, and writes `.env` and
  * the job file. Sends two requests, for the lists of countries and topics.
  */
-export async function initCommand(session: Session): Promise<number> {
+export const init = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session) => {
   if (!process.stdin.isTTY || !output.isTTY) {
     throw new ConfigError('gmsi init asks questions, so it needs a terminal.', {
       hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in; job files: ${inPackage('jobs')}.`,
@@ -77,7 +73,7 @@ export async function initCommand(session: Session): Promise<number> {
     );
     return exitCodes.interrupted;
   }
-}
+});
 
 const archives =
   `Do you have the vendor's bulk archives? They load without a request: ${asTyped('import <folder>')}\n` +

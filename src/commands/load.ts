@@ -98,20 +98,17 @@ const defineSync = (sync: Command) =>
       ),
     );
 
-export const backfill = gmsiCommand(defineBackfill, backfillCommand, { schemaUse: 'upgrades' });
-export const sync = gmsiCommand(defineSync, syncCommand, { schemaUse: 'upgrades' });
 type BackfillOptions = OptionsOf<typeof defineBackfill>;
 type SyncOptions = OptionsOf<typeof defineSync>;
 
 /** `gmsi backfill <job>…`; with `--enqueue`, workers run it. */
-export async function backfillCommand(
-  session: Session,
-  names: string[],
-  { enqueue = false, ...options }: BackfillOptions,
-): Promise<number> {
-  if (enqueue) return enqueueJobs(session, names, options);
-  return loadJobs(session, names, backfillLoader(options), options);
-}
+export const backfill = gmsiCommand(
+  { define: defineBackfill, schemaUse: 'upgrades' },
+  async (session, names, { enqueue, ...options }) => {
+    if (enqueue) return enqueueJobs(session, names, options);
+    return loadJobs(session, names, backfillLoader(options), options);
+  },
+);
 
 /** A backfill may not use the job's reserve. */
 export function backfillLoader({
@@ -131,14 +128,17 @@ export function backfillLoader({
 }
 
 /** `gmsi sync <job>…`; may spend the reserve that backfills leave. */
-export function syncCommand(session: Session, names: string[], options: SyncOptions): Promise<number> {
-  const { acceptRetractions = false, reason } = options;
-  const loader: JobLoader = {
-    command: 'sync',
-    run: (context) => syncUnlessRunning({ ...context, acceptRetractions, reason }),
-  };
-  return loadJobs(session, names, loader, options);
-}
+export const sync = gmsiCommand(
+  { define: defineSync, schemaUse: 'upgrades' },
+  async (session, names, options) => {
+    const { acceptRetractions = false, reason } = options;
+    const loader: JobLoader = {
+      command: 'sync',
+      run: (context) => syncUnlessRunning({ ...context, acceptRetractions, reason }),
+    };
+    return loadJobs(session, names, loader, options);
+  },
+);
 
 /** How a loading command runs one job; `command` decides how many requests it may send. */
 interface JobLoader {

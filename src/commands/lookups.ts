@@ -1,7 +1,6 @@
 import { openService, openWarehouse, type Session, serviceAccess } from '../compose.ts';
 import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
-import { exitCodes } from '../exit.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
 import { print, printJson, snakeCased } from '../terminal/print.ts';
@@ -11,24 +10,20 @@ import { type ListName, readLookups, type StoredLookups } from '../warehouse/tab
 import { originOf } from '../warehouse/tables/origin.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
-export const lookups = gmsiCommand(
-  (command: Command) =>
-    command
-      .argument('[words]', 'only show the stored names that contain these words; no request')
-      .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany')),
-  lookupsCommand,
-  { schemaUse: 'makes embedded' },
-);
-
 /** GMSI feeds need the first two; the others are for asset feeds, which some keys do not include. */
 const lists: readonly ListName[] = ['countries', 'topics', 'tickers', 'sources', 'languages'];
 const optional: ReadonlySet<ListName> = new Set(['tickers', 'sources', 'languages']);
+
+const define = (lookups: Command) =>
+  lookups
+    .argument('[words]', 'only show the stored names that contain these words; no request')
+    .addHelpText('after', examples('gmsi lookups', 'gmsi lookups germany'));
 
 /**
  * `gmsi lookups [<words>]`: refreshes and lists the names that job files can use; with words, only those that match in the
  * stored lists, which are refreshed if there are none.
  */
-export async function lookupsCommand(session: Session, words: string | undefined): Promise<number> {
+export const lookups = gmsiCommand({ define, schemaUse: 'makes embedded' }, async (session, words) => {
   if (words === undefined) serviceAccess(session);
   await using warehouse = await openWarehouse(session);
   const stored = words === undefined ? undefined : await readLookups(warehouse.patient);
@@ -39,8 +34,7 @@ export async function lookupsCommand(session: Session, words: string | undefined
   const found = words === undefined ? lookups : matching(lookups, words);
   if (session.json) printJson(snakeCased(found));
   else print(describe(found, words, requests));
-  return exitCodes.done;
-}
+});
 
 async function refreshAll(session: Session, warehouse: Warehouse) {
   const { log, clock, stop } = session;

@@ -1,10 +1,10 @@
-import { openWarehouse, type Session } from '../compose.ts';
+import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { nextStep, tableOf } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
-import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (command: Command) =>
   command
@@ -15,16 +15,8 @@ const define = (command: Command) =>
     )
     .addHelpText('after', examples('gmsi migrate', 'gmsi migrate status'));
 
-const command = gmsiCommand(define, migrateCommand, { schemaUse: 'upgrades' });
-
-export { command as migrate };
-
 /** `gmsi migrate [status]`; with `--force` also while older programs work. */
-export async function migrateCommand(
-  session: Session,
-  what: string | undefined,
-  { force = false }: OptionsOf<typeof define>,
-): Promise<number> {
+const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, what, { force = false }) => {
   if (what !== undefined && what !== 'status') {
     throw new ConfigError(`There is no gmsi migrate ${what}.`, {
       hint: 'gmsi migrate upgrades the schema. To only see which migrations are applied: gmsi migrate status',
@@ -57,8 +49,9 @@ export async function migrateCommand(
         : 'the schema is current; its functions, views and grants were made again';
     print(`${warehouse.description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`);
   }
-  return 0;
-}
+});
+
+export { command as migrate };
 
 /** Lists the statements for a user who may create roles, if the migrating user may not. */
 function rolesScript(missing: readonly string[]): string {

@@ -1,10 +1,9 @@
 import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
-import { exitCodes } from '../exit.ts';
 import { print, printJson } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
 import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
-import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (move: Command) =>
   move
@@ -14,10 +13,8 @@ const define = (move: Command) =>
     )
     .addHelpText('after', examples('gmsi move --to postgres://etl@db.example.com/gmsi'));
 
-export const move = gmsiCommand(define, moveCommand);
-
 /** `gmsi move --to <address>`: brings everything of the warehouse in use into another, empty database; sends no request. */
-export async function moveCommand(session: Session, { to }: OptionsOf<typeof define>): Promise<number> {
+export const move = gmsiCommand({ define }, async (session, { to }) => {
   const address = session.config.readAddress('--to', to);
   await using old = await openWarehouse(session);
   await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');
@@ -33,8 +30,7 @@ export async function moveCommand(session: Session, { to }: OptionsOf<typeof def
       tables: moved.tables,
     });
   else print(describe(moved, about, seconds));
-  return exitCodes.done;
-}
+});
 
 type Opened = Awaited<ReturnType<typeof openWarehouse>>;
 

@@ -49,13 +49,12 @@ const define = (plan: Command) =>
     .option('--retry-refused', 'plan all windows that the service refused, too')
     .addHelpText('after', examples('gmsi plan g7-inflation'));
 
-export const plan = gmsiCommand(define, planCommand);
 type PlanFlags = OptionsOf<typeof define>;
 
 type PlannedJob = Awaited<ReturnType<typeof planJob>>;
 
 /** `gmsi plan <job>…`: shows what a backfill would do and cost; sends no request. */
-export async function planCommand(session: Session, names: string[], options: PlanFlags): Promise<number> {
+export const plan = gmsiCommand({ define }, async (session, names, options) => {
   const named = await namedJobs(session, names, options);
   const jobs = named.jobs.map((job) => partOf(job, options, today(session)));
   await using warehouse = await openWarehouse(session);
@@ -70,7 +69,7 @@ export async function planCommand(session: Session, names: string[], options: Pl
   else
     print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
   return reportBroken(named.broken);
-}
+});
 
 function nextOf(
   { config }: Session,

@@ -11,7 +11,7 @@ import { count, table } from '../terminal/table.ts';
 import { namedDatabaseError, SchemaGone } from '../warehouse/errors.ts';
 import { runStatements } from '../warehouse/run-statements.ts';
 import { withoutTls } from '../warehouse/tls.ts';
-import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (psql: Command) =>
   psql
@@ -31,17 +31,11 @@ const define = (psql: Command) =>
       ),
     );
 
-export const psql = gmsiCommand(define, psqlCommand);
-
 /**
  * `gmsi psql`: opens psql on the warehouse in use, with options of its own, or runs statements, which needs no psql. With
  * `--address`, only prints the address, and keeps an embedded server running until Ctrl-C.
  */
-export async function psqlCommand(
-  session: Session,
-  given: readonly string[],
-  { command: commands = [], address }: OptionsOf<typeof define>,
-): Promise<number> {
+export const psql = gmsiCommand({ define }, async (session, given, { command: commands = [], address }) => {
   // Commands that begin with a backslash, such as `\copy`, are psql's own.
   const needsPsql =
     !address && (given.length > 0 || commands.length === 0 || commands.some((one) => /^\s*\\/.test(one)));
@@ -56,8 +50,7 @@ export async function psqlCommand(
   if (address) return await keepOpen(session, warehouse);
   if (needsPsql) return await openPsql(warehouse, commands, given);
   for (const statements of commands) await runCommand(warehouse, statements);
-  return exitCodes.done;
-}
+});
 
 async function openPsql(
   warehouse: OpenWarehouse,

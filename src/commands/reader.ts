@@ -1,4 +1,4 @@
-import { openWarehouse, type Session } from '../compose.ts';
+import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
@@ -8,16 +8,13 @@ import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
-export const reader = gmsiCommand(
-  (command: Command) =>
-    command
-      .argument('<name>', 'login name: lower-case letters, digits and _')
-      .addHelpText('after', examples('gmsi reader analyst')),
-  readerCommand,
-);
+const define = (reader: Command) =>
+  reader
+    .argument('<name>', 'login name: lower-case letters, digits and _')
+    .addHelpText('after', examples('gmsi reader analyst'));
 
 /** `gmsi reader <name>`: creates a read-only login; its password is shown once and stored nowhere. */
-export async function readerCommand(session: Session, name: string): Promise<number> {
+export const reader = gmsiCommand({ define }, async (session, name) => {
   if (!/^(?!pg_|gmsi|(?:public|none)$)[a-z_][a-z0-9_]{0,62}$/.test(name))
     throw new ConfigError(`"${name}" cannot be the name of a login.`, {
       hint:
@@ -52,8 +49,7 @@ export async function readerCommand(session: Session, name: string): Promise<num
         'It keeps its port unless another program has taken it.\n',
     );
   print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
-  return exitCodes.done;
-}
+});
 
 /** Returns an address as libpq reads it; a host that is a folder is the server's socket. */
 function addressOf(

@@ -16,7 +16,7 @@ import { type Failures, failuresByCause } from '../warehouse/questions/coverage.
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { rollUp, seriesToRollUp } from '../warehouse/tables/rollups.ts';
 import { forgetUnwanted } from '../warehouse/tables/windows.ts';
-import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { failureColumns } from './status.ts';
 
 const define = (repair: Command) =>
@@ -47,10 +47,6 @@ const define = (repair: Command) =>
       ),
     );
 
-const command = gmsiCommand(define, repairCommand, { schemaUse: 'upgrades' });
-
-export { command as repair };
-
 /** The series of a job with the job's aliases, or a whole feed with its own. */
 type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
 
@@ -58,30 +54,31 @@ type Part = Pick<RepairContext, 'feed' | 'fields' | 'scope' | 'job'>;
  * `gmsi repair [<job>…]`: reads again the records and fields that could not be read before. With `--rollups`, computes the
  * rollups again instead; with `--windows`, deletes failed windows that no job wants. Sends no request.
  */
-export async function repairCommand(
-  session: Session,
-  names: string[],
-  { dryRun = false, rollups = false, windows = false, from, to }: OptionsOf<typeof define>,
-): Promise<number> {
-  if (windows) return repairWindows(session, names, dryRun);
-  if (rollups) return repairRollups(session, names, { from, to });
-  if ((from ?? to) !== undefined)
-    throw new ConfigError('--from and --to need --rollups.', { hint: 'Add --rollups.' });
-  const jobs = await readJobs(session, names);
-  await using warehouse = await openWarehouse(session);
-  const { db } = warehouse;
-  await using process = await keepThisProcess(session, warehouse.patient, 'repair');
-  const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
-  const results: (RepairResult & { job: string })[] = [];
-  for (const part of parts) {
-    const { stop } = session;
-    const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
-    results.push({ ...result, job: part.job });
-  }
-  if (session.json) printJson(snakeCased({ dryRun, repaired: results }));
-  else print(describe(results, dryRun));
-  return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
-}
+const command = gmsiCommand(
+  { define, schemaUse: 'upgrades' },
+  async (session, names, { dryRun = false, rollups, windows, from, to }) => {
+    if (windows) return repairWindows(session, names, dryRun);
+    if (rollups) return repairRollups(session, names, { from, to });
+    if ((from ?? to) !== undefined)
+      throw new ConfigError('--from and --to need --rollups.', { hint: 'Add --rollups.' });
+    const jobs = await readJobs(session, names);
+    await using warehouse = await openWarehouse(session);
+    const { db } = warehouse;
+    await using process = await keepThisProcess(session, warehouse.patient, 'repair');
+    const parts = jobs.length > 0 ? await partsOfJobs(session, db, jobs) : allFeeds();
+    const results: (RepairResult & { job: string })[] = [];
+    for (const part of parts) {
+      const { stop } = session;
+      const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
+      results.push({ ...result, job: part.job });
+    }
+    if (session.json) printJson(snakeCased({ dryRun, repaired: results }));
+    else print(describe(results, dryRun));
+    return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
+  },
+);
+
+export { command as repair };
 
 /**
  * Deletes failed and refused windows that no job wants.

@@ -1,6 +1,7 @@
 import type { Session } from '../compose.ts';
 import { readConfig } from '../config/environment.ts';
 import { ConfigError } from '../errors.ts';
+import { exitCodes } from '../exit.ts';
 import { isHidden, shortestHidden } from '../service/redact.ts';
 import { createLog } from '../terminal/log.ts';
 import type { StatusLine } from '../terminal/status-line.ts';
@@ -19,7 +20,7 @@ export interface GlobalOptions {
  * @returns the exit code
  */
 export async function runCommand(
-  { run, schemaUse, isReadable }: GmsiCommand,
+  { run, schemaUse = 'reads', isReadable = false }: GmsiCommand,
   args: readonly unknown[],
   { json = false, quiet = false, verbose = false }: GlobalOptions,
   { screen, stop }: { readonly screen?: StatusLine | undefined; readonly stop: AbortSignal },
@@ -51,7 +52,8 @@ export async function runCommand(
     progress: quiet ? 'none' : (screen ?? 'lines'),
     schemaUse: options.dryRun ? 'reads' : schemaUse,
   };
-  return await run(session, ...args).catch((error: unknown) => {
+  const code = await run(session, ...args).catch((error: unknown) => {
     throw namedDatabaseError(error);
   });
+  return code ?? exitCodes.done;
 }

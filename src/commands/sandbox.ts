@@ -48,12 +48,10 @@ const defineDemo = (demo: Command) =>
     .option('--serve', 'then show the data as a web page, as gmsi serve does')
     .addHelpText('after', examples('gmsi demo', 'gmsi demo --serve', 'gmsi demo --remove --yes'));
 
-export const sandbox = gmsiCommand(define, sandboxCommand, { isReadable: true });
-export const demo = gmsiCommand(defineDemo, demoCommand, { schemaUse: 'upgrades', isReadable: true });
 type SandboxFlags = OptionsOf<typeof define>;
 
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
-export async function sandboxCommand(session: Session, flags: SandboxFlags): Promise<number> {
+export const sandbox = gmsiCommand({ define, isReadable: true }, async (session, flags) => {
   if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
   await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
   if (session.json) {
@@ -71,8 +69,7 @@ export async function sandboxCommand(session: Session, flags: SandboxFlags): Pro
     );
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
-  return 0;
-}
+});
 
 async function archiveCommand(session: Session, flags: SandboxFlags, folder: string): Promise<number> {
   const { json, log, progress, stop } = session;
@@ -142,48 +139,51 @@ const question = sentimentOverTime({
  * `gmsi demo`, and `npm start` in a checkout: loads from the sandbox into the embedded warehouse, over HTTP. Ignores the
  * environment's database and key, so that it cannot change real data or spend real requests.
  */
-export async function demoCommand(session: Session, options: OptionsOf<typeof defineDemo>): Promise<number> {
-  if (options.remove) return removeDemo(session, options.yes ?? false);
-  if (options.yes) throw new ConfigError('--yes needs --remove.', { hint: 'Add --remove, or drop --yes.' });
-  await using sandbox = await startSandbox(world);
-  const config = {
-    ...session.config,
-    apiKey: new Secret(key),
-    baseUrl: sandbox.url,
-    proxyFor: undefined,
-    warehouse: { kind: 'embedded' as const },
-  };
-  const demo = { ...session, config };
-  const say = (text: string) => {
-    if (!session.json) print(text);
-  };
-  const [demoJob] = await readJobs(demo, [job]);
-  await using warehouse = await openWarehouse(demo);
-  await using process = await keepThisProcess(demo, warehouse.patient, 'demo');
-  const by = { warehouse: warehouse.patient, process };
-  say(
-    `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
-  );
-
-  const summary = await loadJob(demo, by, demoJob!, backfillLoader({}));
-  say(`${describeSummary(summary)}\n`);
-  if (summary.outcome === 'done' && summary.totals.rows_inserted > 0) {
-    const again = await loadRevised(demo, by, demoJob!);
+export const demo = gmsiCommand(
+  { define: defineDemo, schemaUse: 'upgrades', isReadable: true },
+  async (session, options) => {
+    if (options.remove) return removeDemo(session, options.yes ?? false);
+    if (options.yes) throw new ConfigError('--yes needs --remove.', { hint: 'Add --remove, or drop --yes.' });
+    await using sandbox = await startSandbox(world);
+    const config = {
+      ...session.config,
+      apiKey: new Secret(key),
+      baseUrl: sandbox.url,
+      proxyFor: undefined,
+      warehouse: { kind: 'embedded' as const },
+    };
+    const demo = { ...session, config };
+    const say = (text: string) => {
+      if (!session.json) print(text);
+    };
+    const [demoJob] = await readJobs(demo, [job]);
+    await using warehouse = await openWarehouse(demo);
+    await using process = await keepThisProcess(demo, warehouse.patient, 'demo');
+    const by = { warehouse: warehouse.patient, process };
     say(
-      `Since then, the sandbox changed a few headlines. Its days from ${revised.from}, loaded again:\n\n${describeSummary(again)}\n`,
+      `Loading the job demo from a sandbox of the service on ${sandbox.url}\ninto ${warehouse.description}\n\n`,
     );
-    if (again.outcome !== 'done') return exitCodeOfOutcome(again.outcome);
-  }
-  const { rows: months } = await question.query.execute(warehouse.db);
-  if (session.json) {
-    const { totals, windows, outcome, seconds, budget } = summary;
-    printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
-  } else if (summary.outcome === 'done') {
-    say(`${answer(months)}\n${options.serve ? '' : `${next()}\n`}`);
-    if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
-  }
-  return exitCodeOfOutcome(summary.outcome);
-}
+
+    const summary = await loadJob(demo, by, demoJob!, backfillLoader({}));
+    say(`${describeSummary(summary)}\n`);
+    if (summary.outcome === 'done' && summary.totals.rows_inserted > 0) {
+      const again = await loadRevised(demo, by, demoJob!);
+      say(
+        `Since then, the sandbox changed a few headlines. Its days from ${revised.from}, loaded again:\n\n${describeSummary(again)}\n`,
+      );
+      if (again.outcome !== 'done') return exitCodeOfOutcome(again.outcome);
+    }
+    const { rows: months } = await question.query.execute(warehouse.db);
+    if (session.json) {
+      const { totals, windows, outcome, seconds, budget } = summary;
+      printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
+    } else if (summary.outcome === 'done') {
+      say(`${answer(months)}\n${options.serve ? '' : `${next()}\n`}`);
+      if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
+    }
+    return exitCodeOfOutcome(summary.outcome);
+  },
+);
 
 /** Loads the last days of the demo again from a sandbox that has since revised and withdrawn some of their headlines. */
 async function loadRevised(

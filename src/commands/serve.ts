@@ -36,14 +36,13 @@ const define = (serve: Command) =>
       ),
     );
 
-export const serve = gmsiCommand(define, serveCommand, { isReadable: true });
 type ServeFlags = OptionsOf<typeof define>;
 
 /**
  * `gmsi serve`: serves the page and its API until stopped; with `--html`, writes the page as it is now to one file. Sends no
  * request to the service.
  */
-export async function serveCommand(session: Session, flags: ServeFlags): Promise<number> {
+export const serve = gmsiCommand({ define, isReadable: true }, async (session, flags) => {
   if (flags.html !== undefined)
     return writeHtml(session, flags.html === true ? 'gmsi-report.html' : flags.html);
   if (session.config.serveToken === undefined && !isLoopback(flags.host)) {
@@ -53,7 +52,7 @@ export async function serveCommand(session: Session, flags: ServeFlags): Promise
   }
   await using warehouse = await openToRead(session);
   return await serveUntilStopped(session, warehouse, flags);
-}
+});
 
 async function writeHtml(session: Session, file: string): Promise<number> {
   await using warehouse = await openToRead(session);

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { openWarehouse, runBy, type Session } from '../compose.ts';
+import { openWarehouse, runBy } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
@@ -14,7 +14,7 @@ import {
   nameMoment,
   readMoments,
 } from '../warehouse/tables/moments.ts';
-import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (snapshot: Command) =>
   snapshot
@@ -24,14 +24,8 @@ const define = (snapshot: Command) =>
     .addOption(new Option('--remove', 'forget the name; the data stay').conflicts(['at', 'note']))
     .addHelpText('after', examples('gmsi snapshot paper-2026 --note "as submitted"', 'gmsi snapshot'));
 
-export const snapshot = gmsiCommand(define, snapshotCommand);
-
 /** `gmsi snapshot [name]`: gives a moment a name, or lists the named ones; sends no request. */
-export async function snapshotCommand(
-  session: Session,
-  name: string | undefined,
-  { at, note, remove }: OptionsOf<typeof define>,
-): Promise<number> {
+export const snapshot = gmsiCommand({ define }, async (session, name, { at, note, remove }) => {
   if (name === undefined && (at ?? note ?? remove) !== undefined)
     throw new ConfigError('--at, --note and --remove need a name.', {
       hint: 'For example: gmsi snapshot paper-2026',
@@ -69,8 +63,7 @@ export async function snapshotCommand(
       `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). ` +
         `In files: ${asTyped(`export --as-of ${name}`)}\n`,
     );
-  return exitCodes.done;
-}
+});
 
 export function unknownMoment(name: string, moments: readonly NamedMoment[]): ConfigError {
   const names = moments.map((one) => one.name);

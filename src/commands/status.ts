@@ -1,7 +1,6 @@
 import { type OpenWarehouse, openWarehouse, readJobs, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { exitCodes } from '../exit.ts';
 import { readAllJobs } from '../plan/list-jobs.ts';
 import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
@@ -44,7 +43,7 @@ import {
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
-import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
 import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
 import { plannedScope, statusDaysCommand, unknownSeries } from './status-days.ts';
@@ -55,16 +54,10 @@ const define = (status: Command) =>
     .option('--days', 'only the days that are missing: for each series, why, and what loads them')
     .addHelpText('after', examples('gmsi status', 'gmsi status g7-inflation --days'));
 
-export const status = gmsiCommand(define, statusCommand);
-
 const most = { gaps: 8, loads: 5 };
 
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
-export async function statusCommand(
-  session: Session,
-  names: string[],
-  { days = false }: OptionsOf<typeof define> = {},
-): Promise<number> {
+export const status = gmsiCommand({ define }, async (session, names, { days }) => {
   const jobs = await readJobs(session, names);
   if (days) {
     return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
@@ -73,8 +66,7 @@ export async function statusCommand(
   const found = await readStatus(session, warehouse, jobs);
   if (session.json) printJson(snakeCased(found));
   else print(`${describe(found)}\n${nextOf(session, found)}`);
-  return exitCodes.done;
-}
+});
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
   const { leaseSeconds } = session.config;

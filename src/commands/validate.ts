@@ -1,4 +1,4 @@
-import { type Session, today } from '../compose.ts';
+import { today } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
@@ -8,19 +8,16 @@ import { print, printJson } from '../terminal/print.ts';
 import { count, tableOf } from '../terminal/table.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
-export const validate = gmsiCommand(
-  (command: Command) =>
-    command
-      .argument('[job...]', `${aJob} (default: all in jobs/)`)
-      .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json')),
-  validateCommand,
-);
+const define = (validate: Command) =>
+  validate
+    .argument('[job...]', `${aJob} (default: all in jobs/)`)
+    .addHelpText('after', examples('gmsi validate', 'gmsi validate g7-inflation --json'));
 
 /**
  * `gmsi validate [<job>…]`: checks job files without a warehouse, a key or a request. Whether the service lists their countries
  * and topics is checked by `gmsi plan`.
  */
-export async function validateCommand(session: Session, names: readonly string[]): Promise<number> {
+export const validate = gmsiCommand({ define }, async (session, names) => {
   const all = names.length === 0 ? await readAllJobs(process.cwd(), today(session)) : undefined;
   const { jobs, broken } = all ?? (await readJobsApart(names, process.cwd(), today(session)));
   // Examples are right; a folder without job files is probably not the one that was meant.
@@ -41,4 +38,4 @@ export async function validateCommand(session: Session, names: readonly string[]
     print(`${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`);
   }
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
-}
+});

@@ -1,6 +1,5 @@
-import { openWarehouse, type Session } from '../compose.ts';
+import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
 import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
 import { print, printJson } from '../terminal/print.ts';
@@ -8,16 +7,13 @@ import { daysFrom, facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
 
-export const why = gmsiCommand(
-  (command: Command) =>
-    command
-      .argument('<id>', "headline_id, or the row's id in another feed")
-      .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22')),
-  whyCommand,
-);
+const define = (why: Command) =>
+  why
+    .argument('<id>', "headline_id, or the row's id in another feed")
+    .addHelpText('after', examples('gmsi why 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22'));
 
 /** `gmsi why <id>`: shows which load and request loaded a row, its versions, and whether it was retracted; sends no request. */
-export async function whyCommand(session: Session, id: string): Promise<number> {
+export const why = gmsiCommand({ define }, async (session, id) => {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id))
     throw new ConfigError(`"${id}" is not an id.`, {
       hint: 'gmsi why takes the headline_id of a row, such as 5f0c1c9e-3c0a-4b52-8d5e-0d7f3a9b1c22.',
@@ -36,8 +32,7 @@ export async function whyCommand(session: Session, id: string): Promise<number> 
   if (session.json) printJson({ id, rows: found.map(asJson) });
   else if (found.length === 0) print(`No row has or ever had the id ${id}.\n${nextStep('status')}`);
   else print(`${found.map(describe).join('\n\n')}\n${nextStep(`psql -c "${sqlOf(found[0]!, id)}"`)}`);
-  return exitCodes.done;
-}
+});
 
 /** Describes a row in all its versions. */
 interface Found {

@@ -22,7 +22,7 @@ import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
 import { runWorker } from '../worker/run-worker.ts';
-import { aJob, type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
+import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
 const define = (work: Command) =>
   work
@@ -38,52 +38,49 @@ const define = (work: Command) =>
     )
     .addHelpText('after', examples('gmsi work', 'gmsi work g7-inflation --concurrency 4'));
 
-export const work = gmsiCommand(define, workCommand, { schemaUse: 'upgrades' });
-
 /** `gmsi work [<job>…]`: runs scheduled and queued work until it is stopped. */
-export async function workCommand(
-  session: Session,
-  names: string[],
-  options: OptionsOf<typeof define>,
-): Promise<number> {
-  const { apiKey } = serviceAccess(session);
-  const jobFiles = await openJobFiles(names, {
-    cwd: process.cwd(),
-    today: () => today(session),
-    by: runBy,
-    log: session.log,
-  });
-  if (names.length > 0) refuseUnscheduled(jobFiles);
-  if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
-  // Each sync that runs holds a connection.
-  await using warehouse = await openWarehouse(session, 'current', usualConnections + options.concurrency);
-  const { db } = warehouse;
-  await using telemetry = await watchWork(session, db, jobFiles);
-  const watched = { ...session, onClientEvent: telemetry.onClientEvent };
-  await runWorker({
-    warehouse: db,
-    log: session.log,
-    clock: session.clock,
-    databaseClock: () => databaseTime(db),
-    stop: session.stop,
-    leaseSeconds: session.config.leaseSeconds,
-    jobFiles,
-    storage: session.config.storage,
-    identity: {
-      command: 'work',
-      run_by: runBy,
-      version,
-      concurrency: options.concurrency,
-    },
-    openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
-    readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
-    usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(session.clock())),
-  });
-  const { reason } = session.stop;
-  return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'
-    ? exitCodes.done
-    : exitCodes.interrupted;
-}
+export const work = gmsiCommand(
+  { define, schemaUse: 'upgrades' },
+  async (session, names, { concurrency }) => {
+    const { apiKey } = serviceAccess(session);
+    const jobFiles = await openJobFiles(names, {
+      cwd: process.cwd(),
+      today: () => today(session),
+      by: runBy,
+      log: session.log,
+    });
+    if (names.length > 0) refuseUnscheduled(jobFiles);
+    if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
+    // Each sync that runs holds a connection.
+    await using warehouse = await openWarehouse(session, 'current', usualConnections + concurrency);
+    const { db } = warehouse;
+    await using telemetry = await watchWork(session, db, jobFiles);
+    const watched = { ...session, onClientEvent: telemetry.onClientEvent };
+    await runWorker({
+      warehouse: db,
+      log: session.log,
+      clock: session.clock,
+      databaseClock: () => databaseTime(db),
+      stop: session.stop,
+      leaseSeconds: session.config.leaseSeconds,
+      jobFiles,
+      storage: session.config.storage,
+      identity: {
+        command: 'work',
+        run_by: runBy,
+        version,
+        concurrency,
+      },
+      openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
+      readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
+      usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(session.clock())),
+    });
+    const { reason } = session.stop;
+    return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'
+      ? exitCodes.done
+      : exitCodes.interrupted;
+  },
+);
 
 /** A named job without a schedule is more likely a mistake than a job to wait for. */
 function refuseUnscheduled({ jobs }: JobFiles): void {

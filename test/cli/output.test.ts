@@ -1,4 +1,5 @@
 import { beforeAll, expect, it, vi } from 'vitest';
+import type { GmsiCommand } from '../../src/commands/command.ts';
 import { runCommand } from '../../src/commands/run-command.ts';
 import type { Session } from '../../src/compose.ts';
 import { type ProgressView, showProgress } from '../../src/terminal/progress.ts';
@@ -96,7 +97,7 @@ it('logs its progress every few seconds if there is no terminal, and not with --
       view = progress;
       return 0;
     };
-    const command = { define: () => {}, run, schemaUse: 'reads', isReadable: false } as const;
+    const command: GmsiCommand = { define: (empty) => empty, run };
     await runCommand(command, [{}], options, { stop: new AbortController().signal });
     return view!;
   };

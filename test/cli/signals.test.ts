@@ -68,7 +68,7 @@ it("tells the command also if a signal comes while the command's code is importe
   vi.doUnmock('../../src/commands/status.ts');
 });
 
-const aCommand: GmsiCommand = { define: () => {}, run: async () => 0, schemaUse: 'reads', isReadable: false };
+const aCommand: GmsiCommand = { define: (empty) => empty, run: async () => 0 };
 
 async function pagesServed(sandbox: Sandbox, pages: number): Promise<void> {
   await vi.waitFor(() => expect(sandbox.stats().pages).toBeGreaterThanOrEqual(pages), 90_000);

@@ -1,9 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
 import { beforeEach, expect, it } from 'vitest';
-import { backfillCommand, syncCommand } from '../../src/commands/load.ts';
-import { lookupsCommand } from '../../src/commands/lookups.ts';
-import { planCommand } from '../../src/commands/plan.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { backfill, sync } from '../../src/commands/load.ts';
+import { lookups } from '../../src/commands/lookups.ts';
+import { plan } from '../../src/commands/plan.ts';
+import { status } from '../../src/commands/status.ts';
 import type { Session } from '../../src/compose.ts';
 import { aPlace } from '../cli/place.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -23,21 +23,21 @@ const learned = JSON.stringify({ answered: limit, refused: before({ days: 101 })
 let place: Awaited<ReturnType<typeof aPlace>>;
 beforeEach(async () => {
   place = await aPlace({ clock, historyLimitDays: 100, volume: 0.1 });
-  await run((session) => lookupsCommand(session, undefined));
+  await run((session) => lookups.run(session, undefined, {}));
   return () => place[Symbol.asyncDispose]();
 });
 
-const run = (command: (session: Session) => Promise<number>, json = false) =>
+const run = (command: (session: Session) => Promise<number | undefined>, json = false) =>
   runCommand({ ...place, json, clock }, command);
 
 const aFile = (more: string) => place.folder.write('job.yaml', `${wanted}${more}`);
 
 const commands = (path: string) => ({
-  plan: (session: Session) => planCommand(session, [path], {}),
-  backfill: (session: Session) => backfillCommand(session, [path], {}),
-  again: (session: Session) => backfillCommand(session, [path], {}),
-  sync: (session: Session) => syncCommand(session, [path], {}),
-  status: (session: Session) => statusCommand(session, [path]),
+  plan: (session: Session) => plan.run(session, [path], {}),
+  backfill: (session: Session) => backfill.run(session, [path], {}),
+  again: (session: Session) => backfill.run(session, [path], {}),
+  sync: (session: Session) => sync.run(session, [path], {}),
+  status: (session: Session) => status.run(session, [path], {}),
 });
 
 /** Each of these commands says that the period is shortened, as text and as JSON; none of them meets a refusal. */

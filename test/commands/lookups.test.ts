@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { type Sandbox, startSandbox } from '#sandbox';
-import { lookupsCommand } from '../../src/commands/lookups.ts';
+import { lookups as lookupsCommand } from '../../src/commands/lookups.ts';
 import { KeyRefused, RequestRefused } from '../../src/service/errors.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { serving } from '../support/serving.ts';
@@ -13,7 +13,7 @@ const notForKey = { kind: 'auth', status: 403 } as const;
 const at = (path: string) => (request: { path: string }) => request.path === path;
 
 const lookups = (place: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean }, words?: string) =>
-  runCommand(place, (session) => lookupsCommand(session, words));
+  runCommand(place, (session) => lookupsCommand.run(session, words, {}));
 
 async function bookedIn({ db }: TestWarehouse): Promise<number> {
   const [row] = await db.selectFrom('gmsi.api_usage').select('requests').execute();

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { backfillCommand } from '../../src/commands/load.ts';
-import { lookupsCommand } from '../../src/commands/lookups.ts';
-import { planCommand } from '../../src/commands/plan.ts';
-import { statusCommand } from '../../src/commands/status.ts';
+import { backfill } from '../../src/commands/load.ts';
+import { lookups } from '../../src/commands/lookups.ts';
+import { plan as planCommand } from '../../src/commands/plan.ts';
+import { status as statusCommand } from '../../src/commands/status.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { runCommand } from './run-command.ts';
 
@@ -27,18 +27,21 @@ const pathOf = (name: keyof typeof files) => join(folder.path, `${name}.yaml`);
 beforeAll(async () => {
   for (const [name, text] of Object.entries(files)) await folder.write(`${name}.yaml`, text);
   const place = { warehouse, sandbox, clock };
-  await runCommand(place, (session) => lookupsCommand(session, undefined));
-  await runCommand(place, (session) => backfillCommand(session, [pathOf('events'), pathOf('index')], {}));
+  await runCommand(place, (session) => lookups.run(session, undefined, {}));
+  await runCommand(place, (session) => backfill.run(session, [pathOf('events'), pathOf('index')], {}));
 });
 
 const plan = async (name: keyof typeof files, json = false) =>
-  (await runCommand({ warehouse, sandbox, json }, (session) => planCommand(session, [pathOf(name)], {})))
+  (await runCommand({ warehouse, sandbox, json }, (session) => planCommand.run(session, [pathOf(name)], {})))
     .output;
 type Name = keyof typeof files;
 const everything: readonly Name[] = [];
 const status = async (json = false, names: readonly Name[] = ['events', 'index', 'query']) =>
-  (await runCommand({ warehouse, sandbox, json }, (session) => statusCommand(session, names.map(pathOf))))
-    .output;
+  (
+    await runCommand({ warehouse, sandbox, json }, (session) =>
+      statusCommand.run(session, names.map(pathOf), {}),
+    )
+  ).output;
 
 test.each([
   ['events', /^10 tickers, event_type=Combined$/],
@@ -52,7 +55,7 @@ test.each([
 test('plan suggests to load only with a key, and to set one up without', async () => {
   const suggested = async (hasKey: boolean) => {
     const { output } = await runCommand({ warehouse, sandbox }, (session) =>
-      planCommand(
+      planCommand.run(
         hasKey ? session : { ...session, config: { ...session.config, apiKey: undefined } },
         [pathOf('query')],
         {},
@@ -145,7 +148,7 @@ test('both say which names of a job the service no longer lists, and nothing is 
   );
   expect(JSON.parse(await plan('index', true)).jobs[0].not_listed).toBe(words);
   const load = await runCommand({ warehouse, sandbox, clock }, (session) =>
-    backfillCommand(session, [pathOf('index')], {}),
+    backfill.run(session, [pathOf('index')], {}),
   );
   expect(load).toMatchObject({ code: 1, output: expect.stringContaining(words) });
   expect(load.output).toMatch(/gmsi lookups$/m);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readerCommand } from '../../src/commands/reader.ts';
+import { reader as readerCommand } from '../../src/commands/reader.ts';
 import { compiledLogins } from '../../src/warehouse/health.ts';
 import { says } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
@@ -48,7 +48,7 @@ function aName(): string {
 async function makeReader(name: string, as: { readonly url?: string; readonly json?: boolean } = {}) {
   const { url = warehouse.url, json = true } = as;
   const printed = await runCommand({ warehouse: { ...warehouse, url }, sandbox, json }, (session) =>
-    readerCommand(session, name),
+    readerCommand.run(session, name, {}),
   );
   return { ...printed, login: (json ? JSON.parse(printed.output) : {}) as Login };
 }

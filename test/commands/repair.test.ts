@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { backfillCommand } from '../../src/commands/load.ts';
-import { repairCommand } from '../../src/commands/repair.ts';
+import { backfill } from '../../src/commands/load.ts';
+import { repair } from '../../src/commands/repair.ts';
 import { aFolder } from '../cli/gmsi.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -20,12 +20,12 @@ afterAll(() => folder[Symbol.asyncDispose]());
 const path = await folder.write('food.yaml', job);
 
 beforeAll(async () => {
-  await runCommand({ warehouse, sandbox }, (session) => backfillCommand(session, [path], {}));
+  await runCommand({ warehouse, sandbox }, (session) => backfill.run(session, [path], {}));
   await folder.write('food.yaml', `${job}fields: { topic_probability: [topicProbability] }\n`);
 });
 
 const repaired = (names: string[], options: { dryRun?: boolean } = {}, json = false) =>
-  runCommand({ warehouse, sandbox, json }, (session) => repairCommand(session, names, options));
+  runCommand({ warehouse, sandbox, json }, (session) => repair.run(session, names, options));
 
 test('repair says for each job what it would do, does it, and what still cannot be read', async () => {
   const { requests } = sandbox.stats();
@@ -62,14 +62,14 @@ test('repair goes over all feeds if no job is named, and prints JSON if asked to
 test('repair of nothing says so', async () => {
   await using empty = await aWarehouse();
   const { output } = await runCommand({ warehouse: empty, sandbox }, (session) =>
-    repairCommand(session, [], {}),
+    repair.run(session, [], {}),
   );
   expect(output).toMatch(/^Nothing to repair/);
 });
 
 test('repair that is stopped before it begins does not say that there is nothing to repair', async () => {
   const { code, output } = await runCommand({ warehouse, sandbox }, (session) =>
-    repairCommand({ ...session, stop: AbortSignal.abort() }, [], {}),
+    repair.run({ ...session, stop: AbortSignal.abort() }, [], {}),
   );
   expect({ code, output }).toEqual({ code: 130, output: 'Interrupted; run it again for the rest.\n' });
 });
@@ -77,15 +77,15 @@ test('repair that is stopped before it begins does not say that there is nothing
 test('repair of a job whose series the warehouse does not know is refused', async () => {
   await using empty = await aWarehouse();
   await expect(
-    runCommand({ warehouse: empty, sandbox }, (session) => repairCommand(session, [path], {})),
+    runCommand({ warehouse: empty, sandbox }, (session) => repair.run(session, [path], {})),
   ).rejects.toThrow('has not been loaded yet');
 });
 
 test('repair computes the rollups again, and says how many rows were wrong', async () => {
   await using own = await aWarehouse();
   const { db } = own;
-  const run = (options: Parameters<typeof repairCommand>[2], names: string[] = []) =>
-    runCommand({ warehouse: own, sandbox }, (session) => repairCommand(session, names, options));
+  const run = (options: Parameters<typeof repair.run>[2], names: string[] = []) =>
+    runCommand({ warehouse: own, sandbox }, (session) => repair.run(session, names, options));
   await upsert(db, [aRow({ directional_score: 0.5, semantic_score: 0.1 })]);
   await sql`delete from gmsi.hourly_sums`.execute(db);
   expect((await run({ rollups: true, to: '2026-08-31' })).output).toBe(

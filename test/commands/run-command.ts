@@ -20,7 +20,7 @@ export async function runCommand(
     json = false,
     clock = () => new Date('2026-11-20T12:00:00Z'),
   }: { warehouse: TestWarehouse; sandbox: Sandbox; json?: boolean; clock?: () => Date },
-  command: (session: Session) => Promise<number>,
+  command: (session: Session) => Promise<number | undefined>,
 ): Promise<Printed> {
   const { log, lines } = aLog();
   const session: Session = {
@@ -48,7 +48,7 @@ export async function runCommand(
     return true;
   });
   try {
-    const code = await command(session);
+    const code = (await command(session)) ?? 0;
     return { code, output, log: lines };
   } finally {
     write.mockRestore();

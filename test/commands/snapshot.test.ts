@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { snapshotCommand } from '../../src/commands/snapshot.ts';
+import { snapshot as snapshotCommand } from '../../src/commands/snapshot.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { runCommand } from './run-command.ts';
@@ -8,11 +8,11 @@ import { runCommand } from './run-command.ts';
 const warehouse = await aWarehouseForAll();
 const sandbox = await aSandboxForAll();
 
-type Options = Parameters<typeof snapshotCommand>[2];
+type Options = Parameters<typeof snapshotCommand.run>[2];
 
 async function snapshot(name?: string, options: Options = {}) {
   const run = { warehouse, sandbox, json: true };
-  return JSON.parse((await runCommand(run, (session) => snapshotCommand(session, name, options))).output);
+  return JSON.parse((await runCommand(run, (session) => snapshotCommand.run(session, name, options))).output);
 }
 
 it('a name brings back what was known at its moment, after the rows have changed', async () => {

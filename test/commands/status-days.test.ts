@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { statusCommand } from '../../src/commands/status.ts';
+import { status } from '../../src/commands/status.ts';
 import { typedJob } from '../../src/config/find-job-file.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { runCommand } from './run-command.ts';
@@ -34,9 +34,7 @@ beforeAll(async () => {
 });
 
 const show = (json: boolean) =>
-  runCommand({ warehouse, sandbox, clock, json }, (session) =>
-    statusCommand(session, [path], { days: true }),
-  );
+  runCommand({ warehouse, sandbox, clock, json }, (session) => status.run(session, [path], { days: true }));
 
 test('status --days names each range of days that is missing, why, and the command that loads it', async () => {
   const { jobs } = JSON.parse((await show(true)).output);

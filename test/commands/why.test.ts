@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { whyCommand } from '../../src/commands/why.ts';
+import { why as whyCommand } from '../../src/commands/why.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { runCommand } from './run-command.ts';
@@ -11,7 +11,7 @@ const warehouse = await aWarehouseForAll();
 const sandbox = await aSandboxForAll({ limits: null, volume: 1 });
 let id: string;
 const why = (asked: string, json = false) =>
-  runCommand({ warehouse, sandbox, json }, (session) => whyCommand(session, asked));
+  runCommand({ warehouse, sandbox, json }, (session) => whyCommand.run(session, asked, {}));
 
 beforeAll(async () => {
   await runBackfill({ job: aJobFor(scope), db: warehouse.db, sandbox });

@@ -55,14 +55,13 @@ const define = (doctor: Command) =>
     .option('--job <job>', "probe this job's feed and series, with its settings")
     .addHelpText('after', examples('gmsi doctor', 'gmsi doctor --probe --job g7-inflation'));
 
-export const doctor = gmsiCommand(define, doctorCommand, { schemaUse: 'makes embedded' });
 type DoctorOptions = OptionsOf<typeof define>;
 
 /**
  * `gmsi doctor`: checks everything that a load needs, and says what to fix. Spends two requests if a key is set; with
  * `--probe` up to 12, to learn how the service behaves.
  */
-export async function doctorCommand(session: Session, options: DoctorOptions): Promise<number> {
+export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async (session, options) => {
   if (!options.probe && options.job) {
     throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
   }
@@ -96,7 +95,7 @@ export async function doctorCommand(session: Session, options: DoctorOptions): P
   printFindings(session, findings, asked.report);
   if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
   return asked.isBudgetSpent ? exitCodes.budget : exitCodes.done;
-}
+});
 
 function reached(warehouse: OpenWarehouse | undefined): OpenWarehouse {
   if (!warehouse) throw new NotChecked('the warehouse cannot be used');

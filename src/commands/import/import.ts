@@ -1,4 +1,4 @@
-import { keepThisProcess, openWarehouse, type Session } from '../../compose.ts';
+import { keepThisProcess, openWarehouse } from '../../compose.ts';
 import { readMoment } from '../../config/read-moment.ts';
 import { exitCodeOfOutcome } from '../../exit.ts';
 import { statedDays } from '../../import/file-days.ts';
@@ -8,7 +8,7 @@ import { day } from '../../terminal/arguments.ts';
 import { print, printJson, snakeCased } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, number } from '../../terminal/table.ts';
-import { type Command, examples, gmsiCommand, type OptionsOf } from '../command.ts';
+import { type Command, examples, gmsiCommand } from '../command.ts';
 import { describeImport } from './import-summary.ts';
 
 const define = (files: Command) =>
@@ -35,48 +35,44 @@ const define = (files: Command) =>
       ),
     );
 
-const command = gmsiCommand(define, importCommand, { schemaUse: 'upgrades' });
+/** `gmsi import <file|folder|zip>…`: loads bulk archives and files of records; sends no request. */
+const command = gmsiCommand(
+  { define, schemaUse: 'upgrades' },
+  async (session, paths, { from, to, knownAt, ...given }) => {
+    const days = statedDays(from, to);
+    const { feed, country, topic, ticker, matchType } = given;
+    await using warehouse = await openWarehouse(session);
+    await using process = await keepThisProcess(session, warehouse.patient, 'import');
+    const { log, clock, stop, progress: view } = session;
+    using steps = showSteps(log, view);
+    const startedAt = performance.now();
+    const result = await importFiles({
+      warehouse: warehouse.patient,
+      paths,
+      days,
+      knownAt: knownAt && readMoment('--known-at', knownAt, clock()),
+      stated: { feed, country, topic, ticker, matchType },
+      log,
+      clock,
+      stop,
+      process,
+      onProgress: (progress) => steps.show(() => step(progress, (performance.now() - startedAt) / 1000)),
+    });
+    steps[Symbol.dispose]();
+    if (session.json)
+      printJson(
+        snakeCased({
+          ...result,
+          loads: result.loads.map(loadAsJson),
+          absent: Object.fromEntries(result.absent),
+        }),
+      );
+    else print(describeImport(result, days, clock()));
+    return exitCodeOfOutcome(result.outcome);
+  },
+);
 
 export { command as import };
-
-type ImportOptions = OptionsOf<typeof define>;
-
-/** `gmsi import <file|folder|zip>…`: loads bulk archives and files of records; sends no request. */
-export async function importCommand(
-  session: Session,
-  paths: string[],
-  { feed, country, topic, ticker, matchType, from, to, knownAt }: ImportOptions,
-): Promise<number> {
-  const days = statedDays(from, to);
-  await using warehouse = await openWarehouse(session);
-  await using process = await keepThisProcess(session, warehouse.patient, 'import');
-  const { log, clock, stop, progress: view } = session;
-  using steps = showSteps(log, view);
-  const startedAt = performance.now();
-  const result = await importFiles({
-    warehouse: warehouse.patient,
-    paths,
-    days,
-    knownAt: knownAt && readMoment('--known-at', knownAt, clock()),
-    stated: { feed, country, topic, ticker, matchType },
-    log,
-    clock,
-    stop,
-    process,
-    onProgress: (progress) => steps.show(() => step(progress, (performance.now() - startedAt) / 1000)),
-  });
-  steps[Symbol.dispose]();
-  if (session.json)
-    printJson(
-      snakeCased({
-        ...result,
-        loads: result.loads.map(loadAsJson),
-        absent: Object.fromEntries(result.absent),
-      }),
-    );
-  else print(describeImport(result, days, clock()));
-  return exitCodeOfOutcome(result.outcome);
-}
 
 function loadAsJson({ rejectedValues, ...load }: ImportResult['loads'][number]) {
   return { ...load, rejectedValues: Object.fromEntries(rejectedValues) };
