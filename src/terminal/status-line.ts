@@ -1,5 +1,5 @@
 import { type Output, shown } from './print.ts';
-import { columnsOf, cutToFit, printable } from './text.ts';
+import { cutToFit, printable } from './text.ts';
 
 const eraseToEnd = '\x1b[K';
 
@@ -10,7 +10,6 @@ const eraseToEnd = '\x1b[K';
 export class StatusLine {
   readonly #terminal: Output;
   #status = '';
-  #columns = 0;
 
   constructor(terminal: Output) {
     this.#terminal = terminal;
@@ -23,23 +22,13 @@ export class StatusLine {
 
   /** Draws the status over the last one, without its last parts if they do not fit into `width`. */
   show(status: string): void {
-    const home = this.#home();
     this.#status = cutToFit(printable(status), this.width);
-    this.#columns = this.#terminal.columns;
-    this.#terminal.write(`${home}${this.#status}${eraseToEnd}`);
-  }
-
-  /** Returns the move to the beginning of the status, some lines above if a terminal that became narrower has wrapped it. */
-  #home(): string {
-    const { columns } = this.#terminal;
-    if (this.#status === '' || columns >= this.#columns) return '\r';
-    const up = Math.ceil(columnsOf(this.#status) / columns) - 1;
-    return up > 0 ? `\r\x1b[${up}A\x1b[J` : '\r';
+    this.#terminal.write(`\r${this.#status}${eraseToEnd}`);
   }
 
   /** Hides the status until the next `show`. */
   clear(): void {
-    if (this.#status !== '') this.#terminal.write(`${this.#home()}${eraseToEnd}`);
+    if (this.#status !== '') this.#terminal.write(`\r${eraseToEnd}`);
     this.#status = '';
   }
 
