@@ -63,7 +63,7 @@ export const init = gmsiCommand({ define, schemaUse: 'upgrades' }, async (sessio
     if (!isSandbox) say('info', archives);
     const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
     outro(`${first} ${asTyped(name === undefined ? 'status' : `plan ${name}`)}`);
-    return exitCodes.done;
+    return;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
     cancel(
@@ -111,7 +111,7 @@ async function connected({ config, ...session }: Session, written: string[]) {
   }
 }
 
-async function save(answers: Readonly<Record<string, string | undefined>>, written: string[]): Promise<void> {
+async function save(answers: Answers, written: string[]): Promise<void> {
   const file = await writeDotenv(process.cwd(), answers);
   written.push('.env');
   for (const name of overruled(answers))
@@ -126,13 +126,11 @@ async function save(answers: Readonly<Record<string, string | undefined>>, writt
   say('success', `Service and warehouse work. Saved to ${file}, which contains ${what}${kept}.`);
 }
 
-type ServiceAnswers = Readonly<Record<'GMSI_BASE_URL' | 'GMSI_API_KEY', string>>;
-interface DatabaseAnswer {
-  readonly DATABASE_URL: string | undefined;
-}
+/** Variables for `.env`, where `undefined` comments one out. */
+type Answers = Readonly<Record<string, string | undefined>>;
 
 /** @param before an address that did not work, which is offered again */
-async function askForService(before: string | undefined): Promise<ServiceAnswers> {
+async function askForService(before: string | undefined): Promise<Answers> {
   const kind = await answered(
     select({
       message: 'Do you have an API key for the service?',
@@ -157,7 +155,7 @@ async function askForService(before: string | undefined): Promise<ServiceAnswers
   return { GMSI_BASE_URL: address.trim(), GMSI_API_KEY: key.trim() };
 }
 
-async function askForDatabase(): Promise<DatabaseAnswer> {
+async function askForDatabase(): Promise<Answers> {
   const kind = await answered(
     select({
       message: 'Where should the headlines go?',
@@ -181,7 +179,7 @@ async function askForDatabase(): Promise<DatabaseAnswer> {
 /** Opens the warehouse and asks the service for its countries and topics; says which of them does not work. */
 async function tryOut(
   given: Session,
-  answers: Readonly<Record<string, string | undefined>>,
+  answers: Answers,
   isSandbox: boolean,
 ): Promise<
   | { readonly lookups: StoredLookups; readonly warehouse: string }
@@ -228,21 +226,10 @@ async function firstJob(
   written: string[],
 ): Promise<string | undefined> {
   if (!(await answered(confirm({ message: 'Make a job file?' })))) return undefined;
-  const countries = await answered(
-    autocompleteMultiselect({
-      message: 'Countries (Tab or Space selects, Enter ends)',
-      ...foundIn(lookups.countries),
-      required: true,
-      maxItems: 8,
-    }),
-  );
-  const topics = await answered(
-    autocompleteMultiselect({
-      message: 'Topics (Tab or Space selects, Enter ends)',
-      ...foundIn(lookups.topics.map(({ name }) => ({ code: name }))),
-      required: true,
-      maxItems: 8,
-    }),
+  const countries = await chosen('Countries', lookups.countries);
+  const topics = await chosen(
+    'Topics',
+    lookups.topics.map(({ name }) => ({ code: name })),
   );
   const start = await answered(
     text({
@@ -257,7 +244,7 @@ async function firstJob(
   const name = await answered(
     text({
       message: 'Name of the job',
-      initialValue: unusedName(),
+      initialValue: 'first',
       validate: (value) => problemOf(() => freeName(value ?? '')),
     }),
   );
@@ -276,19 +263,23 @@ async function firstJob(
     countries.length * topics.length,
     session.clock(),
   );
-  const withReserve = reserve === undefined ? job : { ...job, budget: { reserve } };
   const head =
     '# yaml-language-server: $schema=./job.schema.json\n# All settings: job.schema.json, which editors read.\n\n';
-  await writeFile(pathOf(name), head + stringify(withReserve), { flag: 'wx' });
+  await writeFile(
+    pathOf(name),
+    head + stringify({ ...job, ...(reserve !== undefined && { budget: { reserve } }) }),
+    { flag: 'wx' },
+  );
   written.push(pathOf(name));
   const kept = reserve === undefined ? '' : ` Backfills leave ${number(reserve)} requests a month to syncs.`;
   say('success', `Saved to ${pathOf(name)}.${kept}`);
   return name;
 }
 
-/** Options that fit what is typed, the surest first, as the page finds them. */
-function foundIn(all: readonly Named[]) {
-  return {
+/** Offers the names that fit what is typed, the surest first, as the page finds them. */
+function chosen(what: string, all: readonly Named[]): Promise<string[]> {
+  const question = autocompleteMultiselect({
+    message: `${what} (Tab or Space selects, Enter ends)`,
     // The options fit already.
     filter: () => true,
     options(this: { readonly userInput: string }) {
@@ -297,7 +288,10 @@ function foundIn(all: readonly Named[]) {
         label: printable(name ? `${code} ${name}` : code),
       }));
     },
-  };
+    required: true,
+    maxItems: 8,
+  });
+  return answered(question);
 }
 
 /** Returns the reserve that the job lacks, for which `gmsi plan` would ask. */
@@ -311,14 +305,6 @@ function reserveOf(job: Job, series: number, now: Date): number | undefined {
 
 function pathOf(name: string): string {
   return join('jobs', `${name}.yaml`);
-}
-
-/** `first`, or in a folder that has it `job-2`, `job-3` and so on. */
-function unusedName(): string {
-  for (let at = 1; ; at++) {
-    const name = at === 1 ? 'first' : `job-${at}`;
-    if (!existsSync(pathOf(name))) return name;
-  }
 }
 
 function freeName(name: string): void {

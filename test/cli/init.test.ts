@@ -100,13 +100,13 @@ describe.skipIf(!hasScript)('on a terminal (skipped without script(1) of util-li
     await answerAgain('Topics', ['Inflation-Food', '\t', '\r']);
     await answerAgain('Load headlines from which day?', ['\r']);
     await answerAgain('Load new headlines every hour', ['n']);
-    await answerAgain('Name of the job', ['\r']);
+    await answerAgain('Name of the job', ['2', '\r']);
     expect(await again.ended).toBe(0);
     expect(again.written).not.toMatch(/Do you have an API key|Where should the headlines go/);
     const said = stripVTControlCharacters(again.written).replaceAll(/\s+│?\s*/g, ' ');
     expect(said).toContain(`${sandbox.url} and database ${new URL(warehouse.url).pathname.slice(1)} on`);
     expect(await readFile(join(folder.path, '.env'), 'utf8')).toBe(env);
-    expect(await readFile(join(folder.path, 'jobs/job-2.yaml'), 'utf8')).toMatch(
+    expect(await readFile(join(folder.path, 'jobs/first2.yaml'), 'utf8')).toMatch(
       /- DE[\s\S]*end_date: today\n$/,
     );
   });
