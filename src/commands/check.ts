@@ -11,7 +11,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { checkAlerts } from '../observe/alerts.ts';
 import { firstUnsettledDay } from '../plan/days.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import type { Style } from '../terminal/style.ts';
 import { count, daysFrom, nextStep, sayingAsTyped, table, tableOf } from '../terminal/table.ts';
 import { retried } from '../warehouse/retries.ts';
@@ -59,18 +59,13 @@ export const check = gmsiCommand({ define }, async (session, names, options) => 
   const kept = reports.flatMap(({ job, results }) => results.map((one) => asKept(job, one)));
   const isKept = await keepCheckResults(db, kept, options.only === undefined);
   const { log, clock, config, stop: signal } = session;
-  if (isKept)
-    await checkAlerts(
-      asked.map(({ job }) => job),
-      { warehouse: db, config, clock, runBy, log, signal },
-    );
+  const checked = asked.map(({ job }) => job);
+  if (isKept) await checkAlerts(checked, { warehouse: db, config, clock, runBy, log, signal });
   const { standby } = warehouse;
-  if (session.json)
-    printJson({ jobs: reports.map(reportAsJson), kept: isKept, standby: standbyAsJson(standby) });
-  else {
-    const notes = [...(isKept ? [] : [notKept]), ...(standby ? [`Standby: ${standbyText(standby)}.`] : [])];
-    print(`${[...reports.map(describe), ...notes].join('\n\n')}\n${nextOf(reports)}`);
-  }
+  const notes = [...(isKept ? [] : [notKept]), ...(standby ? [`Standby: ${standbyText(standby)}.`] : [])];
+  const document = { jobs: reports.map(reportAsJson), kept: isKept, standby: standbyAsJson(standby) };
+  const text = () => `${[...reports.map(describe), ...notes].join('\n\n')}\n${nextOf(reports)}`;
+  printResult(session, document, text);
   const isFailed = results.flat().some(({ result }) => result === 'failed');
   return worst([reportBroken(named.broken), isFailed ? exitCodes.incomplete : exitCodes.done]);
 });

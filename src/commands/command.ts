@@ -52,7 +52,10 @@ export function examples(...lines: readonly string[]): string {
 /** What the argument `[job...]` takes. */
 export const aJob = 'path of a job file, or its name in jobs/ without .yaml';
 
-export const all = ['--all', 'every job in jobs/'] as const;
+/** Adds what selects jobs to plan or to load, or a part of them. */
+export function withJobs(command: Command) {
+  return withPart(command).argument('[job...]', aJob).option('--all', 'every job in jobs/');
+}
 
 /** Adds the options that limit a command to a part of its jobs. */
 export function withPart<Args extends unknown[], Options extends OptionValues>(

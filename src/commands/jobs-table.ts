@@ -28,12 +28,10 @@ export type JobOfFile = Omit<ListedJob, 'completeness'> & {
 export async function listJobs(session: Session, db: Warehouse, jobs: readonly Job[]) {
   const listed: JobOfFile[] = [];
   const unresolved: JobFileError[] = [];
-  const readStandings = standingsReader(db, {
-    // Nobody asks for budgets here, and they take a while.
-    apiKey: undefined,
-    clock: session.clock,
-    leaseSeconds: session.config.leaseSeconds,
-  });
+  const { clock, config } = session;
+  // Nobody asks for budgets here, and they take a while.
+  const about = { apiKey: undefined, clock, leaseSeconds: config.leaseSeconds };
+  const readStandings = standingsReader(db, about);
   for (const standing of await readStandings(jobs)) {
     if (standing.problem) {
       unresolved.push(standing.problem);

@@ -53,7 +53,7 @@ export interface LoadSummary extends LoadResult {
 
 /** Describes what a load did; the reason of a failure comes first. */
 export function describeSummary(summary: LoadSummary): string {
-  const { job, totals, seconds, loadId, outcome, live } = summary;
+  const { job, scope, today, totals, seconds, loadId, outcome, live, error } = summary;
   const { used, limit } = summary.budget;
   if (summary.isElsewhere)
     return `${job.name}: another sync of this job is already running, so this one did nothing\n`;
@@ -62,12 +62,17 @@ export function describeSummary(summary: LoadSummary): string {
   const unchanged = records - rows_inserted - rows_changed - records_rejected - records_outside;
   return `${[
     `${styled('bold', `${job.name}:`)} ${styled(headlineStyles[outcome], headline(summary))}`,
-    ...reasonOf(summary),
+    ...(error && outcome !== 'interrupted' ? [explain(error, false).trimEnd()] : []),
     facts([
       ['windows', windowsByState(summary)],
       ['history limit', describeHistoryLimit(summary.historyLimit)],
-      ['live', live && live.series + live.failed > 0 ? liveAnswers(live) : null],
-      ['skipped', skipped(summary)],
+      [
+        'live',
+        live && live.series + live.failed > 0
+          ? counts([live.series, 'series answered'], [live.records, 'records'], [live.failed, 'failed'])
+          : null,
+      ],
+      ['skipped', summary.seriesSkipped && `${number(summary.seriesSkipped)} series without news for long`],
       ['requests', totals.requests || null],
       ['records', records || null],
       [
@@ -94,7 +99,7 @@ export function describeSummary(summary: LoadSummary): string {
       ],
       ['missing', missingDays(summary)],
       ['rows gone', summary.emptied && describeEmptied(summary.emptied, job.path)],
-      ['recent days', recentDays(summary)],
+      ['recent days', scope && outcome === 'done' ? describeSettling(settlingPart(scope, job, today)) : null],
       ['budget left', `${number(Math.max(0, limit - used))} of ${number(limit)} requests this month`],
     ]),
     ...advice(summary),
@@ -119,15 +124,8 @@ export function describeEmptied(range: EmptiedDays, path: string): string {
   return `${daysFrom(range.from, range.to)} had rows, and has none left. To load them again: ${again}`;
 }
 
-export function summaryAsJson({
-  job,
-  scope,
-  error,
-  completeness,
-  emptied,
-  today: _,
-  ...rest
-}: LoadSummary): object {
+export function summaryAsJson(summary: LoadSummary): object {
+  const { job, scope, error, completeness, emptied, today: _, ...rest } = summary;
   return {
     job: job.name,
     ...rest,
@@ -213,11 +211,6 @@ function headline(summary: LoadSummary): string {
   }
 }
 
-/** Why the load ended early. */
-function reasonOf({ outcome, error }: LoadSummary): string[] {
-  return error && outcome !== 'interrupted' ? [explain(error, false).trimEnd()] : [];
-}
-
 function advice({ job, windows: { failed, refused }, outcome, error }: LoadSummary): string[] {
   const name = typedJob(job.path);
   const retry =
@@ -273,19 +266,10 @@ function missingDays({ job, completeness, outcome }: LoadSummary): string | null
 }
 
 /** Describes days that are loaded, but may still change and are therefore not covered. */
-function recentDays({ job, scope, outcome, today }: LoadSummary): string | null {
-  if (!scope || outcome !== 'done') return null;
-  const settling = settlingPart(scope, job, today);
-  if (!settling) return null;
-  return `${daysFrom(settling.from, settling.to)} may still change: the next run loads recent days again`;
-}
-
-function liveAnswers({ series, records, failed }: SyncResult['live']): string {
-  return counts([series, 'series answered'], [records, 'records'], [failed, 'failed']);
-}
-
-function skipped({ seriesSkipped }: LoadSummary): string | undefined {
-  return seriesSkipped ? `${number(seriesSkipped)} series without news for long` : undefined;
+export function describeSettling(days: { from: string; to: string } | null | undefined): string | null {
+  return days
+    ? `${daysFrom(days.from, days.to)} may still change: the next load loads recent days again`
+    : null;
 }
 
 function openWindows({ windows }: LoadSummary): number {

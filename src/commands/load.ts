@@ -24,7 +24,6 @@ import { wantedDays } from '../plan/days.ts';
 import type { PlanOptions } from '../plan/plan-windows.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
 import { requestLimit } from '../service/budget.ts';
-import type { ClientEvent } from '../service/client.ts';
 import { capRequests, type Permits } from '../service/permits.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { print, printError, printJson, snakeCased } from '../terminal/print.ts';
@@ -36,7 +35,7 @@ import { emptiedDays } from '../warehouse/questions/emptied.ts';
 import { workersByJob } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 import { isScheduled, markDue, registerJob, scheduleIn } from '../warehouse/tables/schedules.ts';
-import { aJob, all, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
 import {
   describeHistoryLimit,
   describeSummary,
@@ -56,9 +55,7 @@ const reason = [
 ] as const;
 
 const defineBackfill = (backfill: Command) =>
-  withPart(backfill)
-    .argument('[job...]', aJob)
-    .option(...all)
+  withJobs(backfill)
     .option('--full-refresh', 'load all days again, also covered ones')
     .option('--retry-refused', 'request all refused windows again, not only a few')
     .option(
@@ -85,9 +82,7 @@ const defineBackfill = (backfill: Command) =>
     );
 
 const defineSync = (sync: Command) =>
-  withPart(sync)
-    .argument('[job...]', aJob)
-    .option(...all)
+  withJobs(sync)
     .option(...acceptRetractions)
     .option(...reason)
     .addHelpText(
@@ -164,21 +159,10 @@ async function loadJobs(
   await using warehouse = await openWarehouse(session);
   await using process = await keepThisProcess(session, warehouse.patient, loader.command);
   const key = watchKey();
-  const watched = {
-    ...session,
-    onClientEvent(event: ClientEvent) {
-      key.onClientEvent(event);
-      session.onClientEvent?.(event);
-    },
-  };
+  const watched = { ...session, onClientEvent: key.onClientEvent };
+  const by = { warehouse: warehouse.patient, process };
   try {
-    return await loadEach(
-      watched,
-      { warehouse: warehouse.patient, process },
-      { ...named, jobs: parts },
-      loader,
-      options,
-    );
+    return await loadEach(watched, by, { ...named, jobs: parts }, loader, options);
   } finally {
     // Even if a job could not begin, because a user of cron may see only the alert; but not if a person stopped the job.
     if (!session.stop.aborted) {
@@ -242,18 +226,10 @@ export async function loadJob(
   let progress: Disposable | undefined;
   try {
     const { log, clock, stop } = session;
-    const result = await run({
-      job,
-      warehouse,
-      ...service,
-      process,
-      log,
-      clock,
-      stop,
-      onStart: (read) => {
-        progress = showProgress(job.name, read, log, session.progress);
-      },
-    });
+    const onStart: LoadContext['onStart'] = (read) => {
+      progress = showProgress(job.name, read, log, session.progress);
+    };
+    const result = await run({ job, warehouse, ...service, process, log, clock, stop, onStart });
     const budget = { used: await service.used(), limit };
     const after = await loadedAfter(session, warehouse, job);
     return { ...result, job, ...after, today: today(session), budget };

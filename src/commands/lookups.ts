@@ -3,7 +3,7 @@ import { likelyQuota } from '../config/job-keys.ts';
 import { defaultServiceSettings } from '../config/service-schema.ts';
 import { refreshList } from '../load/resolve-load.ts';
 import { KeyRefused, LookupUnreadable, RequestRefused } from '../service/errors.ts';
-import { print, printJson, snakeCased } from '../terminal/print.ts';
+import { printResult, snakeCased } from '../terminal/print.ts';
 import { count, nextStep, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type ListName, readLookups, type StoredLookups } from '../warehouse/tables/lookups.ts';
@@ -32,8 +32,7 @@ export const lookups = gmsiCommand({ define, schemaUse: 'makes embedded' }, asyn
     ? { lookups: stored, requests: 0 }
     : await refreshAll(session, warehouse.patient);
   const found = words === undefined ? lookups : matching(lookups, words);
-  if (session.json) printJson(snakeCased(found));
-  else print(describe(found, words, requests));
+  printResult(session, snakeCased(found), () => describe(found, words, requests));
 });
 
 async function refreshAll(session: Session, warehouse: Warehouse) {
@@ -54,16 +53,9 @@ async function refreshAll(session: Session, warehouse: Warehouse) {
 /** Returns the entries whose code or name contains the words, regardless of case. */
 function matching(lookups: StoredLookups, words: string): StoredLookups {
   const wanted = words.toLowerCase();
-  const matches = (...texts: (string | null)[]) => texts.some((text) => text?.toLowerCase().includes(wanted));
-  const coded = (rows: StoredLookups['countries']) => rows.filter(({ code, name }) => matches(code, name));
-  return {
-    ...lookups,
-    countries: coded(lookups.countries),
-    topics: lookups.topics.filter(({ name, category }) => matches(name, category)),
-    tickers: coded(lookups.tickers),
-    sources: coded(lookups.sources),
-    languages: coded(lookups.languages),
-  };
+  const isMatch = (row: object) => Object.values(row).some((text) => text?.toLowerCase().includes(wanted));
+  const found = lists.map((list) => [list, lookups[list].filter(isMatch)]);
+  return { ...lookups, ...Object.fromEntries(found) };
 }
 
 /** The same key has already read countries and topics, so a refusal concerns this list only. */

@@ -1,6 +1,6 @@
 import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { nextStep, tableOf } from '../terminal/table.ts';
 import { missingRoles } from '../warehouse/health.ts';
 import { migrate, migrationStatus } from '../warehouse/migrate.ts';
@@ -35,20 +35,17 @@ const command = gmsiCommand({ define, schemaUse: 'upgrades' }, async (session, w
     name,
     applied_at: executedAt?.toISOString() ?? null,
   }));
-  if (session.json) {
-    printJson({ warehouse: warehouse.description, applied: lacked, migrations, missing_roles: missing });
-    return 0;
-  }
-  if (what === 'status') {
+  const { description } = warehouse;
+  const document = { warehouse: description, applied: lacked, migrations, missing_roles: missing };
+  printResult(session, document, () => {
     const applied = ({ applied_at }: (typeof migrations)[number]) => applied_at ?? 'not yet';
-    print(`${tableOf(migrations, { migration: 'name', applied })}\n`);
-  } else {
+    if (what === 'status') return `${tableOf(migrations, { migration: 'name', applied })}\n`;
     const did =
       lacked.length > 0
         ? `applied ${lacked.join(', ')}`
         : 'the schema is current; its functions, views and grants were made again';
-    print(`${warehouse.description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`);
-  }
+    return `${description}: ${did}\n${rolesScript(missing)}${nextStep('doctor')}`;
+  });
 });
 
 export { command as migrate };

@@ -1,5 +1,5 @@
-import { openWarehouse, openWarehouseAt, type Session } from '../compose.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { openWarehouse, openWarehouseAt } from '../compose.ts';
+import { printResult } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, duration, facts, nextStep, number, table } from '../terminal/table.ts';
 import { type Moved, type MoveStep, moveWarehouse } from '../warehouse/move.ts';
@@ -19,28 +19,19 @@ export const move = gmsiCommand({ define }, async (session, { to }) => {
   await using old = await openWarehouse(session);
   await using fresh = await openWarehouseAt(session, address, '--to', 'as-is');
   const startedAt = performance.now();
-  const moved = await moveShown(session, old, fresh);
-  const seconds = (performance.now() - startedAt) / 1000;
-  const about = { from: old.description, to: fresh.description };
-  if (session.json)
-    printJson({
-      ...about,
-      complete_to: moved.snapshotAt,
-      seconds: Math.round(seconds),
-      tables: moved.tables,
-    });
-  else print(describe(moved, about, seconds));
-});
-
-type Opened = Awaited<ReturnType<typeof openWarehouse>>;
-
-async function moveShown({ config, log, progress, stop }: Session, from: Opened, to: Opened): Promise<Moved> {
+  const { config, log, progress, stop } = session;
   using steps = showSteps(log, progress);
-  return await moveWarehouse({
-    ...{ from, to, log, stop, leaseSeconds: config.leaseSeconds },
+  const moved = await moveWarehouse({
+    ...{ from: old, to: fresh, log, stop, leaseSeconds: config.leaseSeconds },
     onStep: (step) => steps.show(() => line(step)),
   });
-}
+  steps[Symbol.dispose]();
+  const seconds = (performance.now() - startedAt) / 1000;
+  const about = { from: old.description, to: fresh.description };
+  const { snapshotAt: complete_to, tables } = moved;
+  const document = { ...about, complete_to, seconds: Math.round(seconds), tables };
+  printResult(session, document, () => describe(moved, about, seconds));
+});
 
 /** `move  copy 34%  gmsi.headlines_2025_03  412.0 MB` */
 function line({ does, share, name, bytes }: MoveStep): string {

@@ -18,7 +18,7 @@ import { listedPart, notListed } from '../plan/not-listed.ts';
 import { lackingReserve } from '../plan/schedule-cost.ts';
 import { missingLists, scopeOf, settlingPart } from '../plan/scope.ts';
 import { countedAs, monthOf, startOfNextMonth } from '../service/budget.ts';
-import { print, printJson, snakeCased } from '../terminal/print.ts';
+import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import {
   asTyped,
@@ -37,14 +37,12 @@ import { readLookups } from '../warehouse/tables/lookups.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { seriesIn, type WindowScope } from '../warehouse/tables/series.ts';
-import { aJob, all, type Command, examples, gmsiCommand, type OptionsOf, withPart } from './command.ts';
-import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
+import { type Command, examples, gmsiCommand, type OptionsOf, withJobs } from './command.ts';
+import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
 import { forEachJob, namedJobs, reportBroken } from './named-jobs.ts';
 
 const define = (plan: Command) =>
-  withPart(plan)
-    .argument('[job...]', aJob)
-    .option(...all)
+  withJobs(plan)
     .option('--full-refresh', 'plan all days, also covered ones')
     .option('--retry-refused', 'plan all windows that the service refused, too')
     .addHelpText('after', examples('gmsi plan g7-inflation'));
@@ -65,9 +63,9 @@ export const plan = gmsiCommand({ define }, async (session, names, options) => {
     return planJob(session, warehouse.patient, job, options, show);
   });
   steps[Symbol.dispose]();
-  if (session.json) printJson(snakeCased({ jobs: plans.map((one) => asJson(session, one)) }));
-  else
-    print(`${plans.map((one) => describe(session, one)).join('\n\n')}\n${nextOf(session, plans, options)}`);
+  const document = snakeCased({ jobs: plans.map((one) => asJson(session, one)) });
+  const text = () => plans.map((one) => describe(session, one)).join('\n\n');
+  printResult(session, document, () => `${text()}\n${nextOf(session, plans, options)}`);
   return reportBroken(named.broken);
 });
 
@@ -152,7 +150,6 @@ function outlook(session: Session, { job, forecast: { leastRequests, expectedReq
 function describe(session: Session, planned: PlannedJob): string {
   const { job, scope, forecast: f, schedule, used } = planned;
   const { limit, left, seconds, monthsToWait, end } = outlook(session, planned);
-  const settling = settlingPart(scope, job, today(session));
   const nothing = f.leastRequests === 0;
   const resumed = f.openWindows.pending + f.openWindows.draining + f.openWindows.failed;
   const atRest = Number.isFinite(job.service.rate)
@@ -168,11 +165,7 @@ function describe(session: Session, planned: PlannedJob): string {
       'covered',
       f.wanted === 0 ? undefined : `${number(f.covered)} of ${number(f.wanted)} days, over all series`,
     ],
-    [
-      'recent days',
-      settling &&
-        `${daysFrom(settling.from, settling.to)} may still change: each load loads recent days again`,
-    ],
+    ['recent days', describeSettling(settlingPart(scope, job, today(session)))],
     [
       'windows',
       nothing
@@ -222,12 +215,13 @@ function asJson(session: Session, planned: PlannedJob): object {
     path: job.path,
     feed: job.feed,
     series: seriesIn(scope),
+    // In a scope, a dimension that the feed lacks is one empty text.
     selection: {
-      countries: scope.countries.filter(isGiven),
-      topics: scope.topics.filter(isGiven),
-      tickers: scope.tickers.filter(isGiven),
+      countries: scope.countries.filter(Boolean),
+      topics: scope.topics.filter(Boolean),
+      tickers: scope.tickers.filter(Boolean),
       matchType: scope.matchType,
-      variants: scope.variants.filter(isGiven),
+      variants: scope.variants.filter(Boolean),
     },
     period: { from: scope.from, to: scope.to },
     historyLimit: planned.historyLimit ?? null,
@@ -240,11 +234,6 @@ function asJson(session: Session, planned: PlannedJob): object {
     secondsAtRateLimit: seconds,
     wouldEnd: end.toISOString(),
   };
-}
-
-/** In a scope, a dimension that the feed lacks is one empty text. */
-function isGiven(text: string): boolean {
-  return text !== '';
 }
 
 function describeReading(endDate: ReadingInForce): string {
@@ -265,7 +254,7 @@ function describeSeries({ countries, topics, tickers, matchType, variants }: Win
     ...(variants.length === 1 ? [] : [count(variants.length, 'variant')]),
   ];
   const only = variants.length === 1 ? variants[0]! : '';
-  return [crossed.join(' × ') || 'one', matchType, only].filter(isGiven).join(', ');
+  return [crossed.join(' × ') || 'one', matchType, only].filter(Boolean).join(', ');
 }
 
 /** Compares the cost of a job's schedule with its budget, and lists what would cost less. */

@@ -87,14 +87,13 @@ function leaveSignalsTo(child: ChildProcess): void {
   process.on('SIGTERM', () => child.kill('SIGTERM'));
 }
 
-async function keepOpen({ config, stop }: Session, { url, description }: OpenWarehouse): Promise<number> {
+async function keepOpen({ config, stop }: Session, { url, description }: OpenWarehouse): Promise<undefined> {
   print(`${url?.reveal() ?? 'the PG* variables of this environment'}\n`);
-  if (config.warehouse.kind !== 'embedded') return exitCodes.done;
+  if (config.warehouse.kind !== 'embedded') return;
   printError(`${description} runs at this address until Ctrl-C.\n`);
   // Without a timer, this process would end in the middle of waiting if the server is killed.
   using _timer = setInterval(() => {}, 60_000);
   if (!stop.aborted) await once(stop, 'abort');
-  return exitCodes.done;
 }
 
 /** Runs statements and prints their results. */
@@ -124,7 +123,7 @@ function addressFor({ url }: OpenWarehouse): Record<string, string> {
   if (!url) return {};
   const { address, tls } = withoutTls(url.reveal());
   const { host, port, user, password, database, options } = parse(address);
-  const settings: Readonly<Record<string, string | null | undefined>> = {
+  const settings = {
     PGHOST: host,
     PGPORT: port,
     PGUSER: user,

@@ -1,8 +1,7 @@
 import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { asTyped, facts } from '../terminal/table.ts';
 import { placeOf } from '../warehouse/connect.ts';
 import { makeReader } from '../warehouse/make-reader.ts';
@@ -26,46 +25,39 @@ export const reader = gmsiCommand({ define }, async (session, name) => {
   const { host, port, database, sslmode, sslrootcert } = placeOf(warehouse.address);
   const parts = { host, port, database, user: name, password: password.reveal() };
   const address = addressOf(parts, { sslmode, sslrootcert });
-  if (session.json) {
-    printJson({ created: isNew, ...parts, sslmode: sslmode ?? null, address });
-    return exitCodes.done;
-  }
-  const done = isNew ? 'created; can read only the schema gmsi' : 'has a new password';
-  print(
-    `${facts([
-      ['login', `${name}: ${done}`],
+  const document = { created: isNew, ...parts, sslmode: sslmode ?? null, address };
+  printResult(session, document, () => {
+    const shown = facts([
+      ['login', `${name}: ${isNew ? 'created; can read only the schema gmsi' : 'has a new password'}`],
       ['host', host],
       ['port', String(port)],
       ['database', database],
       ['password', `${parts.password} (shown only now)`],
       ['encryption', sslmode && `sslmode=${sslmode}`],
       ['address', address],
-    ])}\n`,
-  );
-  if (session.config.warehouse.kind === 'embedded')
-    print(
-      '\nThe embedded server answers on this machine only, and stops a minute after the last command. To keep it running: ' +
-        `${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}. ` +
-        'It keeps its port unless another program has taken it.\n',
-    );
-  print(`\nHow to connect: ${inPackage('docs/using.md')}\n`);
+    ]);
+    const isEmbedded = session.config.warehouse.kind === 'embedded';
+    return `${shown}\n\n${isEmbedded ? aboutEmbedded() : ''}How to connect: ${inPackage('docs/using.md')}\n`;
+  });
 });
+
+function aboutEmbedded(): string {
+  const servers = `${asTyped('serve')}, ${asTyped('work')}, or ${asTyped('psql --address')}`;
+  return (
+    'The embedded server answers on this machine only, and stops a minute after the last command. To keep it running: ' +
+    `${servers}. It keeps its port unless another program has taken it.\n\n`
+  );
+}
 
 /** Returns an address as libpq reads it; a host that is a folder is the server's socket. */
 function addressOf(
-  {
-    host,
-    port,
-    database,
-    user,
-    password,
-  }: Record<'host' | 'database' | 'user' | 'password', string> & { port: number },
+  at: Record<'host' | 'database' | 'user' | 'password', string> & { port: number },
   tls: Readonly<Record<string, string | undefined>>,
 ): string {
+  const { host, port, database } = at;
   const isSocket = host.startsWith('/');
-  const url = new URL(
-    `postgresql://${user}:${password}@${isSocket ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}/`,
-  );
+  const shown = isSocket ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  const url = new URL(`postgresql://${at.user}:${at.password}@${shown}:${port}/`);
   url.pathname = `/${encodeURIComponent(database)}`;
   const settings = { ...(isSocket && { host }), ...tls };
   for (const [setting, value] of Object.entries(settings)) if (value) url.searchParams.set(setting, value);

@@ -7,7 +7,7 @@ import { catalog, feedNamed } from '../feeds/catalog.ts';
 import { type RepairContext, type RepairResult, repair } from '../load/repair.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { day } from '../terminal/arguments.ts';
-import { print, printJson, snakeCased } from '../terminal/print.ts';
+import { printResult, snakeCased } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { count, table, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
@@ -72,8 +72,7 @@ const command = gmsiCommand(
       const result = await repair({ ...part, warehouse: warehouse.patient, dryRun, process, stop });
       results.push({ ...result, job: part.job });
     }
-    if (session.json) printJson(snakeCased({ dryRun, repaired: results }));
-    else print(describe(results, dryRun));
+    printResult(session, snakeCased({ dryRun, repaired: results }), () => describe(results, dryRun));
     return worst(results.map(({ outcome }) => exitCodeOfOutcome(outcome)));
   },
 );
@@ -84,7 +83,11 @@ export { command as repair };
  * Deletes failed and refused windows that no job wants.
  * @throws ConfigError if nobody can say here which days the jobs want
  */
-async function repairWindows(session: Session, names: readonly string[], dryRun: boolean): Promise<number> {
+async function repairWindows(
+  session: Session,
+  names: readonly string[],
+  dryRun: boolean,
+): Promise<undefined> {
   if (names.length > 0)
     throw new ConfigError('--windows takes no job.', { hint: 'It deletes windows that no job wants.' });
   await using warehouse = await openWarehouse(session);
@@ -99,9 +102,8 @@ async function repairWindows(session: Session, names: readonly string[], dryRun:
   const { rows } = await failuresByCause(known).query.execute(db);
   const unwanted = rows.filter(({ is_wanted }) => !is_wanted);
   const deleted = dryRun ? 0 : await forgetUnwanted(db, known.wanted);
-  if (session.json) printJson(snakeCased({ dryRun, unwanted, deleted }));
-  else print(`${describeUnwanted(unwanted, deleted, dryRun)}\n`);
-  return exitCodes.done;
+  const text = () => `${describeUnwanted(unwanted, deleted, dryRun)}\n`;
+  printResult(session, snakeCased({ dryRun, unwanted, deleted }), text);
 }
 
 function describeUnwanted(unwanted: readonly Failures[], deleted: number, dryRun: boolean): string {
@@ -118,17 +120,13 @@ async function repairRollups(session: Session, names: readonly string[], days: D
       hint: 'It computes the rollups of all series; --from and --to select days.',
     });
   await using warehouse = await openWarehouse(session);
-  const rebuilt = await rebuildShown(session, warehouse.db, days);
-  if (session.json) printJson(rebuilt);
-  else print(`${describeRebuilt(rebuilt)}\n`);
-  return rebuilt.interrupted ? exitCodes.interrupted : exitCodes.done;
-}
-
-async function rebuildShown({ log, progress, stop }: Session, db: Warehouse, days: Days) {
-  using steps = showSteps(log, progress);
-  return await rebuildRollups(db, days, stop, (done, all) =>
+  using steps = showSteps(session.log, session.progress);
+  const rebuilt = await rebuildRollups(warehouse.db, days, session.stop, (done, all) =>
     steps.show(() => `rollups  ${done}/${all} series`),
   );
+  steps[Symbol.dispose]();
+  printResult(session, rebuilt, () => `${describeRebuilt(rebuilt)}\n`);
+  return rebuilt.interrupted ? exitCodes.interrupted : exitCodes.done;
 }
 
 interface Days {
@@ -136,11 +134,8 @@ interface Days {
   readonly to: Day | undefined;
 }
 
-function describeRebuilt({
-  series,
-  corrected,
-  interrupted,
-}: Awaited<ReturnType<typeof rebuildRollups>>): string {
+function describeRebuilt(rebuilt: Awaited<ReturnType<typeof rebuildRollups>>): string {
+  const { series, corrected, interrupted } = rebuilt;
   const found = corrected === 0 ? 'all were right' : `${count(corrected, 'row')} of the rollups were wrong`;
   const rest = interrupted ? ' Interrupted; run it again for the rest.' : '';
   return `${count(series, 'series', 'series')} computed again: ${found}.${rest}`;

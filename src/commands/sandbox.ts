@@ -5,15 +5,15 @@ import type { Job } from '../config/job.ts';
 import { partOf } from '../config/part-of-job.ts';
 import { typed } from '../config/typed.ts';
 import { ConfigError, systemReason } from '../errors.ts';
-import { exitCodeOfOutcome, exitCodes } from '../exit.ts';
+import { exitCodeOfOutcome } from '../exit.ts';
 import type { LoadContext } from '../load/load.ts';
 import { inPackage } from '../package.ts';
 import { Secret } from '../secret.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { print, printJson, printResult } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
-import { asTyped, facts, nextStep, table } from '../terminal/table.ts';
+import { asTyped, facts, nextStep, tableOf } from '../terminal/table.ts';
 import { findRemains, removeRemains } from '../warehouse/embedded/remove.ts';
 import { type Sentiment, sentimentOverTime } from '../warehouse/questions/sentiment.ts';
 import { type Command, examples, gmsiCommand, type OptionsOf } from './command.ts';
@@ -52,7 +52,7 @@ type SandboxFlags = OptionsOf<typeof define>;
 
 /** `gmsi sandbox`: serves until it is stopped; with `--archive`, writes bulk archives instead. */
 export const sandbox = gmsiCommand({ define, isReadable: true }, async (session, flags) => {
-  if (flags.archive !== undefined) return archiveCommand(session, flags, flags.archive);
+  if (flags.archive !== undefined) return archive(session, flags, flags.archive);
   await using sandbox = await emulated(() => startSandbox(optionsOf(flags)));
   if (session.json) {
     printJson({ url: sandbox.url, keys: flags.key, pid: process.pid }, 0);
@@ -71,8 +71,8 @@ export const sandbox = gmsiCommand({ define, isReadable: true }, async (session,
   if (!session.stop.aborted) await once(session.stop, 'abort');
 });
 
-async function archiveCommand(session: Session, flags: SandboxFlags, folder: string): Promise<number> {
-  const { json, log, progress, stop } = session;
+async function archive(session: Session, flags: SandboxFlags, folder: string): Promise<undefined> {
+  const { log, progress, stop } = session;
   using steps = showSteps(log, progress);
   steps.show(() => 'writing archives');
   const archives = await emulated(() =>
@@ -82,12 +82,9 @@ async function archiveCommand(session: Session, flags: SandboxFlags, folder: str
     }),
   );
   steps[Symbol.dispose]();
-  if (json) printJson({ archives });
-  else {
-    const rows = archives.map(({ path, files, records }) => [path, files, records]);
-    print(`${table(['archive', 'files', 'records'], rows)}\n${nextStep(`import ${typed(folder)}`)}`);
-  }
-  return exitCodes.done;
+  const columns = { archive: 'path', files: 'files', records: 'records' } as const;
+  const text = () => `${tableOf(archives, columns)}\n${nextStep(`import ${typed(folder)}`)}`;
+  printResult(session, { archives }, text);
 }
 
 function optionsOf(flags: SandboxFlags): SandboxOptions {
@@ -178,7 +175,7 @@ export const demo = gmsiCommand(
       const { totals, windows, outcome, seconds, budget } = summary;
       printJson({ outcome, totals: { ...totals }, windows, seconds, budget, months });
     } else if (summary.outcome === 'done') {
-      say(`${answer(months)}\n${options.serve ? '' : `${next()}\n`}`);
+      say(`${answer(months)}\n${options.serve ? '' : `${next}\n`}`);
       if (options.serve) return await serveUntilStopped(demo, warehouse, { host: '127.0.0.1', port: 0 });
     }
     return exitCodeOfOutcome(summary.outcome);
@@ -198,13 +195,13 @@ async function loadRevised(
 }
 
 /** Removes only the embedded server; the database in DATABASE_URL belongs to the user. */
-async function removeDemo({ config, json }: Session, isAgreed: boolean): Promise<number> {
-  const remains = findRemains(config.home);
+async function removeDemo(session: Session, isAgreed: boolean): Promise<undefined> {
+  const { home } = session.config;
+  const remains = findRemains(home);
   const { paths } = remains;
-  if (isAgreed) await removeRemains(config.home, remains);
-  if (json) printJson({ [isAgreed ? 'removed' : 'to_remove']: paths });
-  else print(describeRemoval(config.home, paths, isAgreed));
-  return exitCodes.done;
+  if (isAgreed) await removeRemains(home, remains);
+  const document = { [isAgreed ? 'removed' : 'to_remove']: paths };
+  printResult(session, document, () => describeRemoval(home, paths, isAgreed));
 }
 
 function describeRemoval(home: string, paths: readonly string[], isAgreed: boolean): string {
@@ -216,17 +213,16 @@ function describeRemoval(home: string, paths: readonly string[], isAgreed: boole
 }
 
 function answer(months: readonly Sentiment[]): string {
-  const rows = months.map(({ at, headlines, directional, semantic }) => [
-    at.slice(0, 7),
-    headlines,
-    signed(directional),
-    signed(semantic),
-  ]);
-  return `How did food inflation news in the US read, month by month? (made-up data)\n\n${table(['month', 'headlines', 'directional', 'semantic'], rows)}\n`;
+  const shown = tableOf(months, {
+    month: ({ at }) => at.slice(0, 7),
+    headlines: 'headlines',
+    directional: ({ directional }) => signed(directional),
+    semantic: ({ semantic }) => signed(semantic),
+  });
+  return `How did food inflation news in the US read, month by month? (made-up data)\n\n${shown}\n`;
 }
 
-function next(): string {
-  return `Look at it:       npx gmsi serve
+const next = `Look at it:       npx gmsi serve
 Look further:     npx gmsi psql -c "select topic, count(*), avg(semantic_score)
                     from gmsi.headlines where match_type = 'COMBINED'
                     and retracted_at is null group by 1 order by 1"
@@ -234,7 +230,6 @@ What is loaded:   npx gmsi status demo
 With a real key:  npx gmsi init
 Remove it all:    npx gmsi demo --remove
 `;
-}
 
 function signed(score: number | null): string {
   return score === null ? '' : `${score >= 0 ? '+' : ''}${score.toFixed(3)}`;

@@ -3,11 +3,10 @@ import { writeFile } from 'node:fs/promises';
 import { Option } from '@commander-js/extra-typings';
 import { type OpenWarehouse, openToRead, type Session } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
 import { inPackage } from '../package.ts';
 import { isLoopback } from '../server-guard.ts';
 import { gathered, wholeNumber } from '../terminal/arguments.ts';
-import { print, printData, printJson } from '../terminal/print.ts';
+import { print, printData, printJson, printResult } from '../terminal/print.ts';
 import { facts, number } from '../terminal/table.ts';
 import type { Standby } from '../warehouse/standby.ts';
 import { allEndpoints } from '../web/endpoints.ts';
@@ -54,7 +53,7 @@ export const serve = gmsiCommand({ define, isReadable: true }, async (session, f
   return await serveUntilStopped(session, warehouse, flags);
 });
 
-async function writeHtml(session: Session, file: string): Promise<number> {
+async function writeHtml(session: Session, file: string): Promise<undefined> {
   await using warehouse = await openToRead(session);
   const report = await writeReport(warehouse.db, {
     endpoints: endpointsOf(session, warehouse),
@@ -64,7 +63,7 @@ async function writeHtml(session: Session, file: string): Promise<number> {
   });
   if (file === '-') {
     printData(Buffer.from(report));
-    return exitCodes.done;
+    return;
   }
   // It contains licensed data. An existing file keeps its mode.
   await writeFile(file, report, { mode: 0o600 }).catch((cause: Error) => {
@@ -74,9 +73,7 @@ async function writeHtml(session: Session, file: string): Promise<number> {
     });
   });
   const bytes = Buffer.byteLength(report);
-  if (session.json) printJson({ file, bytes });
-  else print(`Wrote ${file} (${number(Math.ceil(bytes / 1024))} kB).\n`);
-  return exitCodes.done;
+  printResult(session, { file, bytes }, () => `Wrote ${file} (${number(Math.ceil(bytes / 1024))} kB).\n`);
 }
 
 function endpointsOf({ config, clock }: Session, { db }: OpenWarehouse) {
@@ -88,7 +85,7 @@ export async function serveUntilStopped(
   session: Session,
   warehouse: OpenWarehouse & { readonly standby?: Standby | undefined },
   { host, port, name: names = [] }: ServeFlags,
-): Promise<number> {
+): Promise<undefined> {
   const { serveToken: token } = session.config;
   await using web = await serveWeb(warehouse.db, {
     host,
@@ -111,5 +108,4 @@ export async function serveUntilStopped(
     print(`${shown}\n\nCtrl-C ends it.\n`);
   }
   if (!session.stop.aborted) await once(session.stop, 'abort');
-  return exitCodes.done;
 }

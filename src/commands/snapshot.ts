@@ -2,9 +2,8 @@ import { Option } from '@commander-js/extra-typings';
 import { openWarehouse, runBy } from '../compose.ts';
 import { readMoment } from '../config/read-moment.ts';
 import { ConfigError } from '../errors.ts';
-import { exitCodes } from '../exit.ts';
 import { knownNames } from '../nearest.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { asTyped, tableOf } from '../terminal/table.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import {
@@ -38,18 +37,16 @@ export const snapshot = gmsiCommand({ define }, async (session, name, { at, note
   const db = warehouse.patient;
   if (name === undefined) {
     const moments = await readMoments(db);
-    if (session.json) printJson({ moments });
-    else
-      print(`${listed(moments) || `No moment has a name yet: ${asTyped('snapshot <name>')} names one.`}\n`);
-    return exitCodes.done;
+    const none = `No moment has a name yet: ${asTyped('snapshot <name>')} names one.`;
+    printResult(session, { moments }, () => `${listed(moments) || none}\n`);
+    return;
   }
   if (remove) {
     const moments = await readMoments(db);
     if (!moments.some((one) => one.name === name)) throw unknownMoment(name, moments);
     await forgetMoment(db, name);
-    if (session.json) printJson({ removed: name });
-    else print(`${name} is removed. The data are as before.\n`);
-    return exitCodes.done;
+    printResult(session, { removed: name }, () => `${name} is removed. The data are as before.\n`);
+    return;
   }
   const moment = at === undefined ? undefined : readMoment('--at', at, await databaseTime(db));
   const taken = await nameMoment(db, { name, at: moment, note, takenBy: runBy });
@@ -57,12 +54,8 @@ export const snapshot = gmsiCommand({ define }, async (session, name, { at, note
     throw new ConfigError(`${name} is the name of a moment already.`, {
       hint: `Take another name. gmsi snapshot lists them. To free this one: gmsi snapshot ${name} --remove`,
     });
-  if (session.json) printJson(taken);
-  else
-    print(
-      `${listed([taken])}\n\nIn SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). ` +
-        `In files: ${asTyped(`export --as-of ${name}`)}\n`,
-    );
+  const uses = `In SQL: gmsi.headlines_as_of(gmsi.moment('${name}')). In files: ${asTyped(`export --as-of ${name}`)}`;
+  printResult(session, taken, () => `${listed([taken])}\n\n${uses}\n`);
 });
 
 export function unknownMoment(name: string, moments: readonly NamedMoment[]): ConfigError {

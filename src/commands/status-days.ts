@@ -1,25 +1,23 @@
 import { openWarehouse, type Session, today } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import type { Job } from '../config/job.ts';
-import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { plannedDays, wantedDays } from '../plan/days.ts';
 import { missingLists, scopeOf } from '../plan/scope.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { asTyped, count, daysFrom, tableOf } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
 import { type UncoveredDays, uncoveredDays } from '../warehouse/questions/status.ts';
 import { readLookups } from '../warehouse/tables/lookups.ts';
 
 /** `gmsi status --days [<job>…]`: shows every range of days that is missing, why, and what loads it; sends no request. */
-export async function statusDaysCommand(session: Session, jobs: readonly Job[]): Promise<number> {
+export async function showDays(session: Session, jobs: readonly Job[]): Promise<undefined> {
   await using warehouse = await openWarehouse(session);
-  const reports = [];
+  const reports: Awaited<ReturnType<typeof missingDays>>[] = [];
   for (const job of jobs) reports.push(await missingDays(session, warehouse.db, job));
-  if (session.json) printJson({ jobs: reports });
-  else print(`${reports.map(describe).join('\n\n') || 'There is no job.'}\n`);
-  return exitCodes.done;
+  const text = () => `${reports.map(describe).join('\n\n') || 'There is no job.'}\n`;
+  printResult(session, { jobs: reports }, text);
 }
 
 /** Returns the series and days of a job that a load would request; `undefined` if its series are not known yet. */

@@ -6,7 +6,7 @@ import { notListed } from '../plan/not-listed.ts';
 import { settledPart, settlingPart } from '../plan/scope.ts';
 import { wantedByJobs } from '../plan/wanted-days.ts';
 import { countedAs, monthOf } from '../service/budget.ts';
-import { print, printJson, snakeCased } from '../terminal/print.ts';
+import { printResult, snakeCased } from '../terminal/print.ts';
 import {
   asTyped,
   type Columns,
@@ -45,8 +45,8 @@ import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 import { describeJobs, type JobOfFile, listJobs, nextRunOf } from './jobs-table.ts';
-import { describeEmptied, describeHistoryLimit } from './load-summary.ts';
-import { plannedScope, statusDaysCommand, unknownSeries } from './status-days.ts';
+import { describeEmptied, describeHistoryLimit, describeSettling } from './load-summary.ts';
+import { plannedScope, showDays, unknownSeries } from './status-days.ts';
 
 const define = (status: Command) =>
   status
@@ -59,21 +59,18 @@ const most = { gaps: 8, loads: 5 };
 /** `gmsi status [<job>…]`: shows what is loaded, what is missing, and why; sends no request. */
 export const status = gmsiCommand({ define }, async (session, names, { days }) => {
   const jobs = await readJobs(session, names);
-  if (days) {
-    return statusDaysCommand(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
-  }
+  if (days) return showDays(session, jobs.length > 0 ? jobs : (await ownJobs(session)).jobs);
   await using warehouse = await openWarehouse(session);
   const found = await readStatus(session, warehouse, jobs);
-  if (session.json) printJson(snakeCased(found));
-  else print(`${describe(found)}\n${nextOf(session, found)}`);
+  printResult(session, snakeCased(found), () => `${describe(found)}\n${nextOf(session, found)}`);
 });
 
 async function readStatus(session: Session, { db, description }: OpenWarehouse, jobs: readonly Job[]) {
-  const { leaseSeconds } = session.config;
+  const { leaseSeconds, apiKey } = session.config;
   const rowsOf = async <Row>({ query }: Question<Row>) => (await query.execute(db)).rows;
-  const [month, { apiKey }] = [monthOf(session.clock()), session.config];
   // Only about the named jobs; what all jobs share is shown if none is named.
   const isOfAll = jobs.length === 0;
+  const of = <Named>(named: Named) => (isOfAll ? undefined : named);
   const names = jobs.map(({ name }) => name);
   const { jobs: own, broken } = isOfAll ? await ownJobs(session) : { jobs, broken: [] };
   const { listed, unresolved } = await listJobs(session, db, own);
@@ -81,15 +78,11 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
   const details = await Promise.all(jobs.map((job) => detailsOf(session, db, job)));
   const reports: JobReport[] = listed.map((one, at) => ({ ...one, ...details[at]?.shown }));
   const scopes = details.flatMap((of) => of?.scope ?? []);
-  const known = await wantedByJobs(db, {
-    cwd: process.cwd(),
-    today: today(session),
-    leaseSeconds,
-    named: jobs,
-  });
+  const about = { cwd: process.cwd(), today: today(session), leaseSeconds, named: jobs };
+  const known = await wantedByJobs(db, about);
   const runBy = await workersByJob(db, leaseSeconds);
   const schedules = await workersJobs(db, leaseSeconds);
-  const status = {
+  return {
     warehouse: description,
     jobs: reports,
     ...(isOfAll && {
@@ -98,21 +91,17 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
       windows: await windowCounts(db),
     }),
     failures: await rowsOf(
-      failuresByCause({
-        scopes: isOfAll ? undefined : scopes,
-        wanted: 'wanted' in known ? known.wanted : undefined,
-      }),
+      failuresByCause({ scopes: of(scopes), wanted: 'wanted' in known ? known.wanted : undefined }),
     ),
     workers: (await rowsOf(livingWorkers(leaseSeconds))).length,
     schedules: schedules
       .filter(({ job }) => isOfAll || names.includes(job))
       .map((one) => ({ ...one, workers: runBy.get(one.job) ?? 0 })),
-    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, isOfAll ? undefined : names)),
-    rescorings: await rowsOf(rescorings({ jobs: isOfAll ? undefined : names })),
-    requests: await rowsOf(requestsByKey(month, apiKey ? countedAs(apiKey) : null)),
+    loads: await rowsOf(lastLoads(leaseSeconds, most.loads, of(names))),
+    rescorings: await rowsOf(rescorings({ jobs: of(names) })),
+    requests: await rowsOf(requestsByKey(monthOf(session.clock()), apiKey ? countedAs(apiKey) : null)),
     budgets: await budgetsOf(session, db, own),
   };
-  return status;
 }
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
@@ -120,16 +109,8 @@ type Status = Awaited<ReturnType<typeof readStatus>>;
 /** A job; if it was named, with what of it is loaded in detail. */
 type JobReport = JobOfFile & Partial<NonNullable<Awaited<ReturnType<typeof detailsOf>>>['shown']>;
 
-function describe({
-  warehouse,
-  jobs,
-  broken = [],
-  coverage,
-  windows,
-  failures,
-  schedules,
-  ...status
-}: Status): string {
+function describe(status: Status): string {
+  const { warehouse, jobs, broken = [], coverage, windows, failures, schedules } = status;
   const { workers, loads, rescorings, requests, budgets } = status;
   const wanted = failures.filter(({ is_wanted }) => is_wanted);
   const unwanted = failures.filter(({ is_wanted }) => !is_wanted);
@@ -263,6 +244,7 @@ function describeJob(status: JobReport): string {
   const { series, complete, covered, wanted, period, settling, windows, gaps, historyLimit, late } = status;
   if (!period || !windows || !gaps || series === null) return unknownSeries(status.job);
   const name = typedJob(status.path);
+  const lacks = (wanted ?? 0) - (covered ?? 0);
   const states = Object.entries(windows)
     .filter(([, many]) => many > 0)
     .map(([state, many]) => `${number(many)} ${state}`);
@@ -277,19 +259,10 @@ function describeJob(status: JobReport): string {
         'covered',
         wanted === null
           ? undefined
-          : `${number(covered ?? 0)} of ${number(wanted)} days (${covered === wanted ? 'all' : share(covered ?? 0, wanted)})`,
+          : `${number(covered ?? 0)} of ${number(wanted)} days (${share(covered ?? 0, wanted)})`,
       ],
-      [
-        'missing',
-        (covered ?? 0) < (wanted ?? 0)
-          ? `${count(wanted! - (covered ?? 0), 'day')}; to load them: ${asTyped(`backfill ${name}`)}`
-          : undefined,
-      ],
-      [
-        'recent days',
-        settling &&
-          `${daysFrom(settling.from, settling.to)} may still change: each sync loads recent days again`,
-      ],
+      ['missing', lacks > 0 ? `${count(lacks, 'day')}; to load them: ${asTyped(`backfill ${name}`)}` : null],
+      ['recent days', describeSettling(settling)],
       ['windows', states.join(', ') || 'none'],
       [
         'refused',

@@ -4,7 +4,7 @@ import { exitCodes } from '../exit.ts';
 import { feedNamed } from '../feeds/catalog.ts';
 import { describeFeed } from '../feeds/feed.ts';
 import { readAllJobs, readJobsApart } from '../plan/list-jobs.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { count, tableOf } from '../terminal/table.ts';
 import { aJob, type Command, examples, gmsiCommand } from './command.ts';
 
@@ -25,17 +25,16 @@ export const validate = gmsiCommand({ define }, async (session, names) => {
     throw new ConfigError('There is no job file in the folder jobs.', {
       hint: 'gmsi init makes a first one.',
     });
-  if (session.json) {
-    printJson({
-      valid: jobs.map(({ path }) => path),
-      broken: broken.map(({ path, error }) => ({ path, message: error.message })),
-    });
-  } else {
+  const document = {
+    valid: jobs.map(({ path }) => path),
+    broken: broken.map(({ path, error }) => ({ path, message: error.message })),
+  };
+  printResult(session, document, () => {
     const about = ({ feed }: (typeof jobs)[number]) => describeFeed(feedNamed(feed));
     const overview = tableOf(jobs, { 'job file': 'path', feed: 'feed', '': about }, { least: ['feed'] });
     const valid = overview && `${overview}\n\n`;
     const problems = broken.map(({ error }) => `${error.message}\n\n`).join('');
-    print(`${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`);
-  }
+    return `${valid}${problems}${count(jobs.length, 'job file')} valid, ${broken.length} broken\n`;
+  });
   return broken.length > 0 ? exitCodes.doNotRetry : exitCodes.done;
 });

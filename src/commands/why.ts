@@ -2,7 +2,7 @@ import { openWarehouse } from '../compose.ts';
 import { ConfigError } from '../errors.ts';
 import { catalog } from '../feeds/catalog.ts';
 import type { FeedTable } from '../feeds/feed.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { daysFrom, facts, nextStep, table } from '../terminal/table.ts';
 import { type Explanation, idColumn, provenanceOf } from '../warehouse/questions/provenance.ts';
 import { type Command, examples, gmsiCommand } from './command.ts';
@@ -29,9 +29,11 @@ export const why = gmsiCommand({ define }, async (session, id) => {
     }
     for (const versions of rows.values()) found.push({ table: one, versions });
   }
-  if (session.json) printJson({ id, rows: found.map(asJson) });
-  else if (found.length === 0) print(`No row has or ever had the id ${id}.\n${nextStep('status')}`);
-  else print(`${found.map(describe).join('\n\n')}\n${nextStep(`psql -c "${sqlOf(found[0]!, id)}"`)}`);
+  printResult(session, { id, rows: found.map(asJson) }, () =>
+    found.length === 0
+      ? `No row has or ever had the id ${id}.\n${nextStep('status')}`
+      : `${found.map(describe).join('\n\n')}\n${nextStep(`psql -c "${sqlOf(found[0]!, id)}"`)}`,
+  );
 });
 
 /** Describes a row in all its versions. */
@@ -80,16 +82,10 @@ function describe({ table: of, versions }: Found): string {
   const heads = scores.map((column) => column.replace(/_score$/, ''));
   const head = ['known from (UTC)', 'what happened', ...heads, 'load', 'by', 'window'];
   const versionsTable = table(head, rows, { least: ['window', 'load'] });
-  const requests = facts(
-    [...new Map(versions.map((one) => [one.window_id, one])).values()].flatMap((one) =>
-      one.window_id === null ? [] : [[`window ${one.window_id}`, requestOf(one)] as const],
-    ),
-  );
-  const reasons = facts(
-    [...new Map(versions.map((one) => [one.load_id, one])).values()].flatMap(({ load_id, reason }) =>
-      reason ? [[`load ${load_id}`, reason] as const] : [],
-    ),
-  );
+  const factsBy = (what: 'window' | 'load', tell: (one: Explanation) => string | null) =>
+    facts([...new Map(versions.map((one) => [`${what} ${one[`${what}_id`]}`, tell(one)]))]);
+  const requests = factsBy('window', (one) => (one.window_id === null ? null : requestOf(one)));
+  const reasons = factsBy('load', ({ reason }) => reason);
   return [about, versionsTable, requests, reasons].filter(Boolean).join('\n\n');
 }
 

@@ -27,6 +27,16 @@ export function shown(text: string, { hasColours, isTTY, columns }: Omit<Output,
   return paint(isTTY ? wrapped(safe, columns) : safe, hasColours);
 }
 
+/** Prints the result of a command: with `--json` the document, else the text. */
+export function printResult(
+  { json }: { readonly json: boolean },
+  document: unknown,
+  text: () => string,
+): void {
+  if (json) printJson(document);
+  else print(text());
+}
+
 /** Prints the result of a command as one JSON document. */
 export function printJson(document: unknown, indent: 0 | 2 = 2): void {
   output.write(`${printableJson(JSON.stringify(document, null, indent))}\n`);

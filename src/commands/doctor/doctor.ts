@@ -24,9 +24,9 @@ import type { Client } from '../../service/client.ts';
 import { systemClock } from '../../service/clock.ts';
 import { readDescription } from '../../service/description.ts';
 import { capRequests } from '../../service/permits.ts';
-import { print, printJson, snakeCased } from '../../terminal/print.ts';
+import { printResult, snakeCased } from '../../terminal/print.ts';
 import { nextStep } from '../../terminal/table.ts';
-import { checkServer, placeOf } from '../../warehouse/connect.ts';
+import { checkServer, placeOf, type Warehouse } from '../../warehouse/connect.ts';
 import { keepDescription } from '../../warehouse/tables/learned.ts';
 import { originOf } from '../../warehouse/tables/origin.ts';
 import { tlsOptions } from '../../warehouse/tls.ts';
@@ -62,9 +62,7 @@ type DoctorOptions = OptionsOf<typeof define>;
  * `--probe` up to 12, to learn how the service behaves.
  */
 export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async (session, options) => {
-  if (!options.probe && options.job) {
-    throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
-  }
+  if (!options.probe && options.job) throw new ConfigError('--job needs --probe.', { hint: 'Add --probe.' });
   const [job] = options.job ? await readJobs(session, [options.job]) : [];
   let warehouse: OpenWarehouse | undefined;
   let asked: Awaited<ReturnType<typeof askService>>;
@@ -85,16 +83,16 @@ export const doctor = gmsiCommand({ define, schemaUse: 'makes embedded' }, async
   }
   const node = await finding('node', () => `${process.version} on ${platform()} ${arch()}; gmsi ${build}`);
   const safety = await finding('safety', () => lookAtSafety(session.config, process.cwd()));
-  const findings = [
-    node,
-    safety,
-    ...asked.findings,
-    ...ofWarehouse,
-    ...(asked.report ? changesIn(asked.report) : []),
-  ];
-  printFindings(session, findings, asked.report);
-  if (findings.some(({ ok }) => ok === false)) return exitCodes.doNotRetry;
-  return asked.isBudgetSpent ? exitCodes.budget : exitCodes.done;
+  const { report, isBudgetSpent } = asked;
+  const findings = [node, safety, ...asked.findings, ...ofWarehouse, ...(report ? changesIn(report) : [])];
+  const ok = findings.every((finding) => finding.ok !== false);
+  const document = { ok, findings, ...(report && { probe: probeAsJson(report) }) };
+  printResult(session, snakeCased(document), () => {
+    const next = findings.every((finding) => finding.ok) ? nextStep('status') : '';
+    return describeFindings(findings) + (report ? describeProbe(report) : '') + next;
+  });
+  if (!ok) return exitCodes.doNotRetry;
+  return isBudgetSpent ? exitCodes.budget : exitCodes.done;
 });
 
 function reached(warehouse: OpenWarehouse | undefined): OpenWarehouse {
@@ -122,9 +120,13 @@ async function askService(
     try {
       if (!warehouse || !(await canBook(warehouse.db))) return await askUncounted(session, options.probe);
       if (!options.probe) return await askOnce(session, warehouse);
-      const probed = await probe(session, warehouse, job);
-      report = probed.report;
-      return probed.judged();
+      await using opened = await openToProbe(session, warehouse.db, job);
+      const { client } = opened;
+      const about = { warehouse: warehouse.db, client, job, clock: systemClock, signal: session.stop };
+      // Kept even if the clock turns out to be wrong.
+      report = await probeService(about);
+      checkClockOf(client);
+      return `answers and accepts the key${ofSandbox(client)}`;
     } catch (error) {
       if (!(error instanceof GmsiError) || error.kind !== 'budget') throw error;
       isBudgetSpent = true;
@@ -204,40 +206,12 @@ function ofSandbox({ servedBy }: Client): string {
   return servedBy === 'sandbox' ? ' (a sandbox)' : '';
 }
 
-/** Runs the probe in place of the check of the service, because it also shows whether the service answers. */
-async function probe(
-  session: Session,
-  { db }: OpenWarehouse,
-  job: Job | undefined,
-): Promise<{ report: ProbeReport; judged: () => string }> {
+/** A probe takes the place of the check of the service, because it also shows whether the service answers. */
+function openToProbe(session: Session, db: Warehouse, job: Job | undefined) {
   // At most one more try of a request that fails, since each try counts toward the limit of the probe.
   const settings = { ...(job?.service ?? defaultServiceSettings), maxAttempts: 2, concurrency: 1 };
   const limit = job?.budget.requestsPerMonth ?? likelyQuota;
-  await using service = await openService(session, db, settings, limit, capRequests(mostRequests));
-  const { client } = service;
-  const report = await probeService({ warehouse: db, client, job, clock: systemClock, signal: session.stop });
-  // Called after the report exists, so that the report is not lost if the clock is wrong.
-  const judged = () => {
-    checkClockOf(client);
-    return `answers and accepts the key${ofSandbox(client)}`;
-  };
-  return { report, judged };
-}
-
-function printFindings(
-  session: Session,
-  findings: readonly Finding[],
-  report: ProbeReport | undefined,
-): void {
-  if (session.json) {
-    const probe = report && { probe: probeAsJson(report) };
-    const ok = findings.every((finding) => finding.ok !== false);
-    printJson(snakeCased({ ok, findings, ...probe }));
-    return;
-  }
-  print(describeFindings(findings));
-  if (report) print(describeProbe(report));
-  if (findings.every(({ ok }) => ok)) print(nextStep('status'));
+  return openService(session, db, settings, limit, capRequests(mostRequests));
 }
 
 async function checkStandby(session: Session): Promise<string> {

@@ -5,7 +5,7 @@ import { statedDays } from '../../import/file-days.ts';
 import { type ImportResult, importFiles } from '../../import/import-files.ts';
 import type { ImportProgress } from '../../import/load-files.ts';
 import { day } from '../../terminal/arguments.ts';
-import { print, printJson, snakeCased } from '../../terminal/print.ts';
+import { printResult, snakeCased } from '../../terminal/print.ts';
 import { showSteps } from '../../terminal/progress.ts';
 import { count, duration, number } from '../../terminal/table.ts';
 import { type Command, examples, gmsiCommand } from '../command.ts';
@@ -59,15 +59,9 @@ const command = gmsiCommand(
       onProgress: (progress) => steps.show(() => step(progress, (performance.now() - startedAt) / 1000)),
     });
     steps[Symbol.dispose]();
-    if (session.json)
-      printJson(
-        snakeCased({
-          ...result,
-          loads: result.loads.map(loadAsJson),
-          absent: Object.fromEntries(result.absent),
-        }),
-      );
-    else print(describeImport(result, days, clock()));
+    const absent = Object.fromEntries(result.absent);
+    const document = snakeCased({ ...result, loads: result.loads.map(loadAsJson), absent });
+    printResult(session, document, () => describeImport(result, days, clock()));
     return exitCodeOfOutcome(result.outcome);
   },
 );
