@@ -10,7 +10,7 @@ import { gmsiHeadlines } from '../feeds/gmsi-headlines.ts';
 import { withLearnedReading } from '../load/resolve-load.ts';
 import { nearest } from '../nearest.ts';
 import { day } from '../terminal/arguments.ts';
-import { print, printJson } from '../terminal/print.ts';
+import { printResult } from '../terminal/print.ts';
 import { showSteps } from '../terminal/progress.ts';
 import { command } from '../terminal/style.ts';
 import { count, duration, facts, number } from '../terminal/table.ts';
@@ -90,7 +90,7 @@ const ofCommand = gmsiCommand({ define }, async (session, jobName, options) => {
   const warehouse = { ...opened, db: opened.patient };
   const { from, to } = options;
   const times = { from, to, asOf: await momentOf(warehouse.db, options.asOf, session.clock()) };
-  await refuseUnsettled(warehouse, times.asOf);
+  await refuseUnsettled(warehouse.db, times.asOf);
   const since = await readSince(warehouse.db, options, session.clock());
   const { scope, name, omitted } = await scopeFor(session, warehouse.db, jobName, options, times);
   const { overwrite, changedSince } = options;
@@ -105,9 +105,9 @@ const ofCommand = gmsiCommand({ define }, async (session, jobName, options) => {
   const exported = await retried(() => exportTable({ ...run, stop: session.stop, onRows }), patience);
   progress[Symbol.dispose]();
   const seconds = (performance.now() - startedAt) / 1000;
-  if (session.json)
-    printJson({ ...summaryOf(exported, format, seconds), standby: standbyAsJson(warehouse.standby) });
-  else print(describe(exported, scope, { format, seconds, omitted, standby: warehouse.standby }));
+  const { standby } = warehouse;
+  const document = { ...summaryOf(exported, format, seconds), standby: standbyAsJson(standby) };
+  printResult(session, document, () => describe(exported, scope, { format, seconds, omitted, standby }));
 });
 
 export { ofCommand as export };
@@ -131,18 +131,9 @@ async function readSince(
   });
 }
 
-async function refuseUnsettled(
-  { db, standby }: { readonly db: Warehouse; readonly standby: Standby | undefined },
-  asOf: string | undefined,
-): Promise<void> {
+async function refuseUnsettled(db: Warehouse, asOf: string | undefined): Promise<void> {
   const seconds = asOf === undefined ? 0 : await secondsUntilSettled(db, asOf);
   if (seconds === 0) return;
-  if (standby)
-    throw new ConfigError(`--as-of ${asOf}: the standby may not have all that was known at that moment.`, {
-      hint:
-        `It has everything to ${standby.replayedTo.toISOString()}. Wait until that is ${seconds} s later, ` +
-        'use an earlier moment, or export from the primary.',
-    });
   throw new ConfigError(`--as-of ${asOf}: the state at that moment can still change for ${seconds} s.`, {
     hint: `Wait ${seconds} s, or use an earlier moment; without --as-of, the export has the newest state.`,
   });
@@ -231,13 +222,9 @@ const plural: Readonly<Record<string, string>> = { country: 'countries', match_t
 function describe(
   { out, manifest, written }: Exported,
   { table }: ExportScope,
-  {
-    format,
-    seconds,
-    omitted,
-    standby,
-  }: { format: ExportFormat; seconds: number; omitted: string | undefined; standby: Standby | undefined },
+  about: { format: ExportFormat; seconds: number; omitted: string | undefined; standby: Standby | undefined },
 ): string {
+  const { format, seconds, omitted, standby } = about;
   const { table: name, as_of, versions, rows, files, months } = manifest;
   if (out === null) return `Nothing to export: ${name} has no rows for ${daysOf(manifest)}.\n`;
   const series = seriesColumn(table);
