@@ -1,23 +1,14 @@
-import {
-  openService,
-  openWarehouse,
-  runBy,
-  type Session,
-  serviceAccess,
-  today,
-  usualConnections,
-} from '../compose.ts';
+import { openService, openWarehouse, runBy, serviceAccess, today, usualConnections } from '../compose.ts';
 import { typedJob } from '../config/find-job-file.ts';
 import { jobFromDefinition } from '../config/read-job.ts';
 import { ConfigError } from '../errors.ts';
 import { exitCodes, StoppedBySignal } from '../exit.ts';
-import { startTelemetry, type Telemetry } from '../observe/start-telemetry.ts';
+import { startTelemetry } from '../observe/start-telemetry.ts';
 import { version } from '../package.ts';
 import { withStoredJobs } from '../plan/list-jobs.ts';
 import { countedAs, monthOf, requestLimit } from '../service/budget.ts';
 import { wholeNumber } from '../terminal/arguments.ts';
 import { isAtTerminal } from '../terminal/print.ts';
-import type { Warehouse } from '../warehouse/connect.ts';
 import { databaseTime } from '../warehouse/health.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { type JobFiles, openJobFiles } from '../worker/job-files.ts';
@@ -43,39 +34,36 @@ export const work = gmsiCommand(
   { define, schemaUse: 'upgrades' },
   async (session, names, { concurrency }) => {
     const { apiKey } = serviceAccess(session);
-    const jobFiles = await openJobFiles(names, {
-      cwd: process.cwd(),
-      today: () => today(session),
-      by: runBy,
-      log: session.log,
-    });
+    const { log, clock, stop, config } = session;
+    const own = { cwd: process.cwd(), today: () => today(session), by: runBy, log };
+    const jobFiles = await openJobFiles(names, own);
     if (names.length > 0) refuseUnscheduled(jobFiles);
     if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
     // Each sync that runs holds a connection.
     await using warehouse = await openWarehouse(session, 'current', usualConnections + concurrency);
     const { db } = warehouse;
-    await using telemetry = await watchWork(session, db, jobFiles);
+    // Of its own and every stored job: one that no worker runs may be late, too. Only jobs whose files are here have webhooks,
+    // which the warehouse does not store.
+    await using telemetry = await startTelemetry({
+      ...session,
+      warehouse: db,
+      runBy,
+      jobs: () => withStoredJobs(db, [...jobFiles.jobs.values()], today(session)),
+      unreadable: () => jobFiles.unreadable,
+    });
     const watched = { ...session, onClientEvent: telemetry.onClientEvent };
     await runWorker({
       warehouse: db,
-      log: session.log,
-      clock: session.clock,
+      ...{ log, clock, stop, jobFiles },
       databaseClock: () => databaseTime(db),
-      stop: session.stop,
-      leaseSeconds: session.config.leaseSeconds,
-      jobFiles,
-      storage: session.config.storage,
-      identity: {
-        command: 'work',
-        run_by: runBy,
-        version,
-        concurrency,
-      },
+      leaseSeconds: config.leaseSeconds,
+      storage: config.storage,
+      identity: { command: 'work', run_by: runBy, version, concurrency },
       openService: (job, command) => openService(watched, db, job.service, requestLimit(command, job.budget)),
       readDefinition: (job, definition) => jobFromDefinition(job, definition, today(session)),
-      usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(session.clock())),
+      usedRequests: () => usedRequests(db, countedAs(apiKey), monthOf(clock())),
     });
-    const { reason } = session.stop;
+    const { reason } = stop;
     return reason instanceof StoppedBySignal && reason.signal === 'SIGTERM'
       ? exitCodes.done
       : exitCodes.interrupted;
@@ -90,15 +78,4 @@ function refuseUnscheduled({ jobs }: JobFiles): void {
       hint: `Add one, or queue the job once: gmsi backfill ${typedJob(unscheduled.path)} --enqueue`,
     });
   }
-}
-
-/**
- * Starts a worker's metrics, health checks and alerts for its own and every stored job: one that no worker runs may be late, too.
- * Only jobs whose files are here have webhooks, which the warehouse does not store.
- */
-async function watchWork(session: Session, warehouse: Warehouse, jobFiles: JobFiles): Promise<Telemetry> {
-  const { config, log, clock, stop } = session;
-  const jobs = () => withStoredJobs(warehouse, [...jobFiles.jobs.values()], today(session));
-  const unreadable = () => jobFiles.unreadable;
-  return startTelemetry({ config, warehouse, runBy, log, clock, jobs, unreadable, stop });
 }

@@ -5,7 +5,7 @@ import { printError } from './print.ts';
 import { type Style, styled } from './style.ts';
 import { oneLine, printableJson } from './text.ts';
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: LogLevel;
   /** One readable line per entry, for people; else one JSON document per entry, for machines. */
   readonly readable: boolean;
