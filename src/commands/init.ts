@@ -1,19 +1,7 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  autocompleteMultiselect,
-  cancel,
-  confirm,
-  intro,
-  isCancel,
-  log,
-  outro,
-  password,
-  select,
-  spinner,
-  text,
-} from '@clack/prompts';
+import * as clack from '@clack/prompts';
 import { stringify } from 'yaml';
 import { startSandbox } from '#sandbox';
 import { openService, openWarehouse, type Session, today } from '../compose.ts';
@@ -55,18 +43,18 @@ export const init = gmsiCommand({ define, schemaUse: 'upgrades' }, async (sessio
       hint: `Elsewhere, copy ${inPackage('.env.example')} to .env and fill it in; job files: ${inPackage('jobs')}.`,
     });
   }
-  intro('gmsi init');
+  clack.intro('gmsi init');
   const written: string[] = [];
   try {
     const { lookups, isSandbox } = await connected(session, written);
     const name = await firstJob(session, lookups, written);
     if (!isSandbox) say('info', archives);
     const first = isSandbox ? `In another terminal: ${asTyped('sandbox')}\n   Then:` : 'Next:';
-    outro(`${first} ${asTyped(name === undefined ? 'status' : `plan ${name}`)}`);
+    clack.outro(`${first} ${asTyped(name === undefined ? 'status' : `plan ${name}`)}`);
     return;
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;
-    cancel(
+    clack.cancel(
       written.length === 0
         ? 'Nothing was written.'
         : `Only ${written.join(' and ')} ${written.length === 1 ? 'was' : 'were'} written.`,
@@ -81,7 +69,7 @@ const archives =
 
 /** Prints a text to the right of the bar before it, broken between words; clack itself would break words. */
 function say(kind: 'info' | 'success' | 'warn' | 'error', text: string): void {
-  log[kind](wrapped(text, output.columns - 3));
+  clack.log[kind](wrapped(text, output.columns - 3));
 }
 
 /** Ctrl-C or Escape instead of an answer. */
@@ -132,7 +120,7 @@ type Answers = Readonly<Record<string, string | undefined>>;
 /** @param before an address that did not work, which is offered again */
 async function askForService(before: string | undefined): Promise<Answers> {
   const kind = await answered(
-    select({
+    clack.select({
       message: 'Do you have an API key for the service?',
       options: [
         { value: 'vendor', label: 'Yes', hint: 'the vendor gives you a key and an address' },
@@ -142,7 +130,7 @@ async function askForService(before: string | undefined): Promise<Answers> {
   );
   if (kind === 'sandbox') return sandbox;
   const address = await answered(
-    text({
+    clack.text({
       message: 'Address of the service',
       placeholder: 'https://…',
       ...(before && { initialValue: before }),
@@ -150,14 +138,14 @@ async function askForService(before: string | undefined): Promise<Answers> {
     }),
   );
   const key = await answered(
-    password({ message: 'API key', validate: (value) => problemOf(() => required(value)) }),
+    clack.password({ message: 'API key', validate: (value) => problemOf(() => required(value)) }),
   );
   return { GMSI_BASE_URL: address.trim(), GMSI_API_KEY: key.trim() };
 }
 
 async function askForDatabase(): Promise<Answers> {
   const kind = await answered(
-    select({
+    clack.select({
       message: 'Where should the headlines go?',
       options: [
         { value: 'embedded', label: 'Embedded PostgreSQL', hint: 'nothing to install; in .gmsi' },
@@ -168,7 +156,7 @@ async function askForDatabase(): Promise<Answers> {
   if (kind === 'embedded') return { DATABASE_URL: undefined };
   // Hidden, because it contains a password.
   const url = await answered(
-    password({
+    clack.password({
       message: 'Database URL, such as postgres://user:password@host:5432/database',
       validate: (value) => problemOf(() => readWarehouse({ DATABASE_URL: required(value) })),
     }),
@@ -185,7 +173,7 @@ async function tryOut(
   | { readonly lookups: StoredLookups; readonly warehouse: string }
   | { readonly isOf: 'warehouse' | 'service'; readonly error: GmsiError }
 > {
-  const progress = spinner();
+  const progress = clack.spinner();
   progress.start('Opening the warehouse');
   let isOf: 'warehouse' | 'service' = 'warehouse';
   try {
@@ -225,24 +213,24 @@ async function firstJob(
   lookups: StoredLookups,
   written: string[],
 ): Promise<string | undefined> {
-  if (!(await answered(confirm({ message: 'Make a job file?' })))) return undefined;
+  if (!(await answered(clack.confirm({ message: 'Make a job file?' })))) return undefined;
   const countries = await chosen('Countries', lookups.countries);
   const topics = await chosen(
     'Topics',
     lookups.topics.map(({ name }) => ({ code: name })),
   );
   const start = await answered(
-    text({
+    clack.text({
       message: 'Load headlines from which day?',
       initialValue: today(session).subtract({ years: 1 }).toString(),
       validate: (value) => problemOf(() => day(value ?? '')),
     }),
   );
   const isScheduled = await answered(
-    confirm({ message: `Load new headlines every hour, while ${asTyped('work')} runs?` }),
+    clack.confirm({ message: `Load new headlines every hour, while ${asTyped('work')} runs?` }),
   );
   const name = await answered(
-    text({
+    clack.text({
       message: 'Name of the job',
       initialValue: 'first',
       validate: (value) => problemOf(() => freeName(value ?? '')),
@@ -278,7 +266,7 @@ async function firstJob(
 
 /** Offers the names that fit what is typed, the surest first, as the page finds them. */
 function chosen(what: string, all: readonly Named[]): Promise<string[]> {
-  const question = autocompleteMultiselect({
+  const question = clack.autocompleteMultiselect({
     message: `${what} (Tab or Space selects, Enter ends)`,
     // The options fit already.
     filter: () => true,
@@ -331,6 +319,6 @@ function problemOf(check: () => unknown): string | undefined {
 /** Waits for an answer; Ctrl-C and Escape end the command. */
 async function answered<T>(answer: Promise<T>): Promise<Exclude<T, symbol>> {
   const value = await answer;
-  if (!isCancel(value)) return value as Exclude<T, symbol>;
+  if (!clack.isCancel(value)) return value as Exclude<T, symbol>;
   throw new Cancelled('Cancelled');
 }
