@@ -21,25 +21,11 @@ import {
   tableOf,
 } from '../terminal/table.ts';
 import type { Warehouse } from '../warehouse/connect.ts';
-import { type LoadedFeed, loadedFeeds } from '../warehouse/questions/contents.ts';
-import { type Failures, failuresByCause } from '../warehouse/questions/coverage.ts';
+import { loadedFeeds } from '../warehouse/questions/contents.ts';
+import { failuresByCause } from '../warehouse/questions/coverage.ts';
 import type { Question } from '../warehouse/questions/reading.ts';
-import {
-  type LoadShown,
-  lastLoads,
-  livingWorkers,
-  type RequestsOfKey,
-  type Rescoring,
-  requestsByKey,
-  rescorings,
-} from '../warehouse/questions/runs.ts';
-import {
-  gapsOf,
-  type WindowCount,
-  windowCounts,
-  workersByJob,
-  workersJobs,
-} from '../warehouse/questions/status.ts';
+import { lastLoads, livingWorkers, requestsByKey, rescorings } from '../warehouse/questions/runs.ts';
+import { gapsOf, windowCounts, workersByJob, workersJobs } from '../warehouse/questions/status.ts';
 import { askedAgain } from '../warehouse/tables/refusals.ts';
 import { usedRequests } from '../warehouse/tables/requests.ts';
 import { countByState } from '../warehouse/tables/windows.ts';
@@ -106,6 +92,11 @@ async function readStatus(session: Session, { db, description }: OpenWarehouse, 
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
 
+/** A row of each of its lists. */
+type Rows = {
+  [Name in keyof Status]-?: NonNullable<Status[Name]> extends readonly (infer Row)[] ? Row : never;
+};
+
 /** A job; if it was named, with what of it is loaded in detail. */
 type JobReport = JobOfFile & Partial<NonNullable<Awaited<ReturnType<typeof detailsOf>>>['shown']>;
 
@@ -165,21 +156,21 @@ async function detailsOf(session: Session, db: Warehouse, job: Job) {
   return { shown, scope };
 }
 
-const coverageColumns: Columns<LoadedFeed> = {
+const coverageColumns: Columns<Rows['coverage']> = {
   feed: 'feed',
   'match type': 'match_type',
   series: 'series',
   from: 'oldest',
   to: 'newest',
 };
-const windowColumns: Columns<WindowCount> = {
+const windowColumns: Columns<Rows['windows']> = {
   feed: 'feed',
   state: 'state',
   windows: 'windows',
   'half drained': ({ half_drained }) => half_drained || null,
 };
 /** Also of `gmsi repair --windows`. */
-export const failureColumns: Columns<Failures> = {
+export const failureColumns: Columns<Rows['failures']> = {
   state: 'state',
   windows: 'windows',
   job: 'job',
@@ -190,7 +181,7 @@ export const failureColumns: Columns<Failures> = {
   to: 'last_day',
   cause: 'cause',
 };
-const loadColumns: Columns<LoadShown> = {
+const loadColumns: Columns<Rows['loads']> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
   'began (UTC)': ({ started_at }) => minute(started_at),
@@ -202,7 +193,7 @@ const loadColumns: Columns<LoadShown> = {
   changed: 'rows_changed',
   retracted: 'rows_retracted',
 };
-const rescoringColumns: Columns<Rescoring> = {
+const rescoringColumns: Columns<Rows['rescorings']> = {
   load: ({ load_id }) => String(load_id),
   job: 'job',
   'began (UTC)': ({ started_at }) => minute(started_at),
@@ -213,7 +204,7 @@ const rescoringColumns: Columns<Rescoring> = {
   'model version': ({ old_model_version: before, new_model_version: after }) =>
     before === after ? after : `${before ?? '?'} → ${after ?? '?'}`,
 };
-const scheduleColumns: Columns<Status['schedules'][number]> = {
+const scheduleColumns: Columns<Rows['schedules']> = {
   job: 'job',
   command: 'command',
   state: stateOf,
@@ -222,7 +213,7 @@ const scheduleColumns: Columns<Status['schedules'][number]> = {
   failed: 'windows_failed',
   records: 'records',
 };
-const requestColumns: Columns<RequestsOfKey> = {
+const requestColumns: Columns<Rows['requests']> = {
   key: ({ key, is_own }) => (is_own ? `${key} (this key)` : key),
   requests: 'requests',
 };
@@ -283,7 +274,7 @@ function describeJob(status: JobReport): string {
   return lines.join('\n');
 }
 
-function stateOf(of: Status['schedules'][number]): string {
+function stateOf(of: Rows['schedules']): string {
   const { is_loading, due_at, outcome, resumes_at, finished_at } = of;
   // A command may be loading it.
   if (of.workers === 0 && !is_loading && (of.cron ?? due_at ?? resumes_at) !== null)
@@ -313,7 +304,7 @@ async function budgetsOf({ config: { apiKey }, clock }: Session, db: Warehouse, 
   });
 }
 
-function describeBudget({ jobs, month, used, limit, reserve }: Status['budgets'][number]): string {
+function describeBudget({ jobs, month, used, limit, reserve }: Rows['budgets']): string {
   const whose = jobs.length > 3 ? count(jobs.length, 'job') : jobs.join(', ');
   const kept = reserve > 0 ? `${number(reserve)} kept for syncs, ` : '';
   return `${ofLimit(used, limit)} in ${month} (${share(Math.min(used, limit), limit)}), ${kept}budget of ${whose}`;
