@@ -144,38 +144,6 @@ it('as of a moment is the table as it stood then', async () => {
   expect(seen.size).toBe(5);
 });
 
-it('with all versions is the table as of any moment, by the filter that the docs print for DuckDB', async () => {
-  await using own = await aWarehouse();
-  await using folder = await aFolder();
-  await runBackfill({ job: aJob({ end_date: '2024-01-10' }), db: own.db, sandbox });
-  const moments = await makeHistory(own.db);
-  const { out } = await runExport({ db: own.db, folder: folder.path, scope: { versions: true } });
-  const printed = docPages()
-    .flatMap(fencesOf)
-    .find(({ text, marks }) => marks.includes('duckdb') && text.includes('known_to'))!.text;
-  const [, filter] = /where ([\s\S]+)\n {2}and retracted_at/.exec(printed)!;
-  const seen = new Set<number>();
-  for (const day of moments) {
-    const rows = await askDuckDB(
-      `select * exclude (month, known_to, reason) rename (known_from as changed_at)
-       from read_parquet('${out}/**/*.parquet') where ${filter!.replaceAll('2025-06-30 12:00:00', `${day} 00:00:00`)}`,
-    );
-    const stood = await rowsOfTable(own.db, `gmsi.headlines_as_of('${day}Z')`);
-    expect(difference(comparable(rows), stood), day).toEqual(none);
-    seen.add(rows.length);
-  }
-  expect([...seen].toSorted((a, b) => a - b)).toEqual([0, expect.any(Number)]);
-  // Every row but the last version of a headline says why it was replaced.
-  const [counts] = await askDuckDB(
-    `select count(*) filter (known_to is null) as current, count(*) filter (reason is null) as without_reason,
-            count(*) filter (reason = 'rescored') as rescored, count(*) filter (known_from >= known_to) as wrong
-     from read_parquet('${out}/**/*.parquet')`,
-  );
-  expect(counts!.current).toBe(counts!.without_reason);
-  expect(Number(counts!.rescored)).toBeGreaterThan(0);
-  expect(Number(counts!.wrong)).toBe(0);
-});
-
 const own = await aWarehouseForAll();
 
 describe('every row of each feed', () => {

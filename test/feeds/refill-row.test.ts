@@ -103,16 +103,6 @@ describe('a row that is filled from its extra', () => {
       row: { directional_score: 0.7 - 0.1, topic_probability: 0.5, extra: null },
     });
   });
-
-  test('gives up a computed score for the one that was sent', () => {
-    const { row, result } = refill(aRecord({ net_semantic: 0.3 }));
-    expect(row.semantic_score).toBe(0.25);
-    expect(result).toMatchObject({ filled: ['semantic_score'], row: { semantic_score: 0.3, extra: null } });
-  });
-
-  test('keeps the value that a column has, and the other one in extra', () => {
-    expect(refill(aRecord({ tp: 0.5 })).result).toEqual({ outcome: 'unchanged' });
-  });
 });
 
 test('an aggregate is left alone if aliases would make it known by something else', () => {

@@ -196,23 +196,6 @@ describe('days that are stated', () => {
   const everyDay = Array.from({ length: 30 }, (_, n) => `2023-05-${String(n + 1).padStart(2, '0')}`);
 
   it.for([
-    ['10', 'YYYYMMDDHH', 'T14:00:00Z'],
-    ['12', 'YYYYMMDDHHMM', 'T14:30:00Z'],
-  ])('are covered by times of %s digits, %s', async ([digits, , time], { db, folder }) => {
-    const times = everyDay.map((day) => `${day}1430`.replaceAll('-', '').slice(0, Number(digits)));
-    const path = await folder.write('times.csv', withTimes(times));
-    expect(await runImport(db, [path], { stated: statedOfMany, days: may })).toMatchObject({
-      outcome: 'done',
-      outside: 0,
-      covered: { days: 31 },
-    });
-    const rows = await sqlIn(db)<{
-      first: Date;
-    }>`select min(published_at) as first from gmsi.headlines`;
-    expect(rows[0]!.first).toEqual(new Date(`2023-05-01${time}`));
-  });
-
-  it.for([
     ['options', 'many.csv', may],
     ['the name', `${us}/2023-05.csv`, undefined],
     ['a folder', `${us}/month=2023-05/many.csv`, undefined],

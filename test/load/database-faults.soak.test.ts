@@ -3,7 +3,6 @@ import { connect } from '../../src/warehouse/connect.ts';
 import { migrate } from '../../src/warehouse/migrate.ts';
 import { aLog } from '../support/a-log.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
-import { atPage } from '../support/pages.ts';
 import { aRestartableServer } from '../support/restartable-server.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
@@ -50,31 +49,6 @@ it('a server that is away while a page is committed that broke its connection tw
   expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
   expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
   expect(Object.keys(await coverageOf(db))).toHaveLength(2);
-});
-
-it('a server that is restarted in the middle of a load, in order and as if crashed, is loaded on', async () => {
-  await using own = await onItsOwn();
-  const { db, sandbox, server } = own;
-  const [first, second] = [
-    atPage(5, () => server.restart('fast')),
-    atPage(12, () => server.restart('immediate')),
-  ];
-  let asked = 0;
-  const result = await runBackfill({
-    ...{ job, db, sandbox },
-    aroundPage(ask, request) {
-      asked++;
-      return second(() => first(ask, request), request);
-    },
-  });
-  expect(asked).toBeGreaterThanOrEqual(12);
-  expect(result).toMatchObject({ outcome: 'done', windows: { drained: 4 } });
-  expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-  expect(await coverageOf(db)).toEqual({
-    'US Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
-    'DE Inflation-Food COMBINED': '{[2026-09-01,2026-10-01)}',
-  });
 });
 
 it('a page that is too slow though nothing is locked fails its window alone, naming the setting', async () => {

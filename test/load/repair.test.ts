@@ -4,6 +4,7 @@ import { catalog, feedNamed } from '../../src/feeds/catalog.ts';
 import type { FieldAliases } from '../../src/feeds/feed.ts';
 import { type RepairContext, type RepairResult, repair } from '../../src/load/repair.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
+import { indexOverTime } from '../../src/warehouse/questions/indices.ts';
 import type { WindowScope } from '../../src/warehouse/tables/series.ts';
 import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
@@ -125,6 +126,11 @@ describe('values that were rejected', () => {
            (select sum(headline_count) as count, sum(sentiment_sum) as sum, count(*) as hours from gmsi.gmsi_index
             where headline_count is not null) as s`;
     expect(rows).toEqual([{ count: '0.000000', sum: '0.000000', mean: '0.000000', others: rejected }]);
+    const asked = { feed: 'gmsi-index', subject: 'US', from: scope.from, to: scope.to, by: 'day' } as const;
+    const shown = (await indexOverTime(asked).query.execute(db)).rows;
+    const daily = await sqlIn(db)<{ count: number; mean: number }>`
+      select headline_count as count, sentiment_mean as mean from gmsi.index_daily where headline_count > 0 order by day`;
+    expect(shown).toMatchObject(daily.map(({ count, mean }) => ({ count, mean: expect.closeTo(mean, 9) })));
 
     // The next drain lacks a record, and meets the same values: only the record is retracted.
     drifting.rewrite = (page) => {
@@ -168,56 +174,9 @@ describe('values that were rejected', () => {
     expect(await contentOf(db, 'gmsi_index')).toEqual(sent);
     expect(await countRows(db, 'rejected_records')).toBe(0);
   });
-
-  it('stay rejected if the record itself becomes a row', async ({ db }) => {
-    await using drifting = await aRewritingProxy(sandbox, (page) =>
-      renaming(timeRenamed)(unreadable(page) as typeof page),
-    );
-    const { totals } = await runBackfill({ job: counted, db, sandbox: drifting });
-    expect(totals).toMatchObject({ records_rejected: totals.records });
-    const { stillRejected, rows } = await repairAll(db, timeAlias, { feed: index });
-    expect(rows).toBe(totals.records);
-    const left = stillRejected['no readable headline_count']!;
-    expect(await countRows(db, 'rejected_records')).toBe(left);
-    expect(left).toBeGreaterThan(3);
-  });
 });
 
 describe('records that were rejected', () => {
-  it('become the rows that the service serves once an alias is known, without a request', async ({ db }) => {
-    await using drifting = await aRewritingProxy(sandbox, renaming(timeRenamed));
-    const { totals } = await runBackfill({ job, db, sandbox: drifting });
-    expect(totals).toMatchObject({ rows_inserted: 0, records_rejected: totals.records });
-    const { requests } = sandbox.stats();
-
-    expect(await repairAll(db, timeAlias)).toMatchObject({
-      outcome: 'done',
-      records: totals.records,
-      rows: totals.records,
-      stillRejected: {},
-      superseded: 0,
-      rowsFilled: 0,
-      rowsOfAnotherIdentity: 0,
-    });
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-    expect(await countRows(db, 'rejected_records')).toBe(0);
-    expect(sandbox.stats().requests).toBe(requests);
-    const load = await db.selectFrom('gmsi.loads').selectAll().where('command', '=', 'repair').execute();
-    expect(load).toMatchObject([
-      { outcome: 'done', job: 'test', requests: 0, records: totals.records, rows_inserted: totals.records },
-    ]);
-    const rows = await sqlIn(db)`select distinct load_id, is_backfilled from gmsi.headlines`;
-    expect(rows).toEqual([{ load_id: load[0]!.load_id, is_backfilled: true }]);
-
-    const before = await stateOf(db);
-    expect(await repairAll(db, timeAlias)).toMatchObject(nothing);
-    expect(await stateOf(db)).toEqual(before);
-
-    const knowing = aJobFor(scope, { ...exactDays, fields: timeAlias });
-    const again = await runBackfill({ job: knowing, db, sandbox: drifting, plan: refresh });
-    expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
-  });
-
   it('stay, with the present reason, if they still cannot be read', async ({ db }) => {
     await using drifting = await aRewritingProxy(sandbox, ({ data, ...page }) => ({
       ...page,
@@ -403,6 +362,15 @@ describe('a repair', () => {
     expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
     expect(await heldBy(db, more)).toEqual(servedBy(sandbox, more));
     expect(await countRows(db, 'headline_revisions')).toBe(loaded.filling);
+    const counted = await sqlIn(db)`
+      select sum(requests)::int as requests, sum(records)::int as records, sum(rows_inserted)::int as rows from gmsi.loads
+      where command = 'repair'`;
+    expect(counted).toEqual([{ requests: 0, records: loaded.rejected, rows: loaded.rejected }]);
+    expect(await sqlIn(db)`select from gmsi.headlines where not is_backfilled`).toEqual([]);
+
+    const before = await stateOf(db);
+    expect(await repairAll(db, bothAliases)).toMatchObject(nothing);
+    expect(await stateOf(db)).toEqual(before);
   });
 
   it.for([

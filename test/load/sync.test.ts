@@ -41,23 +41,6 @@ describe('a sync', () => {
     expect(rows[0]!.live).toBeGreaterThan(0);
   });
 
-  it('catches up after a week without runs, and marks late rows as backfilled', async ({ db, sandbox }) => {
-    const job = aJobFor(one, open);
-    {
-      const clock = at('2026-11-08T12:00:00Z');
-      await using sandbox = await aSandbox({ clock, volume: 0.2 });
-      await runBackfill({ job, db, sandbox, clock });
-    }
-    expect((await runSync({ job, db, sandbox, clock: noon })).outcome).toBe('done');
-    expect(await heldBy(db, one)).toEqual(servedBy(sandbox, one));
-    const rows = await sqlIn(db)<{ day: string; late: boolean }>`
-      select distinct (published_at at time zone 'UTC')::date as day, is_backfilled as late from gmsi.headlines
-      where published_at >= '2026-11-09' order by 1
-    `;
-    expect(rows.filter(({ late }) => late).at(-1)!.day).toBe('2026-11-16');
-    expect(rows.find(({ late }) => !late)!.day).toBe('2026-11-17');
-  });
-
   it('leaves months that a backfill has still to drain to the backfill', async ({ db, sandbox }) => {
     const job = aJobFor({ ...one, from: '2026-06-01' }, open);
     const requests = watchRequests(sandbox);

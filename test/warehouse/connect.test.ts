@@ -24,13 +24,6 @@ test('a statement with parameters is prepared once a connection, one without is 
   expect(rows).toEqual([{ statement: 'select $1::int' }]);
 });
 
-test('tests refuse a time as a parameter that was cut to the millisecond', async ({ db }) => {
-  const rows = await sqlIn(db)<{ at: Date }>`select now() as at`;
-  for (const given of [rows[0]!.at, [rows[0]!.at]])
-    await expect(sql`select ${given}`.execute(db)).rejects.toThrow(/carry it as text/);
-  await sqlIn(db)`select ${new Date()}`;
-});
-
 test('a connection that has missed a partition is not used again, and the page is tried on another one', async () => {
   await using warehouse = await aWarehouse({ connections: 1, isNew: true });
   const { db } = warehouse;

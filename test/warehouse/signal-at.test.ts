@@ -180,27 +180,6 @@ it.for([
   ).rejects.toThrow(message);
 });
 
-it('counts each headline in one decision if it is not told how long before each', async ({ db }) => {
-  const hour = (at: number) =>
-    `2026-03-0${1 + Math.floor(at / 24)}T${String(at % 24).padStart(2, '0')}:30:00Z`;
-  await upsert(
-    db,
-    [3, 9, 30, 31, 60].map((at) =>
-      aRow({ headline_id: idOf(at), published_at: hour(at), directional_score: at }),
-    ),
-  );
-  const rows = await sqlIn(db)<{ moment: string; sentiment_sum: number }>`
-    select to_char(moment at time zone 'UTC', 'DD HH24') as moment, sentiment_sum from gmsi.signals(
-      array['2026-03-03 12:00+00', '2026-03-01 10:00+00', '2026-03-02 07:00+00', '2026-03-01 10:00+00', '2026-03-03 13:00+00']::timestamptz[],
-      'US', 'Inflation-Food')`;
-  expect(rows.map(({ moment, sentiment_sum }) => [moment, sentiment_sum])).toEqual([
-    ['01 10', 3 + 9],
-    ['02 07', 30],
-    ['03 12', 31],
-    ['03 13', 60],
-  ]);
-});
-
 it('weighs by age, omits by probability and counts stories as computed here', async ({ db }) => {
   const headlines = [
     { age: 1, score: 0.5, probability: 0.9, text: 'Prices of food rise again - Reuters' },

@@ -8,7 +8,6 @@ import { upsertRows } from '../../src/warehouse/tables/rows.ts';
 import { type WriteTransaction, writeTransaction } from '../../src/warehouse/write-transaction.ts';
 import { aLog } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows, sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
 import { aRow, idOf, series, sorted, upsert } from './a-row.ts';
 
@@ -68,14 +67,6 @@ describe('rows of a page', () => {
     }
   });
 
-  it('that have the same key are versions after the one that is here', async () => {
-    const { db } = warehouse;
-    await upsert(db, [aRow({ headline: 'here' }), aRow({ headline_id: idOf(2) })]);
-    const two = [aRow({ headline: 'first' }), aRow({ headline_id: idOf(2) }), aRow({ headline: 'last' })];
-    expect(await upsert(db, two)).toEqual({ inserted: 0, changed: 2 });
-    expect(await versions()).toEqual(['here', 'first']);
-  });
-
   it.each([
     ['in nothing', { extra: '{"a": 1, "b": 2}' }, { extra: '{"b": 2.0, "a": 1}' }, []],
     ['in a score', { semantic_score: 0.5, headline: 'a' }, { semantic_score: 0.25, headline: 'a' }, ['a']],
@@ -104,10 +95,6 @@ describe('rows of a page', () => {
     expect(await fromFile(two, '2100-01-01T00:00:00Z')).toEqual({ inserted: 0, changed: 2 });
     expect(await fromFile(two, '2100-01-01T00:00:00Z')).toEqual({ inserted: 0, changed: 0 });
     expect(await versions()).toEqual(['here', 'first']);
-  });
-
-  it('can be none', async () => {
-    expect(await upsert(warehouse.db, [])).toEqual({ inserted: 0, changed: 0 });
   });
 
   it.each([
@@ -190,26 +177,6 @@ describe('rows of a page', () => {
     expect(await second).toEqual({ inserted: 1, changed: 1 });
     expect(failures).toEqual([expect.objectContaining({ why: 'crossed' })]);
     expect(lines).toEqual([]);
-  });
-
-  it('that break a unique index which a team has added are given up after some tries', async () => {
-    await using own = await aWarehouse();
-    const { db } = own;
-    await sqlIn(db)`create unique index on gmsi.headlines (topic, country, match_type, published_at)`;
-    const published_at = '2031-01-01T12:00:00Z';
-    await upsert(db, [aRow({ published_at })]);
-    // The pauses between tries are of no interest; pg's own timers are longer.
-    const later = setTimeout;
-    const soon = (run: () => void, ms = 0) => later(run, ms > 5_000 ? ms : 0);
-    vi.spyOn(globalThis, 'setTimeout').mockImplementation(soon as typeof setTimeout);
-    let tries = 0;
-    const broken = retried(() => {
-      tries++;
-      return upsert(db, [aRow({ published_at, headline_id: idOf(2) })]);
-    });
-    await expect(broken).rejects.toThrow(/duplicate key value violates unique constraint/);
-    vi.restoreAllMocks();
-    expect(tries).toBe(8);
   });
 
   it.each([false, true])(
