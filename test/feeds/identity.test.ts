@@ -117,17 +117,6 @@ describe('a record with neither', () => {
     );
   });
 
-  test.each([
-    ['a score', aBareRecord({ directional_positive: 0.71 })],
-    ['the time', aBareRecord({ publication_time: '2026-05-21T14:00:00' })],
-    ['a list in the place of an object', aBareRecord({ added: ['a', 1] })],
-    ['a list of what stands for that object', aBareRecord({ added: ['object', 'a', 1] })],
-    ['a field more', aBareRecord({ added: null })],
-  ])('is another one with another %s', (_what, other) => {
-    expect(idOf(other)).not.toBe(idOf(aBareRecord()));
-    expect(idOf(other)).not.toBe(idOf(aBareRecord({ added: { a: 1 } })));
-  });
-
   test('is another one with a number beyond all, with none, and with the text that is kept for it', () => {
     const values = [JSON.parse('1e999'), JSON.parse('-1e999'), null, 'Infinity', Number.NaN];
     const ids = values.flatMap((value) =>

@@ -10,7 +10,7 @@ import { aJob, aJobFor, runBackfill, runSync } from '../support/run-backfill.ts'
 import { aSandbox, it, serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
-import { coverageOf, sqlIn } from '../support/warehouse-state.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 /** Two months that meet, so that windows end within them. */
 const scope: TruthScope = {
@@ -66,25 +66,6 @@ describe('what is held after a backfill is exactly what is served', () => {
       expect((await counted).rows).toEqual([{ rows: truth.length, headlines: distinct, texts: distinct }]);
     },
   );
-
-  it('for each match type, without one disturbing the rows or the coverage of another', async ({ db }) => {
-    await using sandbox = await aSandbox({ volume: 0.1 });
-    const one = { ...scope, countries: ['US'], topics: ['Governance/Corruption'] };
-    const types = ['COMBINED', 'DOMESTIC', 'INTERNATIONAL'] as const;
-    for (const matchType of types) {
-      const job = aJobFor({ ...one, matchType });
-      expect((await runBackfill({ job, db, sandbox })).outcome).toBe('done');
-    }
-    for (const matchType of types) {
-      const mine = { ...one, matchType };
-      expect(await heldBy(db, mine)).toEqual(servedBy(sandbox, mine));
-    }
-    expect(await coverageOf(db)).toEqual({
-      'US Governance/Corruption COMBINED': '{[2026-08-25,2026-09-14)}',
-      'US Governance/Corruption DOMESTIC': '{[2026-08-25,2026-09-14)}',
-      'US Governance/Corruption INTERNATIONAL': '{[2026-08-25,2026-09-14)}',
-    });
-  });
 });
 
 async function holdsTheTruth(options: SandboxOptions, overrides: Record<string, unknown> = {}) {

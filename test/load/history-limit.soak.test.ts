@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { refusing, servedFrom, sorted } from '../support/refusing.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
-import { aSandbox, it } from '../support/serving.ts';
+import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { heldBy, servedBy } from '../support/truth.ts';
+import { heldBy } from '../support/truth.ts';
 import { windowsOf } from '../support/warehouse-state.ts';
 
 describe('whatever the service refuses, and however often', () => {
@@ -66,16 +66,4 @@ describe('whatever the service refuses, and however often', () => {
       { numRuns: 3, timeout: 60_000, endOnFailure: true },
     );
   }, 320_000);
-});
-
-it('series keep no others from being loaded, though many empty ones go first', async ({ db }) => {
-  await using sandbox = await aSandbox({ volume: 0.03 });
-  const topics = ['Inflation-Food', 'Policy Outlook', 'Market Stress', 'Wars', 'Elections', 'Tension'];
-  // Countries are drained from the last one on.
-  const many = { countries: ['AU', 'ZA', 'US', 'SE', 'NO'], topics, from: '2026-08-01', to: '2026-11-15' };
-  const job = aJobFor(many, { step: 'P30D' });
-  refusing(sandbox, (series) => !series.startsWith('AU'));
-  for (let run = 0; run < 3; run++) await runBackfill({ job, db, sandbox });
-  const loaded = { ...many, countries: ['AU'] };
-  expect(await heldBy(db, loaded)).toEqual(servedBy(sandbox, loaded));
 });

@@ -279,14 +279,6 @@ describe('columns that stayed empty', () => {
     expect(rows).toEqual([
       { reason: 'read again', count: totals.records, ...isSo, follow_each_other: true, is_scored: true },
     ]);
-
-    const before = await stateOf(db);
-    expect(await repairAll(db, scoreAliases)).toMatchObject(nothing);
-    expect(await stateOf(db)).toEqual(before);
-
-    const knowing = aJobFor(scope, { ...exactDays, fields: scoreAliases });
-    const again = await runBackfill({ job: knowing, db, sandbox: drifting, plan: refresh });
-    expect(again.totals).toMatchObject({ records: totals.records, rows_inserted: 0, rows_changed: 0 });
   });
 
   it('are left alone if the alias would make the row known by something else', async ({ db }) => {

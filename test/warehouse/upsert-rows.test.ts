@@ -18,14 +18,6 @@ beforeEach(async () => {
 });
 
 describe('rows of a page', () => {
-  it('are inserted once, and not touched if they come again unchanged', async () => {
-    const rows = [1, 2, 3].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
-    expect(await upsert(warehouse.db, rows)).toEqual({ inserted: 3, changed: 0 });
-    const before = await held();
-    expect(await upsert(warehouse.db, rows, { loadId: 2 })).toEqual({ inserted: 0, changed: 0 });
-    expect(await held()).toEqual(before);
-  });
-
   it('that have the same key are one row, the last, and the others are its older versions, however often they come', async () => {
     const { db } = warehouse;
     const three = ['first', 'second', 'last'].map((headline) => aRow({ headline }));
@@ -119,21 +111,6 @@ describe('rows of a page', () => {
       { ...rest, known_from: changed_at, known_to: second!.changed_at, reason, load_id: 1 },
     ]);
     expect(second).toMatchObject({ load_id: 2, first_seen_at: first!.first_seen_at, is_backfilled: true });
-  });
-
-  it('that were likely to be new, though some of them are here, are written like others', async () => {
-    const [first, second] = [1, 2].map((n) => aRow({ headline_id: idOf(n), headline: `headline ${n}` }));
-    expect(await upsert(warehouse.db, [first!, second!], { areLikelyNew: true })).toEqual({
-      inserted: 2,
-      changed: 0,
-    });
-    const again = [first!, { ...second, headline: 'changed' }, aRow({ headline_id: idOf(3) })];
-    expect(await upsert(warehouse.db, again, { loadId: 2, areLikelyNew: true })).toEqual({
-      inserted: 1,
-      changed: 1,
-    });
-    expect((await held()).map(({ load_id }) => load_id)).toEqual([1, 2, 2]);
-    expect(await countRows(warehouse.db, 'headline_revisions')).toBe(1);
   });
 
   it('with and without fractions of a second are met in whatever order they are sent', async () => {

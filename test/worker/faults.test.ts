@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { expect, vi } from 'vitest';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
@@ -17,36 +16,7 @@ const schedule = { backfill: '0 1 * * *' };
 
 const it = serving({ volume: 0.2 });
 
-// Most of the time these two wait.
-it.concurrent('outlives connections that break', async ({ warehouse, sandbox }) => {
-  const { db, url } = warehouse;
-  await registered(db, 'cut off', jobFor(january, { schedule, step: 'P3D' }), lastNight);
-  await using worker = aWorker({ warehouse, sandbox });
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  // A write that is cut three times in a row ends its window, so no more than two.
-  for (const drained of [3, 10]) {
-    await vi.waitFor(
-      async () => {
-        const windows = await windowsOf(db);
-        expect(windows.filter(({ state }) => state === 'drained').length).toBeGreaterThanOrEqual(drained);
-      },
-      { timeout: 40_000, interval: 20 },
-    );
-    await admin.query(
-      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    );
-  }
-  await admin.end();
-  const ended = await loadsEnded(db);
-  const failed = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
-  expect({ ended, failed }).toMatchObject({ ended: [{ outcome: 'done' }], failed: [] });
-  await worker.stop();
-  expect(await heldBy(db, january)).toEqual(servedBy(sandbox, january));
-  expect(sandbox.stats().cursorReadsAtOnce).toBe(1);
-});
-
-it.concurrent('outlives a failover', async ({ warehouse, db, sandbox }) => {
+it('outlives a failover', async ({ warehouse, db, sandbox }) => {
   await registered(db, 'read only', jobFor(january, { schedule, step: 'P3D' }), lastNight);
   await using worker = aWorker({ warehouse, sandbox });
   await vi.waitFor(

@@ -89,30 +89,6 @@ describe('schedules', () => {
 
   const it = serving({ volume: 0.1 });
 
-  it('loads a job once, though two workers find it due', async ({ warehouse, db, sandbox }) => {
-    let now = new Date('2026-11-20T08:00:00Z');
-    const clock = () => now;
-    const { log, lines } = aLog();
-    await registered(db, 'hourly', jobFor(scope, { schedule: { backfill: '15 * * * *' } }), lastNight);
-    await using _one = aWorker({ warehouse, sandbox, clock, log });
-    await using _two = aWorker({ warehouse, sandbox, clock, log });
-    await loadsEnded(db);
-    expect(await heldBy(db, scope)).toEqual(servedBy(sandbox, scope));
-
-    now = new Date('2026-11-20T08:14:59Z');
-    await aRound(db);
-    const first = { job: 'hourly', command: 'backfill', since: '2026-11-19T20:15:00.000Z' };
-    expect(dueIn(lines)).toEqual([first]);
-
-    now = new Date('2026-11-20T08:15:00Z');
-    await aRound(db);
-    await aRound(db);
-    expect(dueIn(lines)).toEqual([first, { ...first, since: '2026-11-20T08:15:00.000Z' }]);
-    // The second time, nothing is left to load.
-    expect(await loadsEnded(db)).toHaveLength(1);
-    expect(sandbox.stats()).toMatchObject({ pagesServedTwice: 0, cursorReadsAtOnce: 1 });
-  });
-
   it('does not begin a job that it is still loading, but afterwards', async ({ warehouse, db, sandbox }) => {
     let now = new Date('2026-11-20T08:00:00Z');
     const { log, lines } = aLog();
