@@ -126,12 +126,7 @@ it('names the files that changed, and keeps the checksums of what they were befo
 it('follows all versions: a month is written again if one of its rows has a new version', async () => {
   const run = async () => {
     const scope = { versions: true };
-    const { out, manifest, written } = await runExport({
-      db,
-      folder: folder.path,
-      mode: 'continue',
-      scope,
-    });
+    const { out, manifest, written } = await runExport({ db, folder: folder.path, mode: 'continue', scope });
     const current = await askDuckDB(
       `select * exclude (month, known_to, reason) rename (known_from as changed_at)
        from read_parquet('${out}/**/*.parquet') where known_to is null`,
@@ -226,13 +221,7 @@ it('since a moment, also writes the months at the end of a period that moves on,
   await sqlIn(db)`update gmsi.headlines set changed_at = '2024-05-01Z'`;
   await revise(db, '2024-01');
   const until = async (to: string, since?: string) => {
-    const { manifest } = await runExport({
-      db,
-      folder: folder.path,
-      mode: 'continue',
-      since,
-      scope: { to },
-    });
+    const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue', since, scope: { to } });
     return manifest.months.map(({ month, rows }) => `${month}: ${rows}`);
   };
   expect(await until('2024-03-05', '2024-06-01T00:00:00Z')).toEqual(['2024-01: 3']);

@@ -108,9 +108,7 @@ describe('a row that is filled from its extra', () => {
 test('an aggregate is left alone if aliases would make it known by something else', () => {
   const sent = { publication_time: '2026-05-21T13:00:00', subject: 'Inflation', sentiment_sum: 1, n: 4 };
   const row = gmsiIndex.reader().read(sent).row!;
-  expect(gmsiIndex.reader({ topic_name: ['subject'] }).refill(row)).toEqual({
-    outcome: 'another identity',
-  });
+  expect(gmsiIndex.reader({ topic_name: ['subject'] }).refill(row)).toEqual({ outcome: 'another identity' });
   expect(gmsiIndex.reader({ headline_count: ['n'] }).refill(row)).toMatchObject({
     row: { entry_id: row.entry_id, headline_count: 4 },
   });

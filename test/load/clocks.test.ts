@@ -23,10 +23,7 @@ afterEach(() => {
   truth = new Date('2026-11-20T12:00:00Z');
 });
 const off = (ms: number) => () => new Date(truth.getTime() + ms);
-const clocks = ({ machine = 0, service = 0 }) => ({
-  clock: off(machine),
-  serviceClock: off(service),
-});
+const clocks = ({ machine = 0, service = 0 }) => ({ clock: off(machine), serviceClock: off(service) });
 
 const it = serving({ clock: off(0), volume: 0.3 });
 

@@ -7,12 +7,7 @@ import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { countRows } from '../support/warehouse-state.ts';
 
-const scope = {
-  countries: ['US', 'DE'],
-  topics: ['Inflation-Food'],
-  from: '2026-07-01',
-  to: '2026-09-30',
-};
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-07-01', to: '2026-09-30' };
 const trouble = { kind: 'server-error', times: 1e6 } as const;
 const refusal = { kind: 'refuse', status: 422, detail: 'no', times: 1e6 } as const;
 

@@ -137,10 +137,7 @@ describe('every feed', () => {
 
       expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done' });
       const synced = await runSync({ job, db, sandbox });
-      expect(synced).toMatchObject({
-        outcome: 'done',
-        live: { series: one.series.length, failed: 0 },
-      });
+      expect(synced).toMatchObject({ outcome: 'done', live: { series: one.series.length, failed: 0 } });
       expect(synced.live.records).toBeGreaterThan(0);
       expect(synced.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0 });
       expect(await heldIn(db, one, since)).toEqual(servedFor(sandbox, one, since));

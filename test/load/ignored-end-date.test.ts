@@ -178,9 +178,7 @@ describe('records far from the days that were asked for', () => {
     directional_neutral: 0.3,
     directional_negative: 0.5,
   });
-  const adding = (...strays: object[]) => ({
-    aroundPage: sending((records) => [...records, ...strays]),
-  });
+  const adding = (...strays: object[]) => ({ aroundPage: sending((records) => [...records, ...strays]) });
 
   it('are counted and named, and never become rows', async () => {
     await using service = await aService({ endDate: 'inclusive' });

@@ -10,12 +10,7 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
-const scope = {
-  countries: ['US', 'DE'],
-  topics: ['Inflation-Food'],
-  from: '2026-05-01',
-  to: '2026-06-09',
-};
+const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-05-01', to: '2026-06-09' };
 const job = aJobFor(scope, { step: 'P10D' });
 
 const it = serving({ volume: 0.1 });
@@ -141,10 +136,7 @@ describe('a name that has left the lists of the service', () => {
   it('is not missed if all of its days are loaded', async ({ db, sandbox }) => {
     await runBackfill({ job, db, sandbox });
     await lists(db, 'US', 'GB');
-    expect(await runBackfill({ job, db, sandbox })).toMatchObject({
-      outcome: 'done',
-      error: undefined,
-    });
+    expect(await runBackfill({ job, db, sandbox })).toMatchObject({ outcome: 'done', error: undefined });
   });
 
   it('was there: one that never was is refused, whatever has left', async ({ db, sandbox }) => {

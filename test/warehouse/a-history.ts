@@ -47,10 +47,7 @@ export const aStep: fc.Arbitrary<Step> = fc.oneof(
       isBackfilled: fc.boolean(),
     }),
   },
-  {
-    weight: 2,
-    arbitrary: aMove,
-  },
+  { weight: 2, arbitrary: aMove },
   {
     weight: 2,
     arbitrary: fc.record({ is: fc.constantFrom('retract' as const, 'repair' as const), headline: fc.nat(5) }),

@@ -39,11 +39,6 @@ export async function upsert(
 ): Promise<Upserted> {
   const ready = sorted(rows);
   await ensurePartitions(db, gmsiHeadlines.table, ready.times, new Set());
-  const provenance = {
-    series,
-    loadId,
-    windowId,
-    witnessed: isBackfilled ? '{}' : '{(,)}',
-  } as const;
+  const provenance = { series, loadId, windowId, witnessed: isBackfilled ? '{}' : '{(,)}' } as const;
   return writeTransaction(db, (trx) => upsertRows(trx, gmsiHeadlines.table, ready, provenance, areLikelyNew));
 }

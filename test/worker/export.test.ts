@@ -46,12 +46,7 @@ function settingNow(definitions: Readonly<Record<string, object>> = {}) {
   const jobs = new Map(
     Object.entries(definitions).map(([name, one]) => [name, jobFromDefinition(name, { ...one }, today)]),
   );
-  return {
-    warehouse,
-    sandbox,
-    jobFiles: withJobFiles(jobs),
-    storage: storage.settings,
-  };
+  return { warehouse, sandbox, jobFiles: withJobFiles(jobs), storage: storage.settings };
 }
 
 async function allExported(): Promise<void> {

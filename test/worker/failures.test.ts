@@ -11,12 +11,7 @@ import { sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
 
 const lastNight = new Date('2026-11-19T20:00:00Z');
-const scope = {
-  countries: ['US', 'NO'],
-  topics: ['Inflation-Food'],
-  from: '2024-01-01',
-  to: '2024-01-31',
-};
+const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
 const schedule = { backfill: '0 1 * * *' };
 const service = { max_attempts: 1 };
 
