@@ -11,22 +11,6 @@ import { writeFile } from '../../src/export/write-file.ts';
 import { aFolder, type Folder } from '../cli/gmsi.ts';
 import { askDuckDB } from './exporting.ts';
 
-it('stages nothing more once nobody asks, and ends what it reads from', async () => {
-  await using folder = await aFolder();
-  let isEnded = false;
-  const batches = (async function* () {
-    try {
-      while (true) yield ['a'];
-    } finally {
-      isEnded = true;
-    }
-  })();
-  const pathOf = (n: number) => join(folder.path, `${n}.csv`);
-  for await (const _ of stageRows(batches, { pathOf, rowsPerFile: 2 })) break;
-  expect(isEnded).toBe(true);
-  expect(await readdir(folder.path)).toEqual(['0.csv']);
-});
-
 it('a text of any length comes through, after and before short ones', async () => {
   await using folder = await aFolder();
   using duckdb = await openDuckDB(join(folder.path, 'spill'), new AbortController().signal);

@@ -5,7 +5,7 @@ import { type SandboxOptions, writeArchives } from '#sandbox';
 import { openDuckDB } from '../../src/duckdb.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
-import { aJob, runBackfill, stoppedAt } from '../support/run-backfill.ts';
+import { aJob, refresh, runBackfill, stoppedAt } from '../support/run-backfill.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows, sqlIn, windowsOf } from '../support/warehouse-state.ts';
 import { aFolder, aZip, clock, it, rowsIn, runImport } from './importing.ts';
@@ -46,8 +46,6 @@ function jobFor(feed: string, match_type: string, overrides: object = {}) {
   const service = { end_date: 'inclusive' };
   return aJob({ feed, match_type, ...selection, ...period, service, ...overrides });
 }
-
-const refresh = { fullRefresh: true, retryRefused: false };
 
 const sandbox = await aSandboxForAll(world);
 let folder: Awaited<ReturnType<typeof aFolder>>;

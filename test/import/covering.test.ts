@@ -69,15 +69,6 @@ describe('something beside a file that holds days', () => {
     },
   );
 
-  it('may be of any series, if its records say the series', async ({ db, folder }) => {
-    const [record] = manyRecords(1).split('\n');
-    for (const series of [us, de]) await folder.write(`${series}/2024.ndjson`, `${record}\n`);
-    await folder.write('match_type=COMBINED/more.ndjson', `${record}\n`);
-    const result = await runImport(db, [folder.path], { stated: { feed: 'gmsi-headlines' } });
-    expect(result).toMatchObject({ outcome: 'incomplete', loaded: 2, covered: { series: 0, days: 0 } });
-    expect(result.refused).toMatchObject([{ why: expect.stringMatching(/has no country/) }]);
-  });
-
   it('in a ZIP file leaves days uncovered, too: another kind, or encrypted', async ({ db, folder }) => {
     await folder.write(`${us}/2024.ndjson`, manyRecords(20));
     await folder.write(`${de}/2024.ndjson`, manyRecords(20));
@@ -95,17 +86,6 @@ describe('something beside a file that holds days', () => {
       expect.stringMatching(/is encrypted: unpack the ZIP file/),
     ]);
     expect(of).toEqual({ series: 0, days: 0 });
-  });
-
-  it('that is no data by its name does not matter', async ({ db, folder }) => {
-    await folder.write(`${us}/2024.ndjson`, manyRecords(2));
-    for (const name of ['README.md', '_SUCCESS', '.part.csv.crc', 'LICENSE'])
-      await folder.write(`${us}/${name}`, 'x');
-    expect(await runImport(db, [folder.path])).toMatchObject({
-      outcome: 'done',
-      covered: { days: 366 },
-      ignored: [expect.any(String), expect.any(String)],
-    });
   });
 });
 

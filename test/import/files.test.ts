@@ -206,7 +206,7 @@ describe('a broken file', () => {
     for (const [name, [content]] of Object.entries(files)) await folder.write(name, content);
     await writeFile(join(folder.path, 'torn.ndjson.gz'), packed.subarray(0, packed.length / 2));
     await folder.write('good.csv', good);
-    await folder.write('README.txt', 'no records');
+    for (const name of ['README.txt', '_SUCCESS', '.good.csv.crc']) await folder.write(name, 'no records');
 
     const result = await runImport(db, [folder.path], { stated });
     expect(result).toMatchObject({

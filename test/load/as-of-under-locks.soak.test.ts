@@ -5,14 +5,13 @@ import { expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
 import { sending } from '../support/pages.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { countRows, sqlIn } from '../support/warehouse-state.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-30' };
 const job = aJobFor(scope, { step: 'P15D', service: { end_date: 'inclusive', page_size: 12 } });
-const again = { fullRefresh: true, retryRefused: false };
 /** Writes may take half of it, and wait for a lock a quarter of it. */
 const delay = 1_600;
 
@@ -91,7 +90,7 @@ it('an answer for a moment that is long enough ago never changes, whoever holds 
         const rescored = sending((records) =>
           records.map((one) => ({ ...one, directional_positive: round / 1000 })),
         );
-        await runBackfill({ job, db, sandbox, plan: again, aroundPage: rescored });
+        await runBackfill({ job, db, sandbox, plan: refresh, aroundPage: rescored });
         round++;
       }
       await locking;

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { Sandbox } from '#sandbox';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
 import { watchRequests } from '../support/watch-requests.ts';
@@ -50,7 +50,7 @@ describe('a series without news', () => {
     const older = aJobFor({ ...silent, to: dayOf(begin - dayMs) }, { lookback: 'P0D' }, '2040-03-01');
     for (const syncs of [1, 2]) {
       const requests = watchRequests(sandbox);
-      await runBackfill({ job: older, db, sandbox, clock, plan: { fullRefresh: true, retryRefused: false } });
+      await runBackfill({ job: older, db, sandbox, clock, plan: refresh });
       await runSync({ job: inDays, db, sandbox, clock });
       expect(requests.length).toBeGreaterThan(4);
       expect(await sqlIn(db)`select quiet_polls from gmsi.cadence`).toEqual([{ quiet_polls: syncs }]);

@@ -8,29 +8,8 @@ import { heldBy, servedBy } from '../support/truth.ts';
 import { coverageOf } from '../support/warehouse-state.ts';
 import { firstPages, watchRequests } from '../support/watch-requests.ts';
 
-const us = { countries: ['US'], topics: ['Inflation-Food'] };
 /** Windows that abut exactly, so that each day asked for can be counted. */
 const exact = { service: { end_date: 'inclusive' } };
-
-it('days that an interrupted job planned are drained by another one', async ({ db }) => {
-  await using sandbox = await aSandbox({ volume: 0.1 });
-  const job = aJobFor({ ...us, from: '2026-03-01', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-  const stop = new AbortController();
-  const onStart = () => stop.abort();
-  const first = await runBackfill({ job, db, sandbox, stop: stop.signal, onStart });
-  expect(first).toMatchObject({ outcome: 'interrupted', totals: { pages: 0 } });
-
-  const requests = watchRequests(sandbox);
-  const wider = aJobFor({ ...us, from: '2026-02-20', to: '2026-03-31' }, { ...exact, step: 'P10D' });
-  expect((await runBackfill({ job: wider, db, sandbox })).outcome).toBe('done');
-  expect(firstPages(requests).map(described).sort()).toEqual([
-    'US 2026-02-20/2026-02-28',
-    'US 2026-03-01/2026-03-01',
-    'US 2026-03-02/2026-03-11',
-    'US 2026-03-12/2026-03-21',
-    'US 2026-03-22/2026-03-31',
-  ]);
-});
 
 describe('after any sequence of jobs', () => {
   const firstDay = Temporal.PlainDate.from('2026-10-25');
@@ -94,10 +73,6 @@ describe('after any sequence of jobs', () => {
     );
   });
 });
-
-function described({ path, query }: { path: string; query: Readonly<Record<string, string>> }): string {
-  return `${path.split('/').at(-1)} ${query.start_date}/${query.end_date}`;
-}
 
 function daysBetween(from: string, to: string): string[] {
   const first = Temporal.PlainDate.from(from);

@@ -10,6 +10,7 @@ import { webServer } from '../support/other-servers.ts';
 import {
   aJobFor,
   type BackfillSetting,
+  refresh,
   runBackfill,
   runSync,
   stoppedAt,
@@ -295,8 +296,7 @@ describe('cursors that do not end', () => {
       await using sandbox = await aSandbox({ volume: 0.3 });
       const job = aJobFor(scope, { service: { ...service, page_size: 10, max_pages_without_news: 1 } });
       await runBackfill({ job, db, sandbox });
-      const plan = { fullRefresh: true, retryRefused: false };
-      await runBackfill({ job, db, sandbox, plan, ...stoppedAt(6) });
+      await runBackfill({ job, db, sandbox, plan: refresh, ...stoppedAt(6) });
       expect((await windowsOf(db))[0]).toMatchObject({ state: 'pending', is_compared: true });
       const result = await runBackfill({ job, db, sandbox });
       expect(result).toMatchObject({ outcome: 'done', totals: { rows_inserted: 0, rows_retracted: 0 } });

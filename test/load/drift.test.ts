@@ -4,7 +4,7 @@ import { tooManyRejected } from '../../src/load/rejected.ts';
 import { rememberFields } from '../../src/warehouse/tables/learned.ts';
 import { aLog, type LogLine } from '../support/a-log.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
-import { aJob, aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
+import { aJob, aJobFor, refresh, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import type { TestWarehouse } from '../support/test-warehouse.ts';
 import { countRows, sqlIn } from '../support/warehouse-state.ts';
@@ -46,7 +46,7 @@ describe('records that drift', () => {
     const run = { job, db: warehouse.db, sandbox };
     result = await runBackfill(run);
     sandbox.script([{ kind: 'drift', drifts }]);
-    again = await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } });
+    again = await runBackfill({ ...run, plan: refresh });
   });
 
   const drifted = (drift: string) => served[drifts.indexOf(drift as DriftKind)]!;
@@ -163,14 +163,13 @@ test.each([
 });
 
 it('field names that come or go are noted once, by one load', async ({ db, sandbox }) => {
-  const plan = { fullRefresh: true, retryRefused: false };
   const drain = async (drifts: readonly DriftKind[] | undefined) => {
     const { log, lines } = aLog();
     // Every record of every page drifts in the same way.
     const all = drifts && Array.from({ length: 1000 }, () => drifts[0]!);
     sandbox.script(all ? [{ kind: 'drift', drifts: all, times: 1e6 }] : []);
     const paged = aJobFor(scope, { service: { end_date: 'inclusive', page_size: 60 } });
-    expect((await runBackfill({ job: paged, db, sandbox, log, plan })).outcome).toBe('done');
+    expect((await runBackfill({ job: paged, db, sandbox, log, plan: refresh })).outcome).toBe('done');
     return fieldNotes(lines);
   };
   expect(await drain(undefined)).toEqual([]);

@@ -6,7 +6,7 @@ import type { Feed } from '../../src/feeds/feed.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aJobOf, type FeedCase, feedCases } from '../feeds/cases.ts';
 import { expectNothingLost, lostRows } from '../support/lost-rows.ts';
-import { aJob, aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJob, aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it, serving } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy, type TruthScope } from '../support/truth.ts';
@@ -161,8 +161,7 @@ describe('every feed', () => {
       const states: { readonly at: string; readonly rows: unknown[] }[] = [];
       const loadAt = async (instant: string) => {
         now = instant;
-        const plan = { fullRefresh: true, retryRefused: false };
-        const result = await runBackfill({ job, db, sandbox, clock: moving, plan });
+        const result = await runBackfill({ job, db, sandbox, clock: moving, plan: refresh });
         expect(result).toMatchObject({ outcome: 'done', totals: { records_rejected: 0 } });
         expect(await heldIn(db, one, of)).toEqual(servedFor(sandbox, one, of));
         await expectNothingLost(db);
@@ -244,7 +243,7 @@ describe('every feed', () => {
         const load = async (days: object, align: object) => {
           const parameters = { ...(one.job.parameters as object | undefined), sparse: false, ...align };
           const job = aJobOf(one.name, { ...days, parameters, service: { end_date: 'inclusive' } });
-          return runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
+          return runBackfill({ job, db, sandbox, plan: refresh });
         };
         const days = { start_date: '2026-10-01', end_date: '2026-10-04' };
         for (const align of [{}, { align_to_period_end: false }, { align_to_period_end: true }])

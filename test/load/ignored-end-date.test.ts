@@ -124,26 +124,6 @@ it('a window that was planned on an earlier day is drained to today', async () =
   expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
 });
 
-it('a window is continued at its cursor on a later day', async () => {
-  await using service = await aService({ order: 'oldest-first' });
-  const { db, sandbox } = service;
-  const job = aJobFor(all, { service: ignored });
-  service.moveTo('2026-11-15T12:00:00Z');
-  const fails = (request: { token: string | null }) => request.token !== null;
-  sandbox.script([
-    { kind: 'latency', times: 1, match: fails },
-    { kind: 'server-error', times: 100, match: fails },
-  ]);
-  await runBackfill({ job, ...service });
-  const [half] = await windowsOf(db);
-  expect(half).toMatchObject({ state: 'failed', pages: 2, next_token: expect.any(String) });
-  service.moveTo(now);
-  sandbox.script([]);
-  expect((await runBackfill({ job, ...service })).outcome).toBe('done');
-  expect(await heldBy(db, all)).toEqual(servedBy(sandbox, all));
-  expect((await windowsOf(db))[0]).toMatchObject({ records_outside: 0 });
-});
-
 it('a hole in what is covered is drained from the hole to today', async () => {
   await using service = await aService();
   const { db, sandbox } = service;

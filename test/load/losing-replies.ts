@@ -9,7 +9,7 @@ import { aProcess } from '../support/a-process.ts';
 import { aCuttingProxy } from '../support/cutting-proxy.ts';
 import { sending } from '../support/pages.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox } from '../support/serving.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -32,7 +32,6 @@ export const settings = {
 };
 const job = aJobFor(scope, settings);
 const recent = { ...scope, from: '2026-11-18', to: '2026-11-20' };
-const refresh = { fullRefresh: true, retryRefused: false };
 
 interface Place {
   readonly warehouse: TestWarehouse;

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aMovingService } from '../support/moving-service.ts';
-import { aJobFor, type BackfillSetting, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, type BackfillSetting, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { sqlIn } from '../support/warehouse-state.ts';
 
-const refresh = { fullRefresh: true, retryRefused: false };
 const day = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-08', to: '2026-09-11' };
 const minute = 60_000;
 
@@ -137,26 +136,6 @@ describe('a headline of which the service corrects the time', () => {
     expect(again2.totals).toMatchObject({ rows_inserted: 0, rows_changed: 0, rows_retracted: 0 });
     const back = await again({});
     expect(back.totals).toMatchObject({ rows_inserted: 0, rows_changed: moved, rows_retracted: moved });
-    await expectEachOnce(db, original);
-  });
-
-  it('may be corrected twice, over midnight, and back again', async () => {
-    await using warehouse = await loaded();
-    const { db, original, again, sentOn } = warehouse;
-    const record = sentOn('2026-09-10');
-    await again({ [record.id]: 40 });
-    await again({ [record.id]: toTheDayBefore(record) });
-    expect(await rowsOf(db, record)).toMatchObject([
-      { at: '09 23:45', from: at(record), stands: true, reasons: [] },
-      { at: at(record), from: null, stands: false, reasons: ['moved'] },
-      { from: at(record), stands: false, reasons: ['moved'] },
-    ]);
-    await again({});
-    expect(await rowsOf(db, record)).toMatchObject([
-      { at: '09 23:45', stands: false, reasons: ['moved'] },
-      { at: at(record), from: null, stands: true, reasons: ['moved', 'returned'] },
-      { stands: false, reasons: ['moved'] },
-    ]);
     await expectEachOnce(db, original);
   });
 

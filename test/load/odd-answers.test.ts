@@ -7,7 +7,7 @@ import { aJobOf } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
 import { type AskedOf, aPage, aStandIn, recordsOf } from '../support/a-stand-in.ts';
 import { aRewritingProxy } from '../support/rewriting-proxy.ts';
-import { aJob, aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJob, aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, it, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
@@ -261,7 +261,6 @@ describe.each([402, 403])('a %i', (status) => {
 
 describe('answers without an envelope, or with one', () => {
   const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
-  const refresh = { fullRefresh: true, retryRefused: false };
 
   /** A page's records without their envelope. */
   const withoutEnvelope = ({ data }: { data: unknown }) => data;

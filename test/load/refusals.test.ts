@@ -4,7 +4,7 @@ import type { ScriptedFault, SeenRequest } from '#sandbox';
 import { KeyRefused } from '../../src/service/errors.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aLog } from '../support/a-log.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, windowsOf } from '../support/warehouse-state.ts';
@@ -79,7 +79,7 @@ describe('a request that is refused', () => {
 
     // It is requested again by a full refresh, and refused again.
     sandbox.script([refusal]);
-    await runBackfill({ job, db, sandbox, plan: { fullRefresh: true, retryRefused: false } });
+    await runBackfill({ job, db, sandbox, plan: refresh });
     const again = (await windowsOf(db)).filter(({ state }) => state !== 'drained');
     expect(again).toMatchObject([{ state: 'refused', country: 'DE', attempts: 3 }]);
   });

@@ -10,7 +10,7 @@ import { aJobOf, feedCases } from '../feeds/cases.ts';
 import { aProcess } from '../support/a-process.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { aRewritingProxy, renaming } from '../support/rewriting-proxy.ts';
-import { aJobFor, runBackfill, usualClock } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, usualClock } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -18,7 +18,6 @@ import { countRows, sqlIn, untilOneWaits } from '../support/warehouse-state.ts';
 
 const volume = 0.4;
 const scope = { countries: ['US', 'NO'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-10' };
-const refresh = { fullRefresh: true, retryRefused: false };
 const exactDays = { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } };
 const job = aJobFor(scope, exactDays);
 

@@ -7,7 +7,7 @@ import { saveLearnedFacts } from '../../src/warehouse/tables/learned.ts';
 import { beginDrain } from '../../src/warehouse/tables/windows.ts';
 import { aMovingService } from '../support/moving-service.ts';
 import { type AroundPage, sending } from '../support/pages.ts';
-import { aJobFor, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync, stoppedAt } from '../support/run-backfill.ts';
 import { aSandbox, it } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { countRows, coverageOf, sqlIn, windowsOf } from '../support/warehouse-state.ts';
@@ -17,7 +17,6 @@ import { series } from '../warehouse/a-row.ts';
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 const before = '2026-09-21T00:00:00Z';
 const after = '2026-10-20T00:00:00Z';
-const refresh = { fullRefresh: true, retryRefused: false };
 const resume = { fullRefresh: false, retryRefused: false };
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive', page_size: 50 } });
 

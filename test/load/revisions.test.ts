@@ -3,8 +3,7 @@ import type { Page } from '../../src/service/page.ts';
 import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { exactTime } from '../../src/warehouse/exact-time.ts';
 import { type Rescoring, rescorings } from '../../src/warehouse/questions/runs.ts';
-import { sending } from '../support/pages.ts';
-import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill } from '../support/run-backfill.ts';
 import { type Sent, scoredBy } from '../support/scored-by.ts';
 import { aSandbox, serving } from '../support/serving.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
@@ -13,41 +12,10 @@ import { countRows, sqlIn } from '../support/warehouse-state.ts';
 const scope = { countries: ['US'], topics: ['Inflation-Food'], from: '2026-09-01', to: '2026-09-20' };
 const before = '2026-09-21T00:00:00Z';
 const after = '2026-10-20T00:00:00Z';
-const refresh = { fullRefresh: true, retryRefused: false };
 /** Exactly the days of the scope, so that rows can be counted. */
 const job = aJobFor(scope, { lookback: 'P0D', service: { end_date: 'inclusive' } });
 
 const it = serving({ clock: () => new Date(before), volume: 0.5 });
-
-describe('a page that has a record twice', () => {
-  /** Every fifth record again, behind the others and changed so. */
-  const twice = (change: (record: object) => object) =>
-    sending((records) => [...records, ...records.filter((_, index) => index % 5 === 0).map(change)]);
-
-  it.for([
-    ['gmsi-headlines', 'headline_revisions', { directional_positive: 0.123 }],
-    ['gmsi-index', 'revisions', { sentiment_sum: 0.123 }],
-  ] as const)('of %s, with other content, is two versions', async ([feed, table, other], { db, sandbox }) => {
-    const run = {
-      job: aJobFor(scope, { feed, lookback: 'P0D', service: { end_date: 'inclusive' } }),
-      db,
-      sandbox,
-      clock: () => new Date(before),
-      plan: refresh,
-      aroundPage: twice((record) => ({ ...record, ...other })),
-    };
-    const { totals } = await runBackfill(run);
-    expect(totals.rows_changed).toBeGreaterThan(10);
-    expect(totals.rows_inserted + totals.rows_changed).toBe(totals.records);
-    expect(await countRows(db, table)).toBe(totals.rows_changed);
-    expect((await runBackfill(run)).totals).toMatchObject({
-      rows_inserted: 0,
-      rows_changed: 0,
-      rows_retracted: 0,
-    });
-    expect(await countRows(db, table)).toBe(totals.rows_changed);
-  });
-});
 
 it('a revised headline has its old version kept, known until the new one was', async ({ db }) => {
   let now = new Date(before);

@@ -4,7 +4,7 @@ import type { Warehouse } from '../../src/warehouse/connect.ts';
 import { aFolder, manyRecords, runImport, statedOfMany } from '../import/importing.ts';
 import { aMovingService } from '../support/moving-service.ts';
 import { type SentRecord, sending } from '../support/pages.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { serving } from '../support/serving.ts';
 import { stampAs } from '../support/stamp-as.ts';
 import { coverIn, sqlIn } from '../support/warehouse-state.ts';
@@ -24,26 +24,6 @@ async function backfilled(db: Warehouse, day: string) {
     where (published_at at time zone 'UTC')::date = ${day}::date group by 1, 2 order by 1, 2`;
   return rows;
 }
-
-const onSixth = ({ id, publication_time }: SentRecord) =>
-  publication_time.startsWith('2026-10-06') && /[0-7]$/.test(id);
-
-it.for([
-  ['a sync', runSync, {}],
-  ['a backfill', runBackfill, { plan: { fullRefresh: true, retryRefused: false } }],
-] as const)(
-  'a late headline of a watched day counts from then on, by %s',
-  async ([, run, how], { db, sandbox }) => {
-    // On the first, nothing was watched; on the seventh, the sixth is loaded whole.
-    for (const clock of [at('2026-10-05T06:10:00'), at('2026-10-07T06:10:00')])
-      await runSync({ job, db, sandbox, clock, aroundPage: late(onSixth) });
-    const clock = at('2026-10-10T06:10:00');
-    await run({ job, db, sandbox, clock, ...how });
-    const rows = await backfilled(db, '2026-10-06');
-    expect(rows.map(({ late }) => late)).toContain(true);
-    expect(rows).not.toContainEqual(expect.objectContaining({ is_backfilled: true }));
-  },
-);
 
 it('a day counts as watched although its window is drained again', async ({ db, sandbox }) => {
   const ended = { ...job, endDate: job.startDate.with({ day: 10 }) };
@@ -153,9 +133,7 @@ it('a desk gets of each past day what it had then, whatever command brought it, 
   expect(answers.filter(({ state }) => state === 'covered').length).toBeGreaterThan(20);
 
   // A refresh a month later brings more late headlines, and changes no answer.
-  await loadAt('2026-11-15T01:00:00Z', () =>
-    runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } }),
-  );
+  await loadAt('2026-11-15T01:00:00Z', () => runBackfill({ ...run, plan: refresh }));
   expect(had.size).toBeGreaterThan(published.size);
   const numbers = (all: typeof answers) => all.map(({ moment, count, sum }) => [moment, count, sum]);
   expect(numbers(await decisions())).toEqual(numbers(answers));

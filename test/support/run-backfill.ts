@@ -46,6 +46,9 @@ export function aJobFor(
   return aJob({ ...scope, ...overrides }, today);
 }
 
+/** Loads every day again. */
+export const refresh = { fullRefresh: true, retryRefused: false };
+
 /** When tests load, unless they name another time. Feeds that reach back 90 days have what the tests load. */
 export const usualClock = () => new Date('2026-11-20T12:00:00Z');
 

@@ -10,7 +10,7 @@ import { accessTo, aFolder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { setAsOfDelay } from '../support/as-of-delay.ts';
-import { aJobFor, runBackfill, runSync } from '../support/run-backfill.ts';
+import { aJobFor, refresh, runBackfill, runSync } from '../support/run-backfill.ts';
 import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
 import { heldBy, servedBy } from '../support/truth.ts';
 import { aRow, upsert } from './a-row.ts';
@@ -84,7 +84,7 @@ describe('with columns, indexes and views that somebody has added, odd settings,
     before = (await sql<{ at: string }>`select clock_timestamp()::text as at`.execute(db)).rows[0]!.at;
     now = new Date('2026-11-20T12:00:00Z');
     expect(await runSync(run)).toMatchObject({ outcome: 'done' });
-    expect(await runBackfill({ ...run, plan: { fullRefresh: true, retryRefused: false } })).toMatchObject({
+    expect(await runBackfill({ ...run, plan: refresh })).toMatchObject({
       outcome: 'done',
     });
     const settled = { ...scope, to: '2026-11-10' };

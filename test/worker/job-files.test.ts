@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Temporal } from 'temporal-polyfill';
@@ -220,23 +219,6 @@ it('reads its files at once when told to', async ({ warehouse, sandbox, db }) =>
   worker.jobFiles.readSoon();
   expect(await worker.said('told')).toEqual(['a job file is new']);
   expect(await running(db)).toEqual([['told']]);
-});
-
-it('takes a new file beside a pipe and a second file of a job', async ({ warehouse, sandbox, db }) => {
-  const job = jobFor(one, { schedule: yearly });
-  await using worker = await atWork({ warehouse, sandbox }, { good: job });
-  execFileSync('mkfifo', [worker.path('a-pipe.yaml')]);
-  await worker.write('jobs/good.yml', job);
-  await worker.write('jobs/new.yaml', job);
-  expect(await worker.said('new')).toEqual(['a job file is new']);
-  expect(await worker.said('a-pipe')).toEqual(['a job file cannot be read; the job is not run']);
-  expect(worker.lines.filter((line) => line.job === 'good' && line.why)).toMatchObject([
-    { why: 'jobs/good.yaml and jobs/good.yml are both the job good.' },
-    { why: 'jobs/good.yml and jobs/good.yaml are both the job good.' },
-  ]);
-  expect(await running(db)).toEqual([['good', 'new']]);
-  await rm(worker.path('good.yml'));
-  await vi.waitFor(() => expect(worker.jobFiles.unreadable).toEqual(['a-pipe']), 20_000);
 });
 
 it('stops although the file system of its job files never answers', async ({ warehouse, sandbox, db }) => {

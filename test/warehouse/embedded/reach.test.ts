@@ -58,15 +58,3 @@ it.each([
 async function use(home: string, cwd: string): Promise<void> {
   await using _server = await useEmbeddedServer(readConfig({ GMSI_HOME: home }, cwd).home);
 }
-
-it('says what to do if an export cannot be made', async ({ warehouse }) => {
-  await using folder = await aFolder();
-  const { code, stderr } = await gmsiHere(['export', '--out', '/proc/nosuch/export'], {
-    cwd: folder.path,
-    env: { DATABASE_URL: warehouse.url },
-  });
-  expect({ code, stderr }).toEqual({
-    code: 2,
-    stderr: expect.stringMatching(/^gmsi: .*\/proc\/nosuch.*\n {2}→ .*\n$/),
-  });
-});
