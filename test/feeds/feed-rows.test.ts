@@ -310,20 +310,14 @@ test('the path of a series has its country or ticker, encoded', () => {
 });
 
 describe('the catalog', () => {
-  test('names the nearest feed for a name that it does not know', () => {
-    expect(() => feedNamed('gmsi-headline')).toThrow(ConfigError);
-    expect(() => feedNamed('gmsi-headline')).toThrow(
-      expect.objectContaining({
-        kind: 'fatal',
-        hint: expect.stringContaining('Did you mean gmsi-headlines?'),
-      }),
-    );
-  });
-
-  test('says what to use instead of a feed that the service has removed', () => {
-    expect(() => feedNamed('asset-headlines')).toThrow(
-      expect.objectContaining({ kind: 'fatal', hint: expect.stringContaining('ticker-headlines') }),
-    );
+  test.each([
+    ['gmsi-headline', 'Did you mean gmsi-headlines?'],
+    // Removed by the service.
+    ['asset-headlines', 'ticker-headlines'],
+  ])('has no %s, and says what to use', (name, hint) => {
+    expect(feedNamed('gmsi-headlines')).toBe(gmsiHeadlines);
+    expect(() => feedNamed(name)).toThrow(ConfigError);
+    expect(() => feedNamed(name)).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
   });
 
   test.each([...catalog.values()])(

@@ -108,16 +108,8 @@ describe('records that name another series', () => {
 
     const stop = new AbortController().signal;
     await using process = await aProcess(db);
-    const about = {
-      warehouse: db.patient({}),
-      process,
-      feed: gmsiHeadlines,
-      fields: {},
-      scope: undefined,
-      job: '',
-      stop,
-    };
-    const repaired = await repair({ ...about, dryRun: false });
+    const about = { warehouse: db.patient({}), process, feed: gmsiHeadlines, fields: {}, scope: undefined };
+    const repaired = await repair({ ...about, job: '', stop, dryRun: false });
     expect(repaired).toMatchObject({ rows: 0, stillRejected: { [reason]: 10 } });
   });
 
