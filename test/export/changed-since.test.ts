@@ -57,14 +57,13 @@ async function revise(
     where country = 'US' and published_at = ${`${month}-10Z`}::timestamptz`;
 }
 
+/** Continues the export. */
+const next = (setting: Partial<ExportSetting> = {}) =>
+  runExport({ db, folder: folder.path, mode: 'continue', ...setting });
+
 /** Continues the export, and compares all of it with the table. @returns how many months were written */
 async function follow(setting: Partial<ExportSetting> = {}): Promise<number> {
-  const { out, manifest, written } = await runExport({
-    db,
-    folder: folder.path,
-    mode: 'continue',
-    ...setting,
-  });
+  const { out, manifest, written } = await next(setting);
   const table = setting.scope?.table ?? gmsiHeadlines.table;
   const found = manifest.rows === 0 ? [] : await rowsIn(out!, manifest);
   expect(difference(found, await rowsOfTable(db, `gmsi.${table.name}`))).toEqual(none);
@@ -84,7 +83,7 @@ it('writes only months in which a row was inserted, revised, retracted or remove
   expect(await follow()).toBe(2);
   await sqlIn(db)`delete from gmsi.headlines where published_at < '2024-02-01Z'`;
   expect(await follow()).toBe(0);
-  const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
+  const { manifest } = await next();
   expect(manifest.months.map(({ month }) => month)).toEqual(['2024-02', '2024-03', '2024-04', '2024-05']);
   expect(manifest.files).toHaveLength(4);
   await sqlIn(db)`delete from gmsi.headlines`;
@@ -92,7 +91,7 @@ it('writes only months in which a row was inserted, revised, retracted or remove
 });
 
 it('names the files that changed, and keeps the checksums of what they were before', async () => {
-  const run = () => runExport({ db, folder: folder.path, mode: 'continue', rowsPerFile: 2 });
+  const run = () => next({ rowsPerFile: 2 });
   const checksum = async (path: string) =>
     createHash('sha256')
       .update(await readFile(join(folder.path, 'export', path)))
@@ -126,7 +125,7 @@ it('names the files that changed, and keeps the checksums of what they were befo
 it('follows all versions: a month is written again if one of its rows has a new version', async () => {
   const run = async () => {
     const scope = { versions: true };
-    const { out, manifest, written } = await runExport({ db, folder: folder.path, mode: 'continue', scope });
+    const { out, manifest, written } = await next({ scope });
     const current = await askDuckDB(
       `select * exclude (month, known_to, reason) rename (known_from as changed_at)
        from read_parquet('${out}/**/*.parquet') where known_to is null`,
@@ -140,7 +139,7 @@ it('follows all versions: a month is written again if one of its rows has a new 
   expect(await run()).toEqual({ months: 1, rows: 13 });
   await revise(db, '2024-02', sql`retracted_at = now()`);
   expect(await run()).toEqual({ months: 1, rows: 14 });
-  await expect(runExport({ db, folder: folder.path, mode: 'continue' })).rejects.toThrow(
+  await expect(next()).rejects.toThrow(
     /contains an export of all versions of gmsi.headlines as parquet, not of gmsi.headlines as parquet/,
   );
 });
@@ -163,7 +162,7 @@ it('leaves the export that is there as it was if it fails', async () => {
   const onRows = () => {
     throw new Error('power cut');
   };
-  await expect(runExport({ db, folder: folder.path, mode: 'continue', onRows })).rejects.toThrow('power cut');
+  await expect(next({ onRows })).rejects.toThrow('power cut');
   expect(await readdir(folder.path)).toEqual(['export']);
   expect(await follow()).toBe(1);
 });
@@ -188,16 +187,14 @@ it('completes an export of which nothing but the last word is missing', async ()
 it('writes all months again if other series, days or columns are asked for', async () => {
   await runExport({ db, folder: folder.path, scope: { only: { country: ['US'] } } });
   expect(await follow()).toBe(4);
-  const later = { db, folder: folder.path, mode: 'continue', scope: { from: '2024-01-05' } } as const;
-  expect((await runExport(later)).written.months).toBe(4);
+  expect((await next({ scope: { from: '2024-01-05' } })).written.months).toBe(4);
   expect(await follow()).toBe(4);
   await sqlIn(db)`alter table gmsi.headlines add column "of a user" text default 'x'`;
   expect(await follow()).toBe(4);
 });
 
 it('writes the months at the end of a period that moves on', async () => {
-  const until = (to: string) =>
-    runExport({ db, folder: folder.path, mode: 'continue', scope: { to } }).then(({ written }) => written);
+  const until = (to: string) => next({ scope: { to } }).then(({ written }) => written);
   expect(await until('2024-03-05')).toMatchObject({ months: 2, rows: 6 });
   expect(await until('2024-03-20')).toMatchObject({ months: 1, rows: 3 });
   expect(await until('2024-03-20')).toMatchObject({ months: 0 });
@@ -207,13 +204,12 @@ it('since a moment, a new export holds only what has changed since, and can be c
   const since = '2024-06-01T00:00:00Z';
   await sqlIn(db)`update gmsi.headlines set changed_at = '2024-05-01Z'`;
   await revise(db, '2024-03');
-  const setting = { db, folder: folder.path, mode: 'continue', since } as const;
-  expect((await runExport(setting)).manifest).toMatchObject({
+  expect((await next({ since })).manifest).toMatchObject({
     changed_since: since,
     months: [{ month: '2024-03', rows: 3 }],
   });
   await revise(db, '2024-01');
-  const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue' });
+  const { manifest } = await next();
   expect(manifest.months.map(({ month }) => month)).toEqual(['2024-01', '2024-03']);
 });
 
@@ -221,7 +217,7 @@ it('since a moment, also writes the months at the end of a period that moves on,
   await sqlIn(db)`update gmsi.headlines set changed_at = '2024-05-01Z'`;
   await revise(db, '2024-01');
   const until = async (to: string, since?: string) => {
-    const { manifest } = await runExport({ db, folder: folder.path, mode: 'continue', since, scope: { to } });
+    const { manifest } = await next({ since, scope: { to } });
     return manifest.months.map(({ month, rows }) => `${month}: ${rows}`);
   };
   expect(await until('2024-03-05', '2024-06-01T00:00:00Z')).toEqual(['2024-01: 3']);
@@ -250,8 +246,7 @@ it.each(['hourly', 'daily'] as const)('follows the %s rollups, too', async (kind
 
 it('is of the same table and format, and of a manifest that can be read', async () => {
   await follow();
-  const wrong = (setting: Partial<ExportSetting>) =>
-    expect(runExport({ db, folder: folder.path, mode: 'continue', ...setting })).rejects;
+  const wrong = (setting: Partial<ExportSetting>) => expect(next(setting)).rejects;
   await wrong({ format: 'csv' }).toThrow(/contains an export of gmsi.headlines as parquet, not of .* as csv/);
   await wrong({ scope: { table: rollups.daily } }).toThrow(/not of gmsi.sentiment_daily as parquet/);
   const path = join(folder.path, 'export', '_manifest.json');
