@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { Secret } from '../../src/secret.ts';
 import { type Client, type ClientEvent, type ClientOptions, createClient } from '../../src/service/client.ts';
-import { KeyRefused, RedirectRefused, RequestRefused, ServiceUnavailable } from '../../src/service/errors.ts';
+import { KeyRefused, RedirectRefused, RequestRefused } from '../../src/service/errors.ts';
 import { BudgetSpent } from '../../src/service/permits.ts';
 import { jumpingClock } from './clocks.ts';
 import { cutShort, emptyPage, inTurn, json, rawServer, reset, text } from './raw-server.ts';
@@ -442,17 +442,6 @@ test('a permit is taken for each request, or nothing is sent', async () => {
   expect(client.requests).toBe(0);
 });
 
-test('an abort in the middle of a body ends the request with its reason and without a retry', async () => {
-  const stop = new AbortController();
-  const server = await rawServer((_request, response) => {
-    response.writeHead(200);
-    response.write('{', () => stop.abort(new Error('interrupted')));
-  });
-  const { client } = aClient(server.url);
-  await expect(client.getPage(request, stop.signal)).rejects.toThrow('interrupted');
-  expect(client.requests).toBe(1);
-});
-
 describe('the key', () => {
   const echo = `not your key: ${key}`;
 
@@ -506,16 +495,4 @@ describe('the key is in no address', () => {
     expect(permits.take).not.toHaveBeenCalled();
     expect(server.targets).toEqual([]);
   });
-});
-
-test('reports each answer and each retry', async () => {
-  const server = await rawServer(inTurn(json({}, 500), json(emptyPage)));
-  const { client, events } = aClient(server.url);
-  await client.getPage(request, never);
-  const path = '/v1/headlines/feed/historical/gmsi/US';
-  expect(events).toEqual([
-    { type: 'request', path, outcome: '5xx', status: 500, ms: 0 },
-    { type: 'retry', path, attempt: 1, delayMs: 250, reason: expect.any(ServiceUnavailable) },
-    { type: 'request', path, outcome: 'ok', status: 200, ms: 0 },
-  ]);
 });

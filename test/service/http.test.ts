@@ -199,14 +199,6 @@ describe('openHttp', () => {
     await expect(http(`http://${address}`).send('/', undefined, never)).rejects.toThrow(ServiceUnavailable);
   });
 
-  test('sends nothing once the signal is aborted', async () => {
-    const server = await rawServer(json({}));
-    await expect(
-      http(server.url).send('/', undefined, AbortSignal.abort(new Error('interrupted'))),
-    ).rejects.toThrow('interrupted');
-    expect(server.targets).toEqual([]);
-  });
-
   test.each([200, 500])('ends at once when aborted in the middle of a body (status %i)', async (status) => {
     const stop = new AbortController();
     const server = await rawServer((_request, response) => {

@@ -98,23 +98,6 @@ describe('createPace', () => {
     await expect(second).resolves.toBe('page');
   });
 
-  test('pauses 1 to 2 seconds after a 429 that names no time', async () => {
-    const onSlowed = vi.fn();
-    const { run } = pace({ onSlowed, random: () => 0.25 });
-    await expect(run(limited(), never)).rejects.toThrow(RateLimited);
-    expect(onSlowed.mock.calls).toEqual([[1250, 4]]);
-  });
-
-  test('refuses at once, without sending, during a pause longer than it would wait', async () => {
-    const { run } = pace({ clock: standingClock() });
-    await expect(run(limited(86_400_000), never)).rejects.toThrow(RateLimited);
-    const send = vi.fn();
-    await expect(run(send, never)).rejects.toThrow(
-      'No request is sent before 2026-01-02 00:00 UTC. slow down',
-    );
-    expect(send).not.toHaveBeenCalled();
-  });
-
   test('halves the concurrency at each 429, down to one', async () => {
     const onSlowed = vi.fn();
     const created = pace({ onSlowed });
