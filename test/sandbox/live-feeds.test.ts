@@ -73,21 +73,6 @@ test('a page of a day that has just ended is not kept while the historical feed 
   expect((await get(sandbox, path, query)).json.data.length).toBeGreaterThan(before);
 });
 
-test('faults of records meet live feeds, faults of cursors do not', async () => {
-  const sandbox = await aSandbox();
-  const plain = (await askLive(sandbox, {})).json;
-  sandbox.script([{ kind: 'missing-token' }, { kind: 'duplicate-record' }, { kind: 'truncate' }]);
-  expect((await askLive(sandbox, {})).json).toEqual([...plain, plain[0]]);
-  await expect(askLive(sandbox, {})).rejects.toThrow();
-  expect((await askLive(sandbox, {})).json).toEqual(plain);
-  expect(sandbox.stats()).toMatchObject({
-    pages: 3,
-    records: 3 * plain.length + 1,
-    pagesServedTwice: 0,
-    faults: { 'duplicate-record': 1, truncate: 1 },
-  });
-});
-
 function askLive(sandbox: Sandbox, query: Record<string, string | number>) {
   return get(sandbox, '/v1/headlines/feed/live/gmsi/US', { topic: 'Inflation-Food', ...query });
 }

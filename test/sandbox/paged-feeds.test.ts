@@ -84,52 +84,6 @@ test.each(NAMES)('%s takes limits, dates and cursors as all feeds do', async (na
   expect((await askFeed(sandbox, otherName, { ...query, next_token: token })).status).toBe(400);
 });
 
-test.each(NAMES)('%s has limits, faults and counts as all feeds do', async (name) => {
-  const sandbox = await aSandbox();
-  const query = { start_date: '2026-10-01', end_date: '2026-11-10' };
-  const plain = (await askFeed(sandbox, name, query)).json;
-  sandbox.script([{ kind: 'server-error' }, { kind: 'duplicate-record' }, { kind: 'drift' }]);
-  expect((await askFeed(sandbox, name, query)).status).toBe(500);
-  expect((await askFeed(sandbox, name, query)).json.data.at(-1)).toEqual(plain.data[0]);
-  const drifted = await askFeed(sandbox, name, query);
-  const { data } = JSON.parse(drifted.text.replace(/:(NaN|Infinity),/g, ':null,'));
-  expect(Object.keys(data[0]).sort()).not.toEqual(Object.keys(plain.data[0]).sort());
-  expect(Object.keys(data[2]).length).toBe(Object.keys(plain.data[2]).length - 1);
-  expect(JSON.stringify(data[3])).toContain('NUL');
-  const isTime = (field: string) => /_(time|date)$/.test(field);
-  expect(Object.keys(plain.data[6]).filter(isTime)).not.toEqual([]);
-  expect(Object.keys(data[6]).filter(isTime)).toEqual([]);
-  expect(data.slice(11)).toEqual(plain.data.slice(11));
-  expect(sandbox.stats()).toMatchObject({
-    byStatus: { 200: 3, 500: 1 },
-    pages: 3,
-    pagesServedTwice: 2,
-    faults: { 'server-error': 1, 'duplicate-record': 1, drift: 1 },
-  });
-});
-
-test('a cursor that is read twice at once is noticed in a body too', async () => {
-  const sandbox = await aSandbox();
-  sandbox.script([{ kind: 'latency', ms: 30, times: 4 }]);
-  const body = (ticker: string) => ({ tickers: [ticker] });
-  await Promise.all(
-    ['BZ_COM', 'GC_COM'].map((ticker) => post(sandbox, '/v1/events/index/query', body(ticker))),
-  );
-  expect(sandbox.stats()).toMatchObject({ cursorReadsAtOnce: 1 });
-  await Promise.all([1, 2].map(() => post(sandbox, '/v1/events/index/query', body('BZ_COM'))));
-  expect(sandbox.stats().cursorReadsAtOnce).toBe(2);
-});
-
-test('the custom query takes its cursor in the body and in the query alike', async () => {
-  const sandbox = await aSandbox();
-  const body = { tickers: ['BZ_COM', 'GC_COM'], start_date: '2026-10-01', end_date: '2026-11-10', limit: 5 };
-  const path = '/v1/events/index/query';
-  const { next_token } = (await post(sandbox, path, body)).json;
-  const second = await post(sandbox, path, { ...body, next_token });
-  expect(second.status).toBe(200);
-  expect((await post(sandbox, path, body, { next_token })).text).toBe(second.text);
-});
-
 test.each([
   'no JSON',
   '[]',

@@ -117,12 +117,6 @@ describe('what is shown of them', () => {
     expect(failures(cells)).toEqual([{ row: 2, column: 1 }]);
   });
 
-  it('counts every day of a rectangle once', () => {
-    const shown = shownOf(cells, false, unfolded);
-    const days = daysOf(shown, [0, 1, 2], [0, 1, 2]);
-    expect(days).toEqual({ ...none, covered: 14, failed: 6, refused: 10, never: 60, all: 90 });
-  });
-
   it('never rounds up to all of it', () => {
     const almost = cellsOf(feed, 3653, [aSeries('US', 'Stress', { covered: 3652, failed: 1 })], []);
     expect(inWords(at(shownOf(almost, false, unfolded), 0, 0))).toBe(

@@ -17,11 +17,6 @@ describe('the layout of a grid', () => {
     ]);
   });
 
-  it('has no column wider than the widest, and no heads without groups', () => {
-    const alone = layoutOf(rows, [{ title: 'all', group: '' }], 900, sizes);
-    expect(alone).toMatchObject({ width: 100, groups: [], titles: 'level' });
-  });
-
   it('turns titles that do not fit, and drops those of narrow columns', () => {
     const titlesAt = (width: number) => layoutOf(rows, columns, width, { ...sizes, isApart: false }).titles;
     expect([300, 90, 20].map(titlesAt)).toEqual(['level', 'upright', 'none']);

@@ -203,17 +203,6 @@ describe('a trailing mean', () => {
     expect(line.values.at(-1)).toBeCloseTo(0.2);
     expect(one.behind.at(-1)).toBe(11);
   });
-
-  it('leaves out days without a score of the model', () => {
-    const rows = [aRow('2025-01-01', 0.4), aRow('2025-01-02', null, 9)];
-    expect(aChart(rows, all, { smooth: 7 }).line.values).toEqual([0.4, undefined, undefined]);
-  });
-
-  it('leaves the means of the buckets themselves as they are', () => {
-    const rows = [aRow('2025-01-01', 1), aRow('2025-01-02', 0)];
-    const { line } = aChart(rows, all, { smooth: 7 });
-    expect([line.values[1], line.means[1]]).toEqual([0.5, 0]);
-  });
 });
 
 describe('several series', () => {

@@ -41,20 +41,6 @@ test('the regional index of a country is what its headlines add up to, by topic'
   expectToAddUp(index, scored);
 });
 
-test('the regional index answers for the countries and topics of its presets, and refuses others', async () => {
-  const sandbox = await aSandbox();
-  const day = { from: '2026-11-12', to: '2026-11-12' };
-  const of = (query: Record<string, string>, name: string) =>
-    new Set(
-      sandbox.truthOf('regional-index', { model: 'macro_2', ...query, ...day }).map((it) => it.wire[name]),
-    );
-  expect(of({}, 'country').size).toBe(19);
-  expect(of({ country_preset: 'G7' }, 'country').size).toBe(7);
-  expect(of({ country_preset: 'ALL', topic_preset: 'wars' }, 'topic_name')).toEqual(new Set(['Wars']));
-  for (const refused of [{ model: 'macro_4' }, { country_preset: 'JP' }, { country_preset: 'constructor' }])
-    expect(() => of(refused, 'country')).toThrow(/not found|country_preset/);
-});
-
 test('the metrics of events are what the events add up to, words for impact included', async () => {
   const sandbox = await aSandbox();
   const size = { High: 0.9, Medium: 0.6, Low: 0.3 } as Record<string, number>;

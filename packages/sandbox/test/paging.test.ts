@@ -2,13 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { aSandbox, drain, FOOD_IN_US, getPage, NOON, recordsOf } from './client.ts';
 
-test('a limit that divides the records exactly leaves no empty last page', async () => {
-  const sandbox = await aSandbox();
-  const limit = sandbox.truth({ ...FOOD_IN_US, from: '2026-01-01', to: '2026-01-05' }).length;
-  expect(await drain(sandbox, { end_date: '2026-01-05', limit })).toHaveLength(1);
-  expect(await drain(sandbox, { end_date: '2026-01-05', limit: limit - 1 })).toHaveLength(2);
-});
-
 test('the limit is 100 and the range the last 7 days and today by default', async () => {
   const sandbox = await aSandbox();
   const pages = await drain(sandbox, { start_date: null, end_date: null });

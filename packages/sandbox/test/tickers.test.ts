@@ -44,21 +44,3 @@ test('a cursor is bound to its presets, in whatever order they are given', async
   expect((await ask('de,en', next_token)).status).toBe(200);
   expect((await ask('en', next_token)).status).toBe(400);
 });
-
-test.each([
-  [422, { match_type: 'DOMESTIC' }],
-  [422, { language_preset: 'WESTERN' }],
-  [422, { language_preset: 'en,WESTERN' }],
-  [422, { language_preset: ['en', 'WESTERN'] }],
-  [422, { topic_preset: '' }],
-  [422, { topic_preset: 'Market Stress' }],
-  [422, { source_preset: 'Ledger' }],
-  [422, { source_country_preset: 'ZZ' }],
-  [422, { abs_sentiment_threshold: 1.5 }],
-  [422, { topic_probability_threshold: 'high' }],
-  [200, { topic_preset: 'ALL', language_preset: 'ALL', source_preset: 'ALL', source_country_preset: 'ALL' }],
-])('%d answers a ticker with %j', async (status, query) => {
-  const answer = await get(await aSandbox(), PATH, query);
-  expect(answer.status).toBe(status);
-  expect('detail' in answer.json).toBe(status === 422);
-});
