@@ -253,14 +253,6 @@ describe('a good answer', () => {
     expect(server.headers[0]).toMatchObject({ 'x-api-key': key, 'user-agent': 'gmsi-etl/0.0.0' });
   });
 
-  test('may be a bare array, and anything for getJson', async () => {
-    const server = await rawServer(json(['US']));
-    const { client } = aClient(server.url);
-    const { records } = await client.getPage(request, never, { bareArray: true });
-    expect([...records]).toEqual(['US']);
-    await expect(client.getJson(request, never)).resolves.toEqual(['US']);
-  });
-
   test.each([
     ['gmsi-sandbox', 'sandbox'],
     ['nginx', 'service'],
