@@ -7,6 +7,7 @@ import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
 import { aPlaceForAll } from '../cli/place.ts';
 import { sqlMarked } from '../docs/pages.ts';
+import { aWebhook } from '../observe/a-webhook.ts';
 import { aLogin } from '../support/a-login.ts';
 import { cases } from '../support/cases.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
@@ -85,6 +86,21 @@ test("a team's own check is run besides the others, and can fail", async () => {
   await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('-- why', '-- severity: warn\n-- why'));
   const warned = await run('check', 'month', '--only', 'no-sundays');
   expect(warned).toMatchObject(prints(0, '1 check: 1 warned'));
+});
+
+test('a check that fails is an alert, which ends once it passes', async () => {
+  await using webhook = await aWebhook();
+  const env = { ...accessTo(warehouse, sandbox), GMSI_ALERT_WEBHOOK_URL: webhook.url.reveal() };
+  for (const day of ['= 0', '= 7']) {
+    await folder.write('jobs/checks/no-sundays.sql', ownCheck.replace('= 0', day));
+    await gmsiHere(['check', 'month', '--only', 'no-sundays'], { cwd: folder.path, env });
+  }
+  const text =
+    /^gmsi: Check no-sundays of job month failed with 4 findings: .* To see them: gmsi check month$/;
+  expect(webhook.taken).toMatchObject([
+    { kind: 'check failed', status: 'raised', text: expect.stringMatching(text) },
+    { kind: 'check failed', status: 'resolved' },
+  ]);
 });
 
 test('checks in jobs/checks of the working directory count, and replace those of the same name', async () => {

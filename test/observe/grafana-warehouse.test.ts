@@ -8,6 +8,7 @@ import { startSandbox } from '#sandbox';
 import { root } from '../docs/pages.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 
 interface DataSource {
   readonly type: string;
@@ -71,14 +72,12 @@ beforeAll(async () => {
   });
   const job = aJob({ start_date: '2024-02-01', end_date: '2024-03-31', step: 'P20D' });
   await runBackfill({ job, db: warehouse.db, sandbox });
-  await sql`
+  await sqlIn(warehouse.db)`
     insert into gmsi.rejected_records (feed, country, topic, match_type, record_hash, reason, record, load_id)
-    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', gen_random_uuid(), 'no time', '{}', 1)`.execute(
-    warehouse.db,
-  );
-  await sql`
+    values ('gmsi-headlines', 'US', 'Inflation-Food', 'COMBINED', gen_random_uuid(), 'no time', '{}', 1)`;
+  await sqlIn(warehouse.db)`
     insert into gmsi.check_results (job, check_name, title, severity, result, findings)
-    values ('test', 'nulls', 'No score is null.', 'fail', 'passed', 0)`.execute(warehouse.db);
+    values ('test', 'nulls', 'No score is null.', 'fail', 'passed', 0)`;
   // The statements of psql aside, as they are in the compose file's PostgreSQL.
   const statements = textOf('login.sql')
     .replaceAll(/^\\.*$/gm, '')
@@ -93,7 +92,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await grafana?.end();
-  await sql`drop role if exists grafana`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`drop role if exists grafana`;
 });
 
 describe('the dashboard of what is loaded', () => {
@@ -115,11 +114,9 @@ describe('the dashboard of what is loaded', () => {
       const { text } = queries.find((one) => one.title === title)!;
       return Number(Object.values((await grafana.query(asSent(text, of))).rows[0]).at(0));
     };
-    const { rows } = await sql<{ headlines: number }>`
+    const rows = await sqlIn(warehouse.db)<{ headlines: number }>`
       select count(*)::int as headlines from gmsi.headlines
-      where country = 'US' and published_at >= '2024-03-01' and published_at < '2024-03-21'`.execute(
-      warehouse.db,
-    );
+      where country = 'US' and published_at >= '2024-03-01' and published_at < '2024-03-21'`;
     expect(await answer('Headlines')).toBe(rows[0]!.headlines);
     expect(await answer('Days covered')).toBe(1);
     expect(await answer('Days covered', { ...chosen, country: ['NO'] })).toBeLessThan(1);
