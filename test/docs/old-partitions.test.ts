@@ -62,13 +62,6 @@ test('a month is taken out and put back as documented, and its rollups stay', as
   expect(await heldIn(db)).toEqual(before);
 });
 
-test('with the month gone, a rebuild of everything takes its rollups away', async ({ db, sandbox }) => {
-  await runBackfill({ job, db, sandbox });
-  await run(db, sqlMarked('detach'));
-  await sql`select gmsi.rebuild_rollups()`.execute(db);
-  expect((await heldIn(db)).filter(({ month }) => month === '2025-09')).toEqual([]);
-});
-
 test('a month loaded again is a new partition if the old one is detached', async ({ db, sandbox }) => {
   await runBackfill({ job, db, sandbox });
   const before = await heldIn(db);

@@ -12,11 +12,15 @@ import { docPages, fencesOf, root, sqlMarked } from './pages.ts';
 
 /**
  * Queries of the documentation, run against a part of what `npm start` loads and days of the jobs of jobs/, one a feed. A
- * block of SQL without a mark must return rows; `may-be-empty` lets it return none. Other marks are for other tests.
+ * block of SQL without a mark must return rows; `may-be-empty` lets it return none, and so do marks that begin with `find-`.
+ * Other marks are for other tests.
  */
 const queries = docPages()
   .flatMap(fencesOf)
-  .filter(({ language, marks }) => language === 'sql' && marks.every((mark) => mark === 'may-be-empty'));
+  .filter(
+    ({ language, marks }) =>
+      language === 'sql' && marks.every((mark) => /^(may-be-empty|find-.*)$/.test(mark)),
+  );
 
 /** The job of each feed but the first, for some days, and where names are lists, for some of these. */
 const jobsOfFeeds = [...catalog.keys()]
@@ -81,5 +85,14 @@ test('every query answers in a session with the settings that PostgreSQL has by 
 
 test.for(queries)('$place runs as it is printed', async ({ text, marks }) => {
   const { rows } = await sql.raw(text).execute(warehouse.db);
-  if (!marks.includes('may-be-empty')) expect(rows).not.toHaveLength(0);
+  if (marks.length === 0) expect(rows).not.toHaveLength(0);
+});
+
+test.for(['find-by-id', 'find-by-words'])('what is marked %s uses the documented index', async (mark) => {
+  await warehouse.db.transaction().execute(async (trx) => {
+    await sql.raw(`${sqlMarked('find-index')}; set local enable_seqscan = off`).execute(trx);
+    const anyTime = sqlMarked(mark).replace(/ +and published_at .*/, '');
+    const { rows } = await sql.raw(`explain ${anyTime}`).execute(trx);
+    expect(JSON.stringify(rows)).toMatch(/headlines_2025_12_(headline_id|to_tsvector)_idx/);
+  });
 });
