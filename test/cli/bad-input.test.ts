@@ -22,18 +22,11 @@ const mistakes = cases`
   an unknown command | backfil |  | unknown command 'backfil'\n +\(Did you mean backfill\?\) | --help
   an unknown option | backfill --ful |  | unknown option '--ful' | --help
   a job left out | backfill |  | Name a job, or use --all | Jobs in jobs: good, topic
-  an unknown word after migrate | migrate up |  | no gmsi migrate up | migrate status
   a port that is no number | sandbox --port x |  | '--port <number>' argument 'x' is invalid\. It must be a whole number | --help
-  options of the sandbox that are a list | sandbox --options [] |
-      | --options: options: Invalid input: expected object, received array\. | sandbox/README\.md
-  an option of the sandbox in other letters | sandbox --options {"enddate":"ignored"} |
-      | Unrecognized key: "enddate" | sandbox/README\.md
   no request that a backfill may send | backfill good --max-requests 0 | 
       | '--max-requests <number>' argument '0' is invalid\. It must be a whole number of at least 1 | --help
   a number of requests for the workers | backfill good --enqueue --max-requests 5 | 
       | option '--enqueue' cannot be used with option '--max-requests <number>' | --help
-  retractions that workers may accept | backfill good --enqueue --accept-retractions | 
-      | '--enqueue' cannot be used with option '--accept-retractions' | --help
   no key and no address | backfill good | -GMSI_API_KEY & -GMSI_BASE_URL | GMSI_API_KEY and GMSI_BASE_URL are not set | gmsi init
   no address | lookups | GMSI_BASE_URL= | ^gmsi: GMSI_BASE_URL is not set | gmsi init
   an address of the service that is none | lookups | GMSI_BASE_URL=api.example.com | GMSI_BASE_URL is not an address | https:
@@ -80,8 +73,6 @@ const mistakes = cases`
       | GMSI_ACCOUNT is not the name of an account | research-desk
   a bucket with its credentials | export good --out s3://key:${password}@bucket/folder |
       | s3:\/\/ address of the export is not that of a place in a bucket | AWS_SECRET_ACCESS_KEY
-  a log level that is none | status | LOG_LEVEL=loud | LOG_LEVEL is "loud" | debug
-  a lease that is no number | status | GMSI_LEASE_SECONDS=x | GMSI_LEASE_SECONDS is "x" | seconds
 `;
 
 it.each(mistakes)(

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { COUNTRIES } from '../../packages/sandbox/src/world/countries.ts';
 import { TOPICS } from '../../packages/sandbox/src/world/topics.ts';
@@ -7,7 +6,7 @@ import { migrationStatus } from '../../src/warehouse/migrate.ts';
 import { readLookups } from '../../src/warehouse/tables/lookups.ts';
 import { isLoaded, type Kind, load, loseEachReply, scope, settings } from '../load/losing-replies.ts';
 import { anEmptyDatabase, type TestWarehouse } from '../support/test-warehouse.ts';
-import { countRows } from '../support/warehouse-state.ts';
+import { countRows, sqlIn } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, type Ended } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor } from './jobs.ts';
@@ -55,9 +54,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     async after({ warehouse, sandbox }) {
       const { countries, topics } = await readLookups(warehouse.db);
       expect([countries.length, topics.length]).toEqual([COUNTRIES.length, TOPICS.length]);
-      const { rows } = await sql<{ requests: number }>`select requests from gmsi.api_usage`.execute(
-        warehouse.db,
-      );
+      const rows = await sqlIn(warehouse.db)<{ requests: number }>`select requests from gmsi.api_usage`;
       // A booking that is repeated counts twice: the budget is spent too early rather than passed.
       expect(rows[0]!.requests - sandbox.stats().requests).toBeOneOf([0, 1]);
     },

@@ -102,21 +102,6 @@ it('75: a backfill has sent its --max-requests, for all its jobs together, and a
   expect(await heldBy(warehouse.db, january)).toEqual(servedBy(sandbox, january));
 });
 
-it('the worst of several jobs', async () => {
-  await using bench = await aBench();
-  const { sandbox, folder, setting } = bench;
-  const small = { ...january, to: '2024-01-10' };
-  const good = await folder.write('good.yaml', jobFor({ ...small, countries: ['US'] }));
-  const bad = await folder.write('bad.yaml', jobFor({ ...small, countries: ['NO'] }));
-  sandbox.script([{ kind: 'refuse', match: ({ path }) => path.endsWith('/NO'), times: 2 }]);
-  const both = await gmsiHere(['backfill', bad, good, '--json'], setting);
-  expect(both.code).toBe(1);
-  expect(JSON.parse(both.stdout).jobs).toMatchObject([
-    { job: 'bad', outcome: 'incomplete' },
-    { job: 'good', outcome: 'done' },
-  ]);
-});
-
 /** A place with a job, and what backfills it. */
 async function aBench(overrides: object = {}) {
   const place = await aPlace({ volume: 0.1 });

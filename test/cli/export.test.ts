@@ -50,11 +50,6 @@ describe('gmsi export', () => {
     );
   });
 
-  it('says of CSV whether a spreadsheet would run its texts', async () => {
-    const csv = await gmsiHere(['export', '--format', 'csv'], setting);
-    expect(csv.stdout).toMatch(/^formulas +not escaped: .*--excel/m);
-  });
-
   it('writes one file for Excel, and replaces nothing unless told to', async () => {
     const excel = ['export', '--excel'];
     const { code, stdout } = await gmsiHere(excel, setting);
@@ -90,21 +85,6 @@ describe('gmsi export', () => {
       complete: true,
     });
     expect(await readdir(join(folder.path, 'there', 'month=2024-01'))).toEqual(['part-0.csv']);
-  });
-
-  it('does not overwrite an export without --overwrite', async () => {
-    const run = ['export', '--country', 'US', '--out', 'there'];
-    expect(await gmsiHere(run, setting)).toMatchObject({ code: 0 });
-    expect(await gmsiHere(run, setting)).toMatchObject(
-      says(2, /folder there is not empty\.\n {2}→ .*--out, .*--overwrite .*, or --changed-since/),
-    );
-    expect(
-      await gmsiHere(['export', '--country', 'NO', '--out', 'there', '--overwrite'], setting),
-    ).toMatchObject({ code: 0 });
-    expect(JSON.parse(await readFile(join(folder.path, 'there', '_manifest.json'), 'utf8'))).toMatchObject({
-      only: { country: ['NO'] },
-    });
-    expect(await readdir(folder.path)).toEqual(['jobs', 'there']);
   });
 
   it('continues an export, or begins one with what a load has changed', async () => {

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { manyRecords } from '../import/importing.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
 import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, type Folder, prints, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 
@@ -23,8 +23,8 @@ beforeEach(async () => {
 const stated = ['--feed', 'gmsi-headlines', '--country', 'US', '--topic', 'Wars', '--match-type', 'COMBINED'];
 
 async function recordsLoaded(): Promise<number> {
-  const { rows } = await sql<{ records: number }>`
-    select coalesce(sum(records), 0)::int as records from gmsi.imported_files`.execute(warehouse.db);
+  const rows = await sqlIn(warehouse.db)<{ records: number }>`
+    select coalesce(sum(records), 0)::int as records from gmsi.imported_files`;
   return rows[0]!.records;
 }
 
@@ -54,15 +54,11 @@ it('is interrupted, killed and run again: every record is there once', async () 
   const rerun = await gmsiHere(['import', path, ...stated], run);
   expect(rerun).toMatchObject(prints(0, /^import: done, every file is loaded\n/));
   expect(rerun.stdout).toMatch(new RegExp(`^records +${(all - before).toLocaleString('en-US')}$`, 'm'));
-  const { rows } = await sql`
+  const rows = await sqlIn(warehouse.db)`
     select count(*)::int as rows, count(distinct headline_id)::int as ids,
-           (select count(*)::int from gmsi.headline_revisions) as revisions from gmsi.headlines`.execute(
-    warehouse.db,
-  );
+           (select count(*)::int from gmsi.headline_revisions) as revisions from gmsi.headlines`;
   expect(rows).toEqual([{ rows: all, ids: all, revisions: 0 }]);
-  const { rows: loads } = await sql`select command, outcome from gmsi.loads order by load_id`.execute(
-    warehouse.db,
-  );
+  const loads = await sqlIn(warehouse.db)`select command, outcome from gmsi.loads order by load_id`;
   expect(loads).toEqual([
     { command: 'import', outcome: 'interrupted' },
     { command: 'import', outcome: null },
@@ -141,19 +137,5 @@ it.each([
   const { code, stderr } = await gmsiHere(args, { cwd: folder.path, env: { DATABASE_URL: warehouse.url } });
   expect(stderr).toMatch(what);
   expect(stderr).toMatch(/^ {2}→ /m);
-  expect(code).toBe(2);
-});
-
-it('says that DuckDB is not installed for this machine, as after npm ci --omit=optional', async () => {
-  const path = await folder.write('2024.parquet', 'PAR1');
-  vi.doMock('@duckdb/node-api', () => {
-    throw new Error("Cannot find module '@duckdb/node-bindings-linux-x64/duckdb.node'");
-  });
-  const { code, stderr } = await gmsiHere(['import', path, ...stated], {
-    cwd: folder.path,
-    env: { DATABASE_URL: warehouse.url },
-  });
-  vi.doUnmock('@duckdb/node-api');
-  expect(stderr).toMatch(/^gmsi: DuckDB, which .* cannot be loaded: .*\n {2}→ .*--omit=optional/);
   expect(code).toBe(2);
 });

@@ -1,7 +1,4 @@
-import { beforeAll, expect, it, vi } from 'vitest';
-import type { GmsiCommand } from '../../src/commands/command.ts';
-import { runCommand } from '../../src/commands/run-command.ts';
-import type { Session } from '../../src/compose.ts';
+import { beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type ProgressView, showProgress } from '../../src/terminal/progress.ts';
 import { aLog } from '../support/a-log.ts';
 import { aFolder, prints, says, startGmsi } from './gmsi.ts';
@@ -90,36 +87,19 @@ it('prints completion scripts that may be sourced twice, and completes the names
   expect((await gmsiHere(['complete', '--', 'status', ''], setting)).stdout).toMatch(/^job\t/m);
 });
 
-it('logs its progress every few seconds if there is no terminal, and not with --quiet', async () => {
-  const viewOf = async (options: { quiet: boolean }) => {
-    let view: ProgressView | undefined;
-    const run = async ({ progress }: Session) => {
-      view = progress;
-      return 0;
-    };
-    const command: GmsiCommand = { define: (empty) => empty, run };
-    await runCommand(command, [{}], options, { stop: new AbortController().signal });
-    return view!;
-  };
+it('logs its progress every few seconds if there is no terminal, and not with --quiet', () => {
   const { log, lines } = aLog();
   const totals = { records: 1_200, requests: 3, windows_failed: 0 };
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  try {
-    for (const [quiet, said] of [
-      [false, 2],
-      [true, 0],
-    ] as const) {
-      lines.length = 0;
-      {
-        using _ = showProgress('job', () => ({ totals, done: 3, all: 12 }), log, await viewOf({ quiet }));
-        vi.advanceTimersByTime(10_000);
-      }
-      vi.advanceTimersByTime(60_000);
-      expect(lines).toHaveLength(said);
-      for (const { msg } of lines) expect(msg).toMatch(/^job: 3 of 12 windows, .* left, 1,200 records, /);
-    }
-  } finally {
-    vi.useRealTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  for (const [view, said] of Object.entries({ lines: 2, none: 0 })) {
+    lines.length = 0;
+    const shown = showProgress('job', () => ({ totals, done: 3, all: 12 }), log, view as ProgressView);
+    vi.advanceTimersByTime(10_000);
+    shown[Symbol.dispose]();
+    vi.advanceTimersByTime(60_000);
+    expect(lines).toHaveLength(said);
+    for (const { msg } of lines) expect(msg).toMatch(/^job: 3 of 12 windows, .* left, 1,200 records, /);
   }
 });
 

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Secret } from '../../src/secret.ts';
 import { connect, type Warehouse } from '../../src/warehouse/connect.ts';
 import { aPrimaryAndStandby } from '../support/a-standby.ts';
 import { aSandboxForAll } from '../support/for-all.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { accessTo, aFolder, gmsi, says, startGmsi } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { january, jobFor, quarter } from './jobs.ts';
@@ -37,13 +37,11 @@ afterAll(async () => {
 });
 
 async function caughtUp(): Promise<void> {
-  const { rows } = await sql<{ written: string }>`select pg_current_wal_lsn()::text as written`.execute(
-    primary,
-  );
+  const rows = await sqlIn(primary)<{ written: string }>`select pg_current_wal_lsn()::text as written`;
   await vi.waitUntil(
     async () => {
-      const { rows: found } = await sql<{ yes: boolean }>`
-        select pg_last_wal_replay_lsn() >= ${rows[0]!.written}::pg_lsn as yes`.execute(standby);
+      const found = await sqlIn(standby)<{ yes: boolean }>`
+        select pg_last_wal_replay_lsn() >= ${rows[0]!.written}::pg_lsn as yes`;
       return found[0]!.yes;
     },
     { timeout: 30_000 },
@@ -51,7 +49,7 @@ async function caughtUp(): Promise<void> {
 }
 
 async function headlines(on: Warehouse): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) from gmsi.headlines`.execute(on);
+  const rows = await sqlIn(on)<{ count: number }>`select count(*) from gmsi.headlines`;
   return rows[0]!.count;
 }
 
@@ -67,7 +65,7 @@ it('exports from the standby, says how current it is, and continues when it has 
     /^standby +complete to 20\S+ \d\d:\d\d UTC, at most \d.* behind$/m,
   );
 
-  await sql`select pg_wal_replay_pause()`.execute(standby);
+  await sqlIn(standby)`select pg_wal_replay_pause()`;
   expect(await gmsiHere(['backfill', 'more'], setting)).toMatchObject({ code: 0 });
   const more = await headlines(primary);
   expect(more).toBeGreaterThan(held);
@@ -81,7 +79,7 @@ it('exports from the standby, says how current it is, and continues when it has 
     says(2, /the state at that moment can still change/),
   );
 
-  await sql`select pg_wal_replay_resume()`.execute(standby);
+  await sqlIn(standby)`select pg_wal_replay_resume()`;
   await caughtUp();
   expect(await here('export', '--changed-since')).toMatchObject({ rows: more });
 });
@@ -134,9 +132,9 @@ it('refuses a standby whose schema is older, and an address that is none', async
   expect(await withoutStandby).toMatchObject(
     says(2, /Check host and port.* The address in use is GMSI_READ_DATABASE_URL\.\n$/),
   );
-  await sql`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`.execute(
+  await sqlIn(
     primary,
-  );
+  )`delete from gmsi.kysely_migration where name = (select max(name) from gmsi.kysely_migration)`;
   await caughtUp();
   expect(await gmsiHere(['check', 'us'], setting)).toMatchObject(
     says(2, /older than this program, and this server is a standby\.\n.*migrate on the primary/),

@@ -39,13 +39,6 @@ describe('gmsi lookups', () => {
     expect(sandbox.stats().requests).toBe(5);
     expect(await bookedIn(warehouse)).toBe(5);
   });
-
-  test('prints them as JSON', async ({ warehouse, sandbox }) => {
-    const { output } = await lookups({ warehouse, sandbox, json: true });
-    const { tickers, languages } = JSON.parse(output);
-    expect(tickers).toContainEqual(expect.objectContaining({ code: 'BTC_CRY', name: 'Bitcoin' }));
-    expect(languages).toHaveLength(13);
-  });
 });
 
 describe('a list that the key may not read', () => {

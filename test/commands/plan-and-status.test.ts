@@ -92,17 +92,6 @@ test('status shows what failed, why, and the command that retries it', async () 
   );
 });
 
-test('status has the same as JSON', async () => {
-  const { failures } = JSON.parse(await status(true));
-  const { coverage } = JSON.parse(await status(true, everything));
-  expect(failures).toContainEqual(
-    expect.objectContaining({ feed: 'ticker-events', job: 'events', state: 'refused', windows: 1 }),
-  );
-  expect(coverage).toContainEqual(
-    expect.objectContaining({ feed: 'gmsi-index', match_type: 'COMBINED', series: 4 }),
-  );
-});
-
 test('status shows no column that nothing is in', async () => {
   const lines = (await status(false, everything)).split('\n');
   expect(lines[lines.indexOf('Windows') + 1]?.split(/ {2,}/)).toEqual(['feed', 'state', 'windows']);

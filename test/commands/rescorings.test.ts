@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { status as statusCommand } from '../../src/commands/status.ts';
-import { why } from '../../src/commands/why.ts';
+import { status } from '../../src/commands/status.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
@@ -23,7 +22,7 @@ beforeAll(async () => {
 
 test('status shows a load that met headlines with the scores of another model', async () => {
   const status = async (json: boolean) =>
-    (await runCommand({ warehouse, sandbox, json }, (session) => statusCommand.run(session, [], {}))).output;
+    (await runCommand({ warehouse, sandbox, json }, (session) => status.run(session, [], {}))).output;
   const many = (await headlines()).length;
   const [head, row] = (await status(false)).split('Mass rescorings in the last 30 days\n')[1]!.split('\n');
   expect(head).toMatch(/^load +job +began \(UTC\) +rescored +of known +published from +to +model version$/);
@@ -33,10 +32,4 @@ test('status shows a load that met headlines with the scores of another model', 
   expect(JSON.parse(await status(true)).rescorings).toMatchObject([
     { load_id: 2, headlines: many, old_model_version: '3.1', new_model_version: '3.2' },
   ]);
-});
-
-test('why shows which model scored each version of a headline', async () => {
-  const [{ id }] = (await headlines()) as [{ id: string }];
-  const { output } = await runCommand({ warehouse, sandbox }, (session) => why.run(session, id, {}));
-  expect(output).toMatch(/ model_version .*\n.*loaded with its day .* 3\.1 .*\n.* rescored .* 3\.2 /);
 });

@@ -64,9 +64,3 @@ test('status --days names each range of days that is missing, why, and the comma
   expect(output).toContain('Job food, 2026-10-01 to 2026-10-31: 8 ranges missing');
   expect(output).toContain('failed: 503 Service Unavailable');
 });
-
-test('the days that it names and those that are covered are the whole period', async () => {
-  const { jobs } = JSON.parse((await show(true)).output);
-  const missing = jobs[0].missing.reduce((sum: number, { days }: { days: number }) => sum + days, 0);
-  expect(missing + 28 + 7).toBe(3 * 31);
-});

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { why as whyCommand } from '../../src/commands/why.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { runCommand } from './run-command.ts';
 
 const scope = { countries: ['US', 'DE'], topics: ['Inflation-Food'], from: '2024-01-01', to: '2024-01-31' };
@@ -15,10 +16,8 @@ const why = (asked: string, json = false) =>
 
 beforeAll(async () => {
   await runBackfill({ job: aJobFor(scope), db: warehouse.db, sandbox });
-  const { rows } = await sql<{ headline_id: string }>`
-    select headline_id from gmsi.headlines where country = 'US' order by published_at limit 1`.execute(
-    warehouse.db,
-  );
+  const rows = await sqlIn(warehouse.db)<{ headline_id: string }>`
+    select headline_id from gmsi.headlines where country = 'US' order by published_at limit 1`;
   id = rows[0]!.headline_id;
 });
 
@@ -56,10 +55,8 @@ test('a row that was rescored and then retracted has all its versions, and why e
 });
 
 test('a headline of which the service has corrected the time has a row for each, and says so', async () => {
-  const { rows } = await sql<{ id: string }>`
-    select headline_id as id from gmsi.headlines where country = 'DE' order by published_at offset 3 limit 1`.execute(
-    warehouse.db,
-  );
+  const rows = await sqlIn(warehouse.db)<{ id: string }>`
+    select headline_id as id from gmsi.headlines where country = 'DE' order by published_at offset 3 limit 1`;
   const moved = rows[0]!.id;
   await runBackfill({
     job: aJobFor({ ...scope, countries: ['DE'] }),
