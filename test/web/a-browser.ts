@@ -1,6 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 
 /** A Chromium of this machine, if it has one; the first has no windows of its own, and shows pages with three quarters of the work. */
@@ -118,6 +125,18 @@ export async function axeFindings(page: Page): Promise<string[]> {
     ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`,
   );
 }
+
+/** Waits until a text is there. */
+export const shown = (on: Page | Locator, text: string | RegExp) => on.getByText(text).first().waitFor();
+
+/** What something says, or how many of it there are, which a test waits for. */
+export const textOf = (what: Locator) => expect.poll(() => what.innerText());
+export const countOf = (what: Locator) => expect.poll(() => what.count());
+
+export const expectFocus = (what: Locator) => countOf(what.and(what.page().locator(':focus'))).toBe(1);
+
+/** A parameter of the page's address. */
+export const asked = (page: Page, name: string) => new URL(page.url()).searchParams.get(name);
 
 export async function expectToFit(page: Page): Promise<void> {
   expect(await fits(page)).toBe(true);

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '#sandbox';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
-import { browserPath, expectGoodLooks, opened } from './a-browser.ts';
+import { browserPath, countOf, expectGoodLooks, opened, textOf } from './a-browser.ts';
 import { aBuiltPage } from './a-page.ts';
 
 const days = { start_date: '2026-09-01', end_date: '2026-10-31' };
@@ -40,7 +40,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
       .getByText(/^Strong lines: what this warehouse knew on .*Pale lines: what it knows now\./)
       .waitFor();
     const note = page.locator('.note');
-    await expect.poll(() => note.innerText()).toMatch(/^[1-9]\d* days changed since then\./);
+    await textOf(note).toMatch(/^[1-9]\d* days changed since then\./);
     await page.getByText('Numbers').click();
     const table = page.getByRole('region', { name: 'Numbers' });
     const numbers = async (title: string) =>
@@ -53,7 +53,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     await page.keyboard.press('End');
     for (let presses = 0; presses < place; presses++) await page.keyboard.press('ArrowLeft');
     const told = page.locator('.readout');
-    await expect.poll(() => told.innerText()).toContain(`2026-10-${String(31 - place).padStart(2, '0')}`);
+    await textOf(told).toContain(`2026-10-${String(31 - place).padStart(2, '0')}`);
     const [, first, second] = (await told.innerText()).split('\n').filter(Boolean);
     expect(first).toMatch(/ then/);
     expect(first).toContain(then[place]);
@@ -74,7 +74,7 @@ describe.skipIf(!browserPath)('as of', { timeout: 120_000 }, () => {
     await page.getByRole('slider', { name: 'Moment' }).focus();
     await page.keyboard.press('Home');
     await page.waitForTimeout(400);
-    await expect.poll(() => page.locator('.stale').count()).toBe(0);
+    await countOf(page.locator('.stale')).toBe(0);
     expect(await page.getByText('before its first load').count()).toBe(0);
     await page.getByText(/days changed since then/).waitFor();
   });

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Sandbox, startSandbox } from '#sandbox';
 import { inPackage } from '../../src/package.ts';
@@ -11,8 +11,20 @@ import { registered } from '../support/a-worker.ts';
 import { aJob, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
 import { aRow, idOf, upsert } from '../warehouse/a-row.ts';
-import { axeFindings, browserPath, expectGoodLooks, type Look, opened } from './a-browser.ts';
+import {
+  asked,
+  axeFindings,
+  browserPath,
+  countOf,
+  expectFocus,
+  expectGoodLooks,
+  type Look,
+  opened,
+  shown,
+  textOf,
+} from './a-browser.ts';
 import { aBuiltPage, aLoadedPage, aPage, clock } from './a-page.ts';
 
 const period = { start_date: '2026-09-01', end_date: '2026-10-31' };
@@ -25,17 +37,21 @@ beforeAll(async () => {
   if (!browserPath) return;
   loaded = await aLoadedPage();
   const { warehouse } = loaded;
-  await sql`update gmsi.windows set last_error = ${hostile} where state = 'failed'`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`update gmsi.windows set last_error = ${hostile} where state = 'failed'`;
   // So that the slider of past moments has room.
-  await sql`update gmsi.windows set finished_at = finished_at - interval '1 hour'`.execute(warehouse.db);
+  await sqlIn(warehouse.db)`update gmsi.windows set finished_at = finished_at - interval '1 hour'`;
   // The text that the service sends, and a version that came before.
-  await sql`
+  await sqlIn(warehouse.db)`
     update gmsi.headlines set headline = ${hostile}, url = 'javascript:alert(1)', changed_at = now() + interval '1 second'
-    where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`.execute(warehouse.db);
-  await sql`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States'), ('GB', 'United Kingdom'), ('UA', 'Ukraine')
-            on conflict (country) do update set name = excluded.name`.execute(warehouse.db);
-  await sql`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
-            on conflict (topic) do update set category = excluded.category`.execute(warehouse.db);
+    where (country, topic) = ('US', 'Inflation-Food') and published_at >= '2026-10-31'`;
+  await sqlIn(
+    warehouse.db,
+  )`insert into gmsi.countries (country, name) values ('NO', 'Norway'), ('US', 'United States'), ('GB', 'United Kingdom'), ('UA', 'Ukraine')
+            on conflict (country) do update set name = excluded.name`;
+  await sqlIn(
+    warehouse.db,
+  )`insert into gmsi.topics (topic, category) values ('Inflation-Food', 'Prices'), ('Governance/Corruption', 'Politics')
+            on conflict (topic) do update set category = excluded.category`;
 });
 
 afterAll(() => loaded?.[Symbol.asyncDispose]());
@@ -57,15 +73,9 @@ const views = [
 
 async function open(query: string, shows: string | RegExp, look?: Look, url = loaded.served.url) {
   const page = await opened(loaded.browser, `${url}/?${query}`, look);
-  await page.getByText(shows).first().waitFor();
+  await shown(page, shows);
   await page.quiet();
   return page;
-}
-
-const withFocus = (what: Locator) => what.and(what.page().locator(':focus'));
-
-async function expectFocus(what: Locator): Promise<void> {
-  await expect.poll(() => withFocus(what).count()).toBe(1);
 }
 
 /** What can be used, or scrolled, in the order of the page. */
@@ -132,10 +142,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     const page = await opened(loaded.browser, served.url);
     for (const view of ['today', 'coverage', 'sentiment', 'changes', 'feeds']) {
       await page.goto(`${served.url}/?view=${view}`);
-      await page
-        .getByText(/npx gmsi/)
-        .first()
-        .waitFor();
+      await shown(page, /npx gmsi/);
       expect(await axeFindings(page), view).toEqual([]);
     }
   });
@@ -146,21 +153,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     await served[Symbol.asyncDispose]();
     await page.getByText('not live').waitFor();
     await page.getByRole('button', { name: '30 d' }).click();
-    await page
-      .getByText(/does not answer/)
-      .first()
-      .waitFor();
-  });
-
-  it('is sent packed, and its assets only once', async () => {
-    const { url } = loaded.served;
-    const html = await (await fetch(url)).text();
-    const [, script] = /src="\.(\/assets\/[^"]+\.js)"/.exec(html)!;
-    const asset = await fetch(url + script!, { headers: { 'accept-encoding': 'br' } });
-    expect(asset.headers.get('content-encoding')).toBe('br');
-    expect(asset.headers.get('cache-control')).toContain('immutable');
-    expect((await asset.text()).length).toBeGreaterThan(50_000);
-    expect((await fetch(url)).headers.get('cache-control')).toBe('no-cache');
+    await shown(page, /does not answer/);
   });
 
   it('goes by its address: keys, back and forward, and a link that is sent to somebody', async () => {
@@ -189,7 +182,7 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
       .poll(() => offered.allInnerTexts())
       .toEqual([expect.stringMatching(/^GB United Kingdom/), expect.stringMatching(/^UA/)]);
     await country.fill('us');
-    await expect.poll(() => offered.count()).toBe(1);
+    await countOf(offered).toBe(1);
     await page.keyboard.press('Enter');
     // What was chosen stands in the field, by name.
     await expect.poll(() => country.inputValue()).toBe('');
@@ -209,20 +202,6 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('link', { name: 'United States · Inflation-Food as a line' }).click();
     await page.getByRole('application', { name: /^Sentiment by day, 2026-07-04 to 2026-10-31/ }).waitFor();
-  });
-
-  it('leads from what changed most to its stories', async () => {
-    const page = await open('view=changes&to=2026-10-20', 'Inflation-Food');
-    const z = await page.locator('.changes td[data-title=z]').allInnerTexts();
-    const sizes = z.filter((one) => one.trim() !== '–').map((one) => Number(one.trim().slice(1)));
-    expect(sizes.length).toBeGreaterThan(0);
-    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
-    const first = page.locator('.changes tbody tr').first();
-    const [country, topic] = await first.locator('td').allInnerTexts();
-    await first.getByRole('link', { name: topic! }).click();
-    await page.getByRole('columnheader', { name: 'Lowered the mean' }).waitFor();
-    const asked = new URL(page.url()).searchParams;
-    expect([asked.get('country'), asked.get('topic')]).toEqual([country!.split(' ')[0], topic]);
   });
 
   it('leads from a country that changed to its topics, and explains scores in the words of the service', async () => {
@@ -249,25 +228,15 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
 
   it('counts headlines that say the same as one story', async () => {
     const page = await open(`view=sentiment&${series}&at=2026-10-31&list=stories`, hostile);
-    const { rows } = await sql<{ count: number }>`select count(*)::int as count from gmsi.headlines
+    const rows = await sqlIn(loaded.warehouse.db)<{
+      count: number;
+    }>`select count(*)::int as count from gmsi.headlines
       where (country, topic, match_type) = ('US', 'Inflation-Food', 'COMBINED') and published_at >= '2026-10-31'
-        and published_at < '2026-11-01' and retracted_at is null`.execute(loaded.warehouse.db);
+        and published_at < '2026-11-01' and retracted_at is null`;
     expect(rows[0]!.count).toBeGreaterThan(1);
     const stories = page.getByText(hostile);
     expect(await stories.count()).toBe(1);
     await page.getByText(`${rows[0]!.count} headlines ·`).waitFor();
-  });
-
-  it('counts the same headlines by week as by month and by day, those of the period', async () => {
-    const counts: string[] = [];
-    for (const by of ['day', 'week', 'month']) {
-      const page = await open(
-        `view=sentiment&country=US&topic=Inflation-Food&from=2026-09-03&to=2026-10-20&by=${by}`,
-        new RegExp(`sentiment by ${by},`),
-      );
-      counts.push(/([\d,]+) headlines/.exec(await page.locator('.lines-legend').innerText())![1]!);
-    }
-    expect(new Set(counts).size).toBe(1);
   });
 
   it('stays where one has scrolled to when the chart of an open point changes', async () => {
@@ -281,22 +250,10 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
     expect(await page.evaluate('scrollY')).toBe(0);
   });
 
-  it('makes a chart as high as the screen has room for', async () => {
-    const heights: number[] = [];
-    for (const height of [700, 1050]) {
-      const look = { viewport: { width: 1440, height } };
-      const page = await open(`view=sentiment&${series}`, 'Numbers', look);
-      const chart = await page.getByRole('application').boundingBox();
-      expect(chart!.y + chart!.height).toBeLessThan(height);
-      heights.push(chart!.height);
-    }
-    expect(heights[1]! - heights[0]!).toBeGreaterThan(200);
-  });
-
   it('shows text of the service as text, and follows no address but of the web', async () => {
     const page = await open(`view=coverage&${days}&country=NO&topic=Inflation-Food`, hostile);
     await page.goto(`${loaded.served.url}/?view=sentiment&${series}&at=2026-10-31`);
-    await page.getByText(hostile).first().waitFor();
+    await shown(page, hostile);
     expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.title()).not.toContain('hacked');
@@ -305,9 +262,9 @@ describe.skipIf(!browserPath)('the page', { timeout: 120_000 }, () => {
   it('gives a shell nothing but the name of a job to copy', async () => {
     await using odd = await aWarehouse();
     await using served = await aPage(odd.db, built);
-    await sql`
+    await sqlIn(odd.db)`
       insert into gmsi.check_results (job, check_name, title, severity, result, findings)
-      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1)`.execute(odd.db);
+      values (${"a'\n touch x\u001b[2J\n"}, 'gaps', 'No gaps', 'fail', 'failed', 1)`;
     const page = await open('', 'No gaps', undefined, served.url);
     const label = await page.getByRole('button', { name: /^Copy npx gmsi check/ }).getAttribute('aria-label');
     expect(label).toBe(String.raw`Copy npx gmsi check 'a'\'' touch x[2J'`);
@@ -345,7 +302,7 @@ describe.skipIf(!browserPath)('a feed that is watched', { timeout: 120_000 }, ()
       aRow({ headline_id: idOf(at), published_at, source: hostile }),
     );
     await upsert(db, rows, { isBackfilled: false });
-    await sql`update gmsi.loads set started_at = started_at - interval '1 day'`.execute(db);
+    await sqlIn(db)`update gmsi.loads set started_at = started_at - interval '1 day'`;
 
     const look = { viewport: { width: 1280, height: 900 } };
     const changes = await open('view=changes&to=2026-10-20', /New scores, not news/, look, built.served.url);
@@ -409,7 +366,7 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     await chart(page).waitFor();
     await page.mouse.move(...(await placeAt(page, 0.3)));
     const told = page.locator('.readout strong');
-    await expect.poll(() => told.innerText()).toMatch(/2026-09-/);
+    await textOf(told).toMatch(/2026-09-/);
     const day = await told.innerText();
     await page.mouse.click(...(await placeAt(page, 0.3)));
     await page.getByRole('heading', { name: `Headlines of ${day}` }).waitFor();
@@ -454,7 +411,7 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     await page.keyboard.press('End');
     for (let presses = 0; presses < 10; presses++) await page.keyboard.press('ArrowLeft');
     const told = page.locator('.readout');
-    await expect.poll(() => told.innerText()).toMatch(/2026-10-21.*headlines in 7 days/s);
+    await textOf(told).toMatch(/2026-10-21.*headlines in 7 days/s);
     await page.keyboard.press('Enter');
     const headlines = page.getByRole('region', { name: 'Headlines of the 7 days up to Wed 2026-10-21' });
     await headlines.getByRole('row').nth(1).waitFor();
@@ -468,46 +425,48 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
   it('a drag zooms in, and a double click back out, without opening a point', async () => {
     const page = await open(`view=sentiment&${series}`, /headlines/);
     await chart(page).waitFor();
-    const asked = (name: string) => new URL(page.url()).searchParams.get(name);
     await page.mouse.move(...(await placeAt(page, 0.4)));
     await page.mouse.down();
     await page.mouse.move(...(await placeAt(page, 0.6)), { steps: 4 });
     await page.mouse.up();
-    await expect.poll(() => asked('from')! > '2026-09-01' && asked('to')! < '2026-10-31').toBe(true);
-    await expect.poll(() => page.locator('.stale').count()).toBe(0);
+    await expect
+      .poll(() => asked(page, 'from')! > '2026-09-01' && asked(page, 'to')! < '2026-10-31')
+      .toBe(true);
+    await countOf(page.locator('.stale')).toBe(0);
     await chart(page).waitFor();
     await page.mouse.dblclick(...(await placeAt(page, 0.5)));
-    await expect.poll(() => [asked('from'), asked('to')]).toEqual(['2026-09-01', '2026-10-31']);
+    await expect.poll(() => [asked(page, 'from'), asked(page, 'to')]).toEqual(['2026-09-01', '2026-10-31']);
     // Longer than a click waits for a second one.
     await page.waitForTimeout(400);
-    expect(asked('at')).toBeNull();
+    expect(asked(page, 'at')).toBeNull();
   });
 
   it('more than four series have a panel each: a click is for its own series, a drag zooms all', async () => {
     const lists = 'country=US&country=NO&country=DE&topic=Inflation-Food&topic=Governance/Corruption';
     const page = await open(`view=sentiment&${lists}&${days}`, /headlines/);
-    const asked = (name: string) => new URL(page.url()).searchParams.get(name);
-    await expect.poll(() => page.locator('.u-title').count()).toBe(6);
+    await countOf(page.locator('.u-title')).toBe(6);
     const panel = page.locator('.uplot', { hasText: 'NO · Inflation-Food' }).locator('.u-over');
     const { x, y, width, height } = (await panel.boundingBox())!;
     const move = (share: number) => page.mouse.move(x + width * share, y + height / 2, { steps: 3 });
     await move(0.9);
     const told = page.locator('.readout strong');
-    await expect.poll(() => told.innerText()).toMatch(/2026-10-/);
+    await textOf(told).toMatch(/2026-10-/);
     const day = await told.innerText();
     await page.mouse.down();
     await page.mouse.up();
     await page.getByRole('heading', { name: `Headlines of ${day}` }).waitFor();
-    expect(asked('of')).toMatch(/^NO Inflation-Food/);
+    expect(asked(page, 'of')).toMatch(/^NO Inflation-Food/);
     await page.goBack();
-    await expect.poll(() => page.locator('.headlines').count()).toBe(0);
+    await countOf(page.locator('.headlines')).toBe(0);
     await move(0.4);
     await page.mouse.down();
     await move(0.6);
     await page.mouse.up();
-    await expect.poll(() => asked('from')! > '2026-09-01' && asked('to')! < '2026-10-31').toBe(true);
+    await expect
+      .poll(() => asked(page, 'from')! > '2026-09-01' && asked(page, 'to')! < '2026-10-31')
+      .toBe(true);
     await page.goBack();
-    await expect.poll(() => asked('from')).toBe('2026-09-01');
+    await expect.poll(() => asked(page, 'from')).toBe('2026-09-01');
   });
 
   it('a zoom shortens no other view, and is still there on the way back', async () => {
@@ -546,7 +505,10 @@ async function aToday(files: Readonly<Record<string, object>>) {
   const page = await opened(loaded.browser, 'about:blank');
   return {
     db: warehouse.db,
+    run: sqlIn(warehouse.db),
     page,
+    summary: page.locator('.summary'),
+    cause: (about: string | RegExp) => page.locator('.causes tbody tr', { hasText: about }),
     folder: served.folder,
     load: (name: string, sandbox: Pick<Sandbox, 'url'> = loaded.sandbox) => {
       const job = { ...aJob({ ...food, ...files[name] }), name };
@@ -567,15 +529,13 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
   it('shows a failed window that no job wants with the command that deletes it', async () => {
     await using today = await aToday({ food: {} });
     await today.load('food');
-    await sql`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error)
-      values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable')`.execute(
-      today.db,
-    );
+    await today.run`insert into gmsi.windows (feed, country, topic, match_type, first_day, last_day, state, last_error)
+      values ('gmsi-headlines', 'US', 'Wars', 'COMBINED', '2025-01-01', '2025-01-31', 'failed', '503 Service Unavailable')`;
     await today.open();
-    const failed = today.page.locator('.causes tbody tr', { hasText: '1 window failed' });
+    const failed = today.cause('1 window failed');
     await failed.getByText('no job wants these days any more').waitFor();
     await failed.getByText('npx gmsi repair --windows').waitFor();
-    await expect.poll(() => today.page.locator('.summary').innerText()).toMatch(/; nothing failed;/);
+    await textOf(today.summary).toMatch(/; nothing failed;/);
   });
 
   it('names no day for jobs that end on different days, and says which is late, though no worker has it', async () => {
@@ -583,53 +543,14 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     await using today = await aToday({ food: { end_date: 'today', alerts: { max_lag: 'P5D' } }, ended });
     await today.load('food');
     await today.load('ended');
-    await sql`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null)) where country = 'US'`.execute(
-      today.db,
-    );
+    await today.run`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null)) where country = 'US'`;
     await today.open();
-    const summary = today.page.locator('.summary');
-    await expect.poll(() => summary.innerText()).toMatch(/^1 of 2 series complete;/);
-    const late = today.page.locator('.causes tbody tr', { hasText: 'food: late' });
+    await textOf(today.summary).toMatch(/^1 of 2 series complete;/);
+    const late = today.cause('food: late');
     await late
       .getByText(/31\.\d days late: all series are covered up to 2026-10-19; 5 days are allowed/)
       .waitFor();
     await late.getByText('npx gmsi backfill food').waitFor();
-  });
-
-  it('says in one calm sentence that nothing is wrong', async () => {
-    await using today = await aToday({ food: {} });
-    await today.load('food');
-    await today.open();
-    const summary = today.page.locator('.summary');
-    await expect
-      .poll(() => summary.innerText())
-      .toMatch(
-        /^1 of 1 series complete to 2026-10-31; nothing failed; last load (\S+ )?\d\d:\d\d; 9\d\.\d% of the month's requests left\.$/,
-      );
-    expect(await today.page.locator('.causes').count()).toBe(0);
-  });
-
-  it('counts a series once that two jobs load', async () => {
-    await using today = await aToday({ food: {}, 'food-again': { topics: ['Inflation-Food', 'Wars'] } });
-    await today.load('food');
-    await today.load('food-again');
-    await today.open();
-    const summary = today.page.locator('.summary');
-    await expect.poll(() => summary.innerText()).toMatch(/^2 of 2 series complete/);
-  });
-
-  it('says what is loaded without a file of a job, and from each answer as it comes', async () => {
-    await using today = await aToday({});
-    await today.load('food');
-    await today.open();
-    const summary = today.page.locator('.summary');
-    await expect
-      .poll(() => summary.innerText())
-      .toMatch(/^1 series, last requested day 2026-10-31; nothing failed;/);
-    await today.page.route(/api.loads/, () => {});
-    await today.page.reload();
-    await today.page.getByText(/requests\. No job sets a budget\./).waitFor();
-    expect(await summary.count()).toBe(0);
   });
 
   it('groups failures by cause, with one command and its cost for all of them', async () => {
@@ -649,65 +570,37 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       .filter({ hasText: /windows failed|windows refused/ })
       .first()
       .waitFor();
-    const { rows } = await sql<{ windows: number; countries: number }>`
-      select count(*)::int as windows, count(distinct country)::int as countries from gmsi.windows where state = 'failed'`.execute(
-      today.db,
-    );
+    const rows = await today.run<{ windows: number; countries: number }>`
+      select count(*)::int as windows, count(distinct country)::int as countries from gmsi.windows where state = 'failed'`;
     expect(await banner.count()).toBe(1);
     const { windows, countries: failed } = rows[0]!;
     expect(failed).toBeGreaterThan(1);
-    await expect
-      .poll(() => banner.innerText())
-      .toMatch(
-        new RegExp(
-          `${windows} windows failed.*with 5\\d\\d.*${failed} series of food.*npx gmsi backfill food.*about \\d+ requests`,
-          's',
-        ),
-      );
+    await textOf(banner).toMatch(
+      new RegExp(
+        `${windows} windows failed.*with 5\\d\\d.*${failed} series of food.*npx gmsi backfill food.*about \\d+ requests`,
+        's',
+      ),
+    );
     const told = await banner.innerText();
     await today.page.keyboard.press('2');
     await today.page.getByText(`${4 - failed} of 4 requested series complete`).waitFor();
     await expect.poll(() => banner.allInnerTexts()).toEqual([told]);
   });
 
-  it('has what costs data first at the top: a late job, a missing worker, a spent budget', async () => {
-    const schedule = { sync: '0 22 * * *' };
-    await using today = await aToday({ food: { end_date: 'today', schedule, alerts: { max_lag: 'P5D' } } });
-    await today.load('food');
-    await sql`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null))`.execute(
-      today.db,
-    );
-    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
-    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
-      on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
-    await sql`insert into gmsi.alerts (kind, job, message, details) values ('export failed', 'food', 'No room.', '{}')`.execute(
-      today.db,
-    );
-    await today.open();
-    const causes = today.page.locator('.causes strong');
-    await expect
-      .poll(() => causes.allInnerTexts())
-      .toEqual([
-        'food: late',
-        'No worker',
-        'Budget spent',
-        expect.stringMatching(/windows? failed/),
-        'food: export failed',
-      ]);
-    await today.page.getByText(/250,000 requests used, limit 250,000 \(the budget of food\)/).waitFor();
-  });
-
-  it('finds nothing wrong with examples of the package that nobody has changed or loaded', async () => {
+  it('says what is loaded without a job, finds nothing wrong with unchanged examples, and shows each answer as it comes', async () => {
     await using today = await aToday({});
     for (const name of await readdir(inPackage('jobs')))
       if (name.endsWith('.yaml'))
         await copyFile(join(inPackage('jobs'), name), join(today.folder, 'jobs', name));
     await today.load('food');
     await today.open();
-    const summary = today.page.locator('.summary');
-    await expect.poll(() => summary.innerText()).toMatch(/^1 series, last requested day .*; nothing failed/);
+    await textOf(today.summary).toMatch(/^1 series, last requested day .*; nothing failed/);
     expect(await today.page.locator('.causes').count()).toBe(0);
     expect(await today.page.getByText(/never loaded|g7-inflation/).count()).toBe(0);
+    await today.page.route(/api.loads/, () => {});
+    await today.page.reload();
+    await today.page.getByText(/requests\. No job sets a budget\./).waitFor();
+    expect(await today.summary.count()).toBe(0);
   });
 
   it('says once that the warehouse is gone', async () => {
@@ -722,42 +615,24 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(await alert.allInnerTexts()).toEqual(['The warehouse does not answer. Try again.']);
   });
 
-  it('folds jobs away that were never loaded, and proposes to load none of them', async () => {
-    const all = { countries: 'all', topics: 'all', start_date: '2016-01-01' };
-    await using today = await aToday({ 'all-history': all, food: {} });
-    await today.load('food');
-    await today.open();
-    const folded = today.page.getByRole('group').filter({ hasText: '1 job was never loaded' });
-    await folded.waitFor();
-    const plan = folded.getByText('npx gmsi plan all-history');
-    expect(await plan.isVisible()).toBe(false);
-    await folded.getByText('1 job was never loaded').click();
-    await plan.waitFor();
-    expect(await today.page.getByText('gmsi backfill all-history').count()).toBe(0);
-  });
-
   it('shows the speed of a running load and the time left, and proposes no command for its job', async () => {
     await using today = await aToday({ food: {} });
     await today.load('food');
-    await sql`update gmsi.windows set state = 'failed', last_error = 'No answer'`.execute(today.db);
-    await sql`
+    await today.run`update gmsi.windows set state = 'failed', last_error = 'No answer'`;
+    await today.run`
       with here as (
         insert into gmsi.processes (process_id, command, run_by, version, heartbeat_at)
         values ('here', 'backfill', 'here', '0', now() + interval '25 seconds'))
       insert into gmsi.loads (job, command, feed, run_by, process_id, started_at, updated_at, records, requests, windows_planned, windows_drained)
-      values ('food', 'backfill', 'gmsi-headlines', 'here', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`.execute(
-      today.db,
-    );
-    await sql`update gmsi.loads set started_at = updated_at - interval '2 minutes' where run_by = 'here'`.execute(
-      today.db,
-    );
+      values ('food', 'backfill', 'gmsi-headlines', 'here', 'here', now() - interval '2 minutes', now() + interval '25 seconds', 24000, 120, 100, 40)`;
+    await today.run`update gmsi.loads set started_at = updated_at - interval '2 minutes' where run_by = 'here'`;
     await today.open();
     const running = today.page.getByRole('region', { name: 'Running now' });
     for (const said of ['12,000 a minute', '60 a minute', 'about 3 min left'])
       await running.getByText(said).waitFor();
-    await expect.poll(() => today.page.locator('.summary').innerText()).toContain('food is being loaded');
-    await today.page
-      .locator('.causes tbody tr', { hasText: /failed\s*No answer/ })
+    await textOf(today.summary).toContain('food is being loaded');
+    await today
+      .cause(/failed\s*No answer/)
       .getByText('a load of the job is running')
       .waitFor();
     expect(await today.page.getByText('gmsi backfill').count()).toBe(0);
@@ -772,28 +647,9 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
       ['countries', 'country'],
       ['topics', 'topic'],
     ])
-      await sql`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`.execute(
-        today.db,
-      );
-    await today.page
-      .getByText(/^npx gmsi plan food/)
-      .first()
-      .waitFor();
+      await today.run`insert into ${sql.table(`gmsi.${table}`)} (${sql.ref(column!)}) values ('US'), ('Inflation-Food'), ('Other')`;
+    await shown(today.page, /^npx gmsi plan food/);
     expect(await today.page.getByText('npx gmsi backfill').count()).toBe(0);
-  });
-
-  it('puts a job that lacks days before complete ones, with the command that loads them', async () => {
-    await using today = await aToday({ a: {}, b: { countries: ['NO'] } });
-    await today.load('a');
-    await today.load('b');
-    await sql`update gmsi.coverage set days = days - datemultirange(daterange('2026-09-10', '2026-09-12')) where country = 'NO'`.execute(
-      today.db,
-    );
-    await today.open();
-    const jobs = today.page.getByRole('region', { name: 'Table of jobs' }).locator('tbody');
-    await expect
-      .poll(() => jobs.innerText())
-      .toMatch(/^\s*b\s+0 of 1.*npx gmsi backfill b.*about 1 request.*\sa\s+1 of 1\s+2026-10-31\s+all/s);
   });
 
   it('counts the requests of its key as gmsi status does, and misses a worker while something is scheduled', async () => {
@@ -801,14 +657,14 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     const schedule = { sync: '0 22 * * *' };
     await using today = await aToday({ food: { end_date: 'today', schedule, budget } });
     await today.load('food');
-    await sql`delete from gmsi.api_usage`.execute(today.db);
-    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests)
-      values (${own}, ${monthOf(clock())}, 1888), ('another', ${monthOf(clock())}, 663)`.execute(today.db);
+    await today.run`delete from gmsi.api_usage`;
+    await today.run`insert into gmsi.api_usage (key_fingerprint, month, requests)
+      values (${own}, ${monthOf(clock())}, 1888), ('another', ${monthOf(clock())}, 663)`;
     await today.open();
     const { page } = today;
     await page.getByText('1,888').waitFor();
     await page.getByText('663').waitFor();
-    const missing = page.locator('.causes tbody tr', { hasText: 'No worker' });
+    const missing = today.cause('No worker');
     await missing.getByText('npx gmsi work').waitFor();
     await missing.getByText(/about [\d,]+ requests/).waitFor();
     await page.getByText('none: no worker').waitFor();
@@ -828,43 +684,45 @@ describe.skipIf(!browserPath)('today', { timeout: 120_000 }, () => {
     expect(ofOwn!.join()).toContain(`left: ${(100 * forecast) / 4000}%`);
     for (const look of [ofOwn!, ofAnother!]) expect(look[0]).toMatch(/left: 90%; width: 10%/);
     expect([ofOwn!.length, ofAnother!.length]).toEqual([4, 3]);
-    await sql`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
-      values ('work', gen_random_uuid(), 'here', '0', 1)`.execute(today.db);
+    await today.run`insert into gmsi.processes (command, process_id, run_by, version, concurrency)
+      values ('work', gen_random_uuid(), 'here', '0', 1)`;
     await registered(today.db, 'food', { ...food, end_date: 'today', schedule, budget });
     await page.reload();
     await page.getByText(/sync \d{4}-\d\d-\d\d 22:00/).waitFor();
     expect(await missing.count()).toBe(0);
   });
 
-  it('says what is wrong with the key, the budget, files, checks and fields, each with its cure', async () => {
-    await using today = await aToday({ food: {}, broken: { countries: ['XX'] } });
+  it('says what is wrong, what costs data first, each with its cure', async () => {
+    const late = { end_date: 'today', schedule: { sync: '0 22 * * *' }, alerts: { max_lag: 'P5D' } };
+    await using today = await aToday({ food: late, broken: { countries: ['XX'] } });
     await today.load('food');
-    await sql`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
-      on conflict (key_fingerprint, month) do update set requests = excluded.requests`.execute(today.db);
-    await sql`insert into gmsi.alerts (kind, job, message, details) values ('key refused', 'food', 'The service refuses the key.', '{}')`.execute(
-      today.db,
-    );
-    await sql`insert into gmsi.check_results (job, check_name, title, severity, result, findings)
-      values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1)`.execute(today.db);
-    await sql`update gmsi.loads set started_at = now() - interval '3 days'`.execute(today.db);
-    await sql`insert into gmsi.loads (job, command, feed, run_by) values ('food', 'sync', 'gmsi-headlines', 'here')`.execute(
-      today.db,
-    );
-    await sql`insert into gmsi.loads (job, command, feed, run_by, records)
-      select 'food', 'sync', 'gmsi-headlines', 'here', 1 from generate_series(1, 3)`.execute(today.db);
-    await sql`update gmsi.wire_fields set last_load_id = (select max(load_id) from gmsi.loads)
-      where field <> 'url'`.execute(today.db);
-    await sql`insert into gmsi.wire_fields select feed, 'mood', 'extra', max(load_id), max(load_id) from gmsi.loads group by feed`.execute(
-      today.db,
-    );
+    await today.run`update gmsi.coverage set days = days - datemultirange(daterange('2026-10-20', null));
+      update gmsi.windows set state = 'failed', last_error = 'No answer';
+      insert into gmsi.alerts (kind, job, message, details) values
+        ('export failed', 'food', 'No room.', '{}'), ('key refused', 'food', 'The service refuses the key.', '{}');
+      insert into gmsi.check_results (job, check_name, title, severity, result, findings)
+      values ('food', 'gaps', 'No gaps', 'fail', 'failed', 1);
+      update gmsi.loads set started_at = now() - interval '3 days';
+      insert into gmsi.loads (job, command, feed, run_by, records)
+      select 'food', 'sync', 'gmsi-headlines', 'here', least(n, 1) from generate_series(0, 3) n;
+      update gmsi.wire_fields set last_load_id = (select max(load_id) from gmsi.loads) where field <> 'url';
+      insert into gmsi.wire_fields select feed, 'mood', 'extra', max(load_id), max(load_id) from gmsi.loads group by feed`;
+    await today.run`insert into gmsi.api_usage (key_fingerprint, month, requests) values (${own}, ${monthOf(clock())}, 250000)
+      on conflict (key_fingerprint, month) do update set requests = excluded.requests`;
     await today.open();
-    const row = (name: string | RegExp) => today.page.locator('.causes tbody tr', { hasText: name });
-    await row('API key refused').getByText('npx gmsi doctor').waitFor();
-    await row('Budget spent').getByText('npx gmsi plan food').waitFor();
-    await row('broken cannot be used').getByText('XX').waitFor();
-    await row('1 check failed').getByText('npx gmsi check food').waitFor();
-    await row('1 field new').getByText('npx gmsi repair --dry-run').waitFor();
-    await row('1 field gone').getByText('no longer have url').waitFor();
+    for (const [cause, cure] of [
+      ['API key refused', 'npx gmsi doctor'],
+      ['Budget spent', 'npx gmsi plan food'],
+      ['broken cannot be used', 'XX'],
+      ['1 check failed', 'npx gmsi check food'],
+      ['1 field new', 'npx gmsi repair --dry-run'],
+      ['1 field gone', 'no longer have url'],
+      ['food: export failed', 'No room.'],
+    ] as const)
+      await shown(today.cause(cause), cure);
+    const causes = (await today.page.locator('.causes strong').allInnerTexts()).join();
+    expect(causes).toMatch(/food: late,.*No worker,.*Budget spent,.*windows? failed,.*food: export failed/);
+    await today.page.getByText(/250,000 requests used, limit 250,000 \(the budget of food\)/).waitFor();
     expect(await axeFindings(today.page)).toEqual([]);
   });
 });
@@ -877,29 +735,29 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await grid.focus();
     const told = page.locator('.matrix [role=status]');
     for (const key of ['ArrowRight', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food: .* failed/);
+    await textOf(told).toMatch(/^NO Norway, Inflation-Food: .* failed/);
     await page.keyboard.press('Enter');
     const calendar = page.getByRole('grid', { name: /by day/ });
     await calendar.waitFor();
     await calendar.focus();
     const day = page.locator('.calendar [role=status]');
-    await expect.poll(() => day.innerText()).toMatch(/^2026-10-31: /);
+    await textOf(day).toMatch(/^2026-10-31: /);
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowUp');
-    await expect.poll(() => day.innerText()).toMatch(/^2026-10-23: /);
+    await textOf(day).toMatch(/^2026-10-23: /);
     // It is there only once a day is chosen.
     await page.keyboard.press('Tab');
     await expectFocus(page.getByRole('link', { name: 'its news' }));
     await page.getByRole('region', { name: 'Windows' }).focus();
     await page.keyboard.press('Escape');
-    await expect.poll(() => page.locator('.series').count()).toBe(0);
+    await countOf(page.locator('.series')).toBe(0);
     await expectFocus(grid);
-    await expect.poll(() => told.innerText()).toMatch(/^NO Norway, Inflation-Food/);
+    await textOf(told).toMatch(/^NO Norway, Inflation-Food/);
   });
 
   it('sentiment: chooses a country, a model and a past moment, and comes back to now', async () => {
-    await sql`insert into gmsi.moments (name, at, note, taken_by)
-      values ('paper-2026', '2026-10-01T12:00:00Z', 'as submitted', 'test')`.execute(loaded.warehouse.db);
+    await sqlIn(loaded.warehouse.db)`insert into gmsi.moments (name, at, note, taken_by)
+      values ('paper-2026', '2026-10-01T12:00:00Z', 'as submitted', 'test')`;
     const page = await open(`view=sentiment&${series}`, /headlines/);
     const asked = (name: string) => new URL(page.url()).searchParams.getAll(name);
     const country = page.getByRole('combobox', { name: 'Countries' });
@@ -909,7 +767,7 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('country')).toEqual(['US', 'NO']);
     await page.keyboard.press('Tab');
-    await expect.poll(() => page.getByRole('listbox', { name: 'Countries' }).count()).toBe(0);
+    await countOf(page.getByRole('listbox', { name: 'Countries' })).toBe(0);
     await page.getByRole('button', { name: 'semantic', exact: true }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => asked('model')).toEqual(['semantic']);
@@ -972,11 +830,11 @@ describe.skipIf(!browserPath)('by keyboard alone', { timeout: 120_000 }, () => {
     await source.focus();
     await page.keyboard.press('Enter');
     const sqlPage = await opened;
-    await sqlPage.getByText('from gmsi.headlines').first().waitFor();
+    await shown(sqlPage, 'from gmsi.headlines');
     await sqlPage.close();
     await headlines.getByRole('button', { name: 'Close' }).focus();
     await page.keyboard.press('Enter');
-    await expect.poll(() => headlines.count()).toBe(0);
+    await countOf(headlines).toBe(0);
     await expectFocus(chart);
   });
 

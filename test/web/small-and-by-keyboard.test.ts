@@ -1,8 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { sql } from 'kysely';
-import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { axeFindings, browserPath, expectToFit, opened } from './a-browser.ts';
+import { sqlIn } from '../support/warehouse-state.ts';
+import {
+  asked,
+  axeFindings,
+  browserPath,
+  countOf,
+  expectFocus,
+  expectToFit,
+  opened,
+  textOf,
+} from './a-browser.ts';
 import { aLoadedPage } from './a-page.ts';
 
 const series = 'country=US&topic=Inflation-Food';
@@ -28,17 +36,13 @@ async function open(query: string, viewport = { width: 1440, height: 900 }) {
   return page;
 }
 
-const hasFocus = (what: Locator) =>
-  expect.poll(() => what.and(what.page().locator(':focus')).count()).toBe(1);
-const asked = (page: Page, name: string) => new URL(page.url()).searchParams.get(name);
-
 describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
   it('skips to the content', async () => {
     const page = await open(views.coverage);
     await page.keyboard.press('Tab');
-    await hasFocus(page.getByRole('link', { name: 'Skip to the content' }));
+    await expectFocus(page.getByRole('link', { name: 'Skip to the content' }));
     await page.keyboard.press('Enter');
-    await hasFocus(page.locator('main'));
+    await expectFocus(page.locator('main'));
     expect(asked(page, 'view')).toBe('coverage');
   });
 
@@ -46,65 +50,12 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     const page = await open(`view=today&${series}`);
     const country = page.locator('[role=combobox]').first();
     await page.keyboard.press('/');
-    await hasFocus(country);
+    await expectFocus(country);
     await page.keyboard.type('no/');
     expect(await country.inputValue()).toBe('no/');
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain('country=NO');
-  });
-
-  it('Enter may come before the list is loaded', async () => {
-    const page = await open(views.coverage);
-    let isTyped = false;
-    await page.route(/api\/series/, async (route) => {
-      await expect.poll(() => isTyped, { timeout: 20_000 }).toBe(true);
-      await route.continue();
-    });
-    await page.evaluate(
-      `history.pushState(null, '', '?view=sentiment&${series}'); dispatchEvent(new PopStateEvent('popstate'))`,
-    );
-    const country = page.locator('[role=combobox]').first();
-    await country.focus();
-    await page.keyboard.type('norw');
-    await page.locator('.choose .list', { hasText: 'loading' }).waitFor();
-    await page.keyboard.press('Enter');
-    isTyped = true;
-    await expect.poll(() => page.url()).toContain('country=NO');
-  });
-
-  it('a key may come before the lines are drawn', async () => {
-    const page = await open(views.coverage);
-    let isPressed = false;
-    await page.route(/assets\/lines-.*\.js/, async (route) => {
-      await expect.poll(() => isPressed, { timeout: 20_000 }).toBe(true);
-      await route.continue();
-    });
-    await page.evaluate(
-      `history.pushState(null, '', '?view=sentiment&${series}'); dispatchEvent(new PopStateEvent('popstate'))`,
-    );
-    await page.getByRole('application').focus();
-    await page.keyboard.press('Home');
-    const readOut = page.locator('.readout strong');
-    const first = await readOut.innerText();
-    isPressed = true;
-    await page.locator('.canvas .uplot').first().waitFor();
-    expect(await readOut.innerText()).toBe(first);
-    await page.keyboard.press('ArrowRight');
-    await expect.poll(() => readOut.innerText()).not.toBe(first);
-  });
-
-  it('a list to choose from closes with its field, however soon the focus leaves it', async () => {
-    const page = await open(views.sentiment);
-    await page.getByRole('combobox', { name: 'Topics' }).waitFor();
-    await page.evaluate(`(async () => {
-      document.querySelectorAll('[role=combobox]')[1].focus();
-      await new Promise((resolve) => setTimeout(resolve));
-      document.querySelector('.asked + .asked button').focus();
-      // Whatever the list does because of this is drawn by the next frame but one.
-      for (let frames = 0; frames < 2; frames++) await new Promise(requestAnimationFrame);
-    })()`);
-    expect(await page.getByRole('listbox').count()).toBe(0);
   });
 
   it('? lists the keys, and Escape closes the list', async () => {
@@ -114,7 +65,7 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     await list.getByText('finds a country or a topic').waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    await expect.poll(() => list.count()).toBe(0);
+    await countOf(list).toBe(0);
   });
 
   it('a search leaves the headlines of a point that have its words, in both lists', async () => {
@@ -124,7 +75,7 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     const all = await rows.count();
     await page.getByLabel('Search these headlines').fill(source.toUpperCase());
     await page.keyboard.press('Enter');
-    await expect.poll(() => rows.count()).toBeLessThan(all);
+    await countOf(rows).toBeLessThan(all);
     await expect
       .poll(async () => (await rows.allInnerTexts()).every((text) => text.includes(source)))
       .toBe(true);
@@ -132,13 +83,6 @@ describe.skipIf(!browserPath)('by keyboard', { timeout: 120_000 }, () => {
     await page.getByRole('columnheader', { name: 'Raise the mean' }).waitFor();
     const stories = page.locator('.sides tbody tr');
     expect((await stories.allInnerTexts()).every((text) => text.includes(source))).toBe(true);
-  });
-
-  it('Escape closes the headlines of a point', async () => {
-    const page = await open(`${views.sentiment}&at=2026-10-20`);
-    await page.getByRole('heading', { name: /^Headlines of/ }).waitFor();
-    await page.keyboard.press('Escape');
-    await expect.poll(() => asked(page, 'at')).toBeNull();
   });
 });
 
@@ -152,7 +96,7 @@ describe.skipIf(!browserPath)('two lines', { timeout: 120_000 }, () => {
     await page.getByRole('application').focus();
     await page.keyboard.press('Home');
     const told = page.locator('.readout tr');
-    await expect.poll(() => told.count()).toBe(3);
+    await countOf(told).toBe(3);
     const [us, no, difference] = (await told.locator('td:first-of-type').allInnerTexts()).map((text) =>
       Number(text.trim().replace('−', '-')),
     );
@@ -184,7 +128,7 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
     await page.getByRole('application').focus();
     await page.keyboard.press('Home');
     const told = page.locator('.readout td').first();
-    await expect.poll(() => told.innerText()).toMatch(/[+−]0\.\d{3}$/);
+    await textOf(told).toMatch(/[+−]0\.\d{3}$/);
     const before = await shaded();
     await button.click();
     await expect.poll(() => asked(page, 'band')).toBe('1');
@@ -194,20 +138,11 @@ describe.skipIf(!browserPath)('a line', { timeout: 120_000 }, () => {
     await page.keyboard.press('Home');
     // The period cuts the first week, which has no band.
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => told.innerText()).toMatch(/[+−]0\.\d{3} ± 0\.\d{3}$/);
+    await textOf(told).toMatch(/[+−]0\.\d{3} ± 0\.\d{3}$/);
     expect(await axeFindings(page)).toEqual([]);
     await page.getByRole('button', { name: '7 days' }).click();
-    await expect.poll(() => button.count()).toBe(0);
+    await countOf(button).toBe(0);
     expect(await page.getByText('standard errors').count()).toBe(0);
-  });
-
-  it('of two models, with their bands, is read out within 360 px', async () => {
-    const lists = `${series}&country=NO&model=both&band=1&from=30d`;
-    const page = await open(`view=sentiment&${lists}`, { width: 360, height: 740 });
-    await page.getByRole('application').focus();
-    await page.keyboard.press('End');
-    await page.locator('.readout').getByText('±').first().waitFor();
-    await expectToFit(page);
   });
 });
 
@@ -243,13 +178,13 @@ describe.skipIf(!browserPath)('a link', { timeout: 120_000 }, () => {
     await page.getByLabel('First day').fill('2026-10-12');
     // What is typed stays while the page is drawn anew.
     const asksAgain = page.waitForResponse(/\/api\/sentiment\?/);
-    await sql`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`.execute(
+    await sqlIn(
       loaded.warehouse.db,
-    );
+    )`insert into gmsi.loads (command, job, feed, run_by) values ('backfill', 'test', 'gmsi-headlines', 'here')`;
     await asksAgain;
     await page.quiet();
     expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-12');
-    await sql`delete from gmsi.loads where run_by = 'here'`.execute(loaded.warehouse.db);
+    await sqlIn(loaded.warehouse.db)`delete from gmsi.loads where run_by = 'here'`;
     await page.keyboard.press('Enter');
     await expect.poll(() => asked(page, 'from')).toBe('2026-10-12');
   });
@@ -288,17 +223,17 @@ describe.skipIf(!browserPath)('at 360 px', { timeout: 120_000 }, () => {
     expect(await axeFindings(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => sheet.isVisible()).toBe(false);
-    await hasFocus(chips);
+    await expectFocus(chips);
   });
 
   it('the sheet changes what is shown, and the line of chips says so', async () => {
     const page = await open(views.sentiment, narrow);
     await page.keyboard.press('/');
-    await hasFocus(page.locator('[role=combobox]').first());
+    await expectFocus(page.locator('[role=combobox]').first());
     await page.keyboard.type('no');
     await page.locator('[role=option].active', { hasText: 'Norway' }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Done' }).click();
-    await expect.poll(() => page.locator('.chips').innerText()).toContain('US, NO');
+    await textOf(page.locator('.chips')).toContain('US, NO');
   });
 });
