@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { defaultServiceSettings } from '../../src/config/service-schema.ts';
 import { exitCodeOf, explain } from '../../src/exit.ts';
@@ -14,7 +13,7 @@ import { cases } from '../support/cases.ts';
 import { aWarehouseForAll } from '../support/for-all.ts';
 import { aCertificate, hangsUp, mailServer, type OtherServer, webServer } from '../support/other-servers.ts';
 import { aWarehouse } from '../support/test-warehouse.ts';
-import { accessTo, type Ended, gmsi } from './gmsi.ts';
+import { accessTo, type Ended, gmsi, says } from './gmsi.ts';
 import { gmsiHere } from './in-process.ts';
 import { jobFor, quarter } from './jobs.ts';
 import { aPlaceForAll } from './place.ts';
@@ -27,7 +26,6 @@ let waits: Readonly<Record<'service' | 'warehouse', Promise<Ended[]>>>;
 
 beforeAll(async () => {
   await folder.write('jobs/job.yaml', jobFor(quarter));
-  await folder.write('ca.pem', own.cert);
   waits = { service: waitForService(), warehouse: waitForWarehouse() };
 });
 
@@ -61,7 +59,6 @@ async function passOn(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 const http = (port: number) => `http://127.0.0.1:${port}`;
-const https = (port: number) => `https://127.0.0.1:${port}`;
 const page = '<!doctype html><title>Please log in</title>';
 const html = (status: number) => () =>
   webServer((_, response) => response.writeHead(status, { 'content-type': 'text/html' }).end(page));
@@ -165,11 +162,20 @@ describe('instead of the service', () => {
   });
 });
 
-it('a certificate that signs itself is taken once NODE_EXTRA_CA_CERTS names it, as the message says', async () => {
-  await using proxy = await webServer(passOn, own);
-  const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: https(proxy.port) };
-  const trusting = { ...env, NODE_EXTRA_CA_CERTS: join(folder.path, 'ca.pem') };
-  expect(await gmsi(['lookups'], { cwd: folder.path, env: trusting })).toMatchObject({ code: 0 });
+it.each([
+  [
+    'for another host',
+    { host: 'DNS:elsewhere.example' },
+    /ERR_TLS_CERT_ALTNAME_INVALID.*\n.*host name in the certificate/,
+  ],
+  ['that has expired', { days: -1 }, /not valid at this time \(CERT_HAS_EXPIRED\).*\n.*clock/],
+])('a certificate %s is told from one that is not trusted', async (name, about, what) => {
+  const certificate = await aCertificate(about);
+  const authority = await folder.write(`${name}.pem`, certificate.cert);
+  await using server = await webServer((_, response) => response.end(), certificate);
+  const env = { ...accessTo(warehouse, sandbox), GMSI_BASE_URL: `https://127.0.0.1:${server.port}` };
+  const trusting = { ...env, NODE_EXTRA_CA_CERTS: authority };
+  expect(await gmsi(['lookups'], { cwd: folder.path, env: trusting })).toMatchObject(says(2, what));
 });
 
 describe('a run whose first request is for a window', () => {
