@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeAll, expect, test } from 'vitest';
-import { status } from '../../src/commands/status.ts';
+import { status as statusCommand } from '../../src/commands/status.ts';
 import { aSandboxForAll, aWarehouseForAll } from '../support/for-all.ts';
 import { aJobFor, runBackfill } from '../support/run-backfill.ts';
 import { scoredBy } from '../support/scored-by.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 test('status shows a load that met headlines with the scores of another model', async () => {
   const status = async (json: boolean) =>
-    (await runCommand({ warehouse, sandbox, json }, (session) => status.run(session, [], {}))).output;
+    (await runCommand({ warehouse, sandbox, json }, (session) => statusCommand.run(session, [], {}))).output;
   const many = (await headlines()).length;
   const [head, row] = (await status(false)).split('Mass rescorings in the last 30 days\n')[1]!.split('\n');
   expect(head).toMatch(/^load +job +began \(UTC\) +rescored +of known +published from +to +model version$/);

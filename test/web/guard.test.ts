@@ -4,16 +4,15 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/secret.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aPage } from './a-page.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let page: Awaited<ReturnType<typeof aPage>>;
 let locked: Awaited<ReturnType<typeof aPage>>;
 const token = 'a token of thirty-two characters, or more'.replaceAll(' ', '-');
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   page = await aPage(warehouse.db, { names: ['data.example.com'] });
   locked = await aPage(warehouse.db, { token: new Secret(token) });
 });
@@ -21,7 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await page?.[Symbol.asyncDispose]();
   await locked?.[Symbol.asyncDispose]();
-  await warehouse?.[Symbol.asyncDispose]();
 });
 
 /** A request with headers that `fetch` would not send. */
@@ -74,23 +72,6 @@ describe('a request', () => {
     expect((await asked('/api/nothing')).status).toBe(status === 200 ? 404 : status);
     // A link from elsewhere opens the page.
     expect((await asked('/')).status).toBe(200);
-  });
-
-  it.concurrent.each([
-    'GET /api/feeds HTTP/1.1\r\nhost: localhost\r\n',
-    'POST /api/feeds HTTP/1.1\r\nhost: localhost\r\ncontent-length: 900\r\n\r\n{',
-  ])('that is never finished ends after five seconds: %j', async (half) => {
-    const { hostname, port } = new URL(page.url);
-    const socket = connect(Number(port), hostname);
-    await once(socket, 'connect');
-    const since = performance.now();
-    socket.write(half);
-    // Never idle.
-    const drip = setInterval(() => socket.write('x'), 300);
-    socket.on('error', () => {}).resume();
-    await once(socket, 'close').finally(() => clearInterval(drip));
-    // The server's other bounds are a minute or more.
-    expect(performance.now() - since).toBeLessThan(30_000);
   });
 
   it('that names another server in its first line is still one of another page', async () => {

@@ -4,20 +4,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { sqlText } from '../../src/warehouse/questions/reading.ts';
 import { endpoint } from '../../src/web/endpoint.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
 import { aPage } from './a-page.ts';
 
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 let page: Awaited<ReturnType<typeof aPage>>;
 
 beforeAll(async () => {
-  warehouse = await aWarehouse();
   page = await aPage(warehouse.db);
 });
 
 afterAll(async () => {
   await page?.[Symbol.asyncDispose]();
-  await warehouse?.[Symbol.asyncDispose]();
 });
 
 /** What ends a line, moves a cursor or begins a command, besides the line breaks of the format itself. */

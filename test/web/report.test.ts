@@ -7,7 +7,8 @@ import { type Sandbox, startSandbox } from '#sandbox';
 import { accessTo, aFolder, type Folder } from '../cli/gmsi.ts';
 import { gmsiHere } from '../cli/in-process.ts';
 import { jobFor } from '../cli/jobs.ts';
-import { aWarehouse, type TestWarehouse } from '../support/test-warehouse.ts';
+import { aWarehouseForAll } from '../support/for-all.ts';
+import { aWarehouse } from '../support/test-warehouse.ts';
 import { aRow, upsert } from '../warehouse/a-row.ts';
 import { aBrowser, aTab, browserPath, expectGoodLooks } from './a-browser.ts';
 
@@ -15,12 +16,11 @@ const hostile = '</style><script>document.title="hacked"</script><img src=x oner
 
 let folder: Folder;
 let sandbox: Sandbox;
-let warehouse: TestWarehouse;
+const warehouse = await aWarehouseForAll();
 const run = (...args: string[]) => gmsiHere(args, { cwd: folder.path, env: accessTo(warehouse, sandbox) });
 
 beforeAll(async () => {
   folder = await aFolder();
-  warehouse = await aWarehouse();
   const match = ({ path }: { path: string }) => path.endsWith('/NO');
   sandbox = await startSandbox({
     limits: null,
@@ -37,7 +37,6 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await warehouse[Symbol.asyncDispose]();
   await sandbox[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
