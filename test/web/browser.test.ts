@@ -492,6 +492,8 @@ describe.skipIf(!browserPath)('by pointer', { timeout: 120_000 }, () => {
     const news = page.getByLabel('Which news counts');
     await expect.poll(() => news.inputValue()).toBe('DOMESTIC');
     await page.getByText(/· [\d,]+ headlines/).waitFor();
+    // Or the server ends while the page still fetches what draws it.
+    await page.locator('canvas').first().waitFor();
   });
 });
 
