@@ -16,7 +16,7 @@ it.skipIf(!isRoot)(
 
     const first = await gmsi(['migrate', '--verbose'], setting);
     const cluster = (await clusterElsewhere(home))!;
-    expect(first).toMatchObject({ code: 0, stderr: expect.stringContaining(cluster) });
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(cluster) });
     expect((await stat(cluster)).uid).not.toBe(0);
     const migrated = ['psql', '-c', 'select 42 as answer from gmsi.headlines right join (select) on true'];
     expect(await gmsi(migrated, setting)).toMatchObject({
