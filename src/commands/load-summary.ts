@@ -267,9 +267,7 @@ function missingDays({ job, completeness, outcome }: LoadSummary): string | null
 
 /** Describes days that are loaded, but may still change and are therefore not covered. */
 export function describeSettling(days: { from: string; to: string } | null | undefined): string | null {
-  return days
-    ? `${daysFrom(days.from, days.to)} may still change: the next load loads recent days again`
-    : null;
+  return days ? `${daysFrom(days.from, days.to)} may still change; the next load loads them again` : null;
 }
 
 function openWindows({ windows }: LoadSummary): number {
