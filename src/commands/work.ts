@@ -39,7 +39,7 @@ export const work = gmsiCommand(
     const jobFiles = await openJobFiles(names, own);
     if (names.length > 0) refuseUnscheduled(jobFiles);
     if (!isAtTerminal()) process.on('SIGHUP', jobFiles.readSoon);
-    // Each sync that runs holds a connection.
+    // Each sync that runs uses a connection.
     await using warehouse = await openWarehouse(session, 'current', usualConnections + concurrency);
     const { db } = warehouse;
     // Of its own and every stored job: one that no worker runs may be late, too. Only jobs whose files are here have webhooks,

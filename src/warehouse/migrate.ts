@@ -28,8 +28,8 @@ export class OlderProgramsWork extends GmsiError {
 }
 
 /**
- * Migrates the warehouse to the newest schema, in one transaction: first the migrations that it lacks, then all repeatable files, if their
- * text is not the one that was last run. If several processes start at once, one migrates and the others wait.
+ * Migrates the warehouse to the newest schema, in one transaction: first the migrations that it lacks, then all repeatable
+ * files, if their text is not the one that was last run. If several processes start at once, one migrates and the others wait.
  * @returns the names of what the schema lacked, none if it was current
  * @throws ConfigError if another build of this program migrated the warehouse, or if it needs a migration
  * that the user may not apply; OlderProgramsWork; LockHeld if another session does not give back a lock that it needs
@@ -114,7 +114,8 @@ export interface Migration {
 }
 
 /**
- * Returns every migration of this program, last the repeatable files, and when it was applied to the warehouse, if it was. Changes nothing.
+ * Returns every migration of this program, last the repeatable files, and when it was applied to the warehouse, if it was.
+ * Changes nothing.
  * @throws ConfigError if the warehouse has a migration that this program does not have, or has with another text
  */
 export async function migrationStatus(warehouse: Kysely<Database>): Promise<readonly Migration[]> {

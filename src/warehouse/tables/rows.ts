@@ -176,7 +176,7 @@ function writeStatements({ name, columns, key, series: ofSeries }: FeedTable) {
                 as pair (before, after)
               where not coalesce(before between after - ${margin} and after + ${margin}, before is null and after is null))))
         and ($madeAt::timestamptz is null or kept.changed_at <= $madeAt::timestamptz or kept.load_id = any($imports::bigint[]))
-        -- A row that a later one of the page replaces is no version if that one is stored already.
+        -- A row that a later one of the page replaces is not a version if that one is stored already.
         and not exists (
           select from ${rowsOf('last')}
           where ${key.map((column) => `last."${column}" = kept."${column}"`).join(' and ')}
